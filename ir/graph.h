@@ -1,0 +1,199 @@
+// The model in memory: topology in small structs, payload in the protobuf message that was loaded.
+//
+//   Model ── arena: ModelProto (attributes, doc strings, metadata, unknown fields: untouched unless edited)
+//     ├─ graphs[0] = main graph, graphs[i] = If / Loop / Scan bodies (and graphs hanging on any other attribute)
+//     ├─ nodes[], values[]  addressed by ids that stay valid for the life of the model
+//     └─ a Value's use list holds its uses in inner scopes too
+//
+// Every edit goes through the methods of Model, which keep topology and message in step, except for the order of nodes
+// and the list of initializers, which Commit() writes back once. Loading and committing without an edit changes nothing.
+// Not thread-safe; distinct models are independent.
+#ifndef AMP_IR_GRAPH_H_
+#define AMP_IR_GRAPH_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "ir/dtype.h"
+
+namespace google::protobuf {
+class Arena;
+}
+namespace onnx {
+class GraphProto;
+class ModelProto;
+class NodeProto;
+class TensorProto;
+class TypeProto;
+}  // namespace onnx
+
+namespace amp {
+
+class OpSchema;
+
+using NodeId = int32_t;
+using ValueId = int32_t;
+using GraphId = int32_t;
+inline constexpr int32_t kNone = -1;
+inline constexpr GraphId kMainGraph = 0;
+
+// One place where a value is read: input `port` of `node`, or, with node == kNone, output `port` of graph `graph`.
+struct Use {
+  NodeId node = kNone;
+  int32_t port = 0;
+  GraphId graph = kMainGraph;
+  bool IsGraphOutput() const { return node == kNone; }
+  bool operator==(const Use&) const = default;
+};
+
+struct Value {
+  std::string name;
+  GraphId graph = kMainGraph;       // the scope that defines it
+  NodeId producer = kNone;          // kNone for graph inputs and initializers
+  int32_t producer_port = 0;
+  bool is_graph_input = false;
+  bool is_tensor = false;           // type known and a dense tensor
+  bool is_constant_default = false; // initializer that is also an input (overridable from IR version 4 on)
+  DType dtype = DType::kUndefined;  // element type of a tensor, when known
+  onnx::TypeProto* type = nullptr;  // arena; null when nothing is known
+  onnx::TensorProto* initializer = nullptr;
+  std::vector<Use> uses;
+
+  bool IsInitializer() const { return initializer != nullptr; }
+};
+
+struct Node {
+  onnx::NodeProto* proto = nullptr;
+  GraphId graph = kMainGraph;
+  NodeId prev = kNone, next = kNone;  // neighbours in the graph's order
+  const OpSchema* schema = nullptr;   // null: unknown operator or a call of a model-local function
+  bool inserted = false;              // made by this run
+  bool erased = false;
+  int32_t index = 0;                  // position in the file; inserted nodes: that of their anchor
+  absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
+  std::vector<GraphId> bodies;
+
+  std::string_view op_type() const;
+  std::string_view domain() const;    // "" for ai.onnx
+  std::string_view name() const;
+};
+
+struct Graph {
+  onnx::GraphProto* proto = nullptr;
+  NodeId owner = kNone;               // the node whose attribute holds this graph; kNone for the main graph
+  NodeId first = kNone, last = kNone;
+  std::vector<ValueId> inputs, outputs, initializers;
+  absl::flat_hash_map<std::string, ValueId> names;  // values defined in this scope
+};
+
+class Model {
+ public:
+  // Takes a message that passed ValidateModel (ir/validate.h). Errors: duplicate or undefined names, cycles, both
+  // kDataLoss with the node named. Unsorted but acyclic graphs are sorted stably and noted in warnings().
+  static absl::StatusOr<std::unique_ptr<Model>> Create(std::unique_ptr<google::protobuf::Arena> arena,
+                                                       onnx::ModelProto* proto);
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  onnx::ModelProto& proto() { return *proto_; }
+  const onnx::ModelProto& proto() const { return *proto_; }
+  google::protobuf::Arena* arena() { return arena_.get(); }
+
+  int num_nodes() const { return static_cast<int>(nodes_.size()); }
+  int num_values() const { return static_cast<int>(values_.size()); }
+  int num_graphs() const { return static_cast<int>(graphs_.size()); }
+  const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+  const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
+  const Graph& graph(GraphId id) const { return graphs_[static_cast<size_t>(id)]; }
+
+  // The graph's live nodes in order.
+  std::vector<NodeId> NodesInOrder(GraphId graph) const;
+
+  // Version of the operator set of `domain` ("" = ai.onnx) that the model imports; 0 if none.
+  int opset(std::string_view domain) const;
+  // Writes the imports and looks every node's schema up again.
+  void SetOpset(std::string_view domain, int version);
+  int ir_version() const;
+  void SetIrVersion(int version);
+
+  // Name for messages and reports: the node's name, else "Conv#12" with the node's position.
+  std::string NodeLabel(NodeId id) const;
+  bool IsCallOfFunction(NodeId id) const;  // of a model-local function
+  bool IsGraphOutput(ValueId id) const;
+  // The value as a constant: an initializer that no caller can override, or the output of a Constant node.
+  bool IsConstant(ValueId id) const;
+
+  // A name that no value, node, or dimension of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at once.
+  std::string UniqueName(std::string_view wanted);
+
+  // ---- edits
+  struct NewNode {
+    std::string_view op_type;
+    std::string_view domain = "";
+    std::string name;                  // unique already
+    std::vector<ValueId> inputs;
+    std::vector<std::string> outputs;  // unique already
+  };
+  // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
+  NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
+  // Makes `use` read `value` instead of what it reads now. Graph outputs cannot be redirected: see Rename.
+  void SetUse(const Use& use, ValueId value);
+  // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
+  void AppendInput(NodeId node, ValueId value);
+  void TruncateInputs(NodeId node, int count);
+  // The node must have no used outputs.
+  void Erase(NodeId node);
+  // Gives the value a new name everywhere in the message, graph output lists excepted.
+  void Rename(ValueId value, std::string name);
+  // Lets `value` take over the graph outputs of `from`: `value` gets the name, `from` is renamed to `new_name_of_from`.
+  void TakeOverGraphOutputs(ValueId from, ValueId value, std::string new_name_of_from);
+  // New initializer of the graph; `tensor` is arena-owned and unnamed.
+  ValueId AddInitializer(GraphId graph, std::string name, onnx::TensorProto* tensor);
+  void RemoveInitializer(ValueId value);       // no uses may be left
+  void SetTensorType(ValueId value, DType dtype);  // keeps the shape
+  void SetType(ValueId value, const onnx::TypeProto& type);
+
+  // True once anything was edited since Create.
+  bool edited() const { return edited_; }
+  // Brings the message up to date: node order, initializers, value_info from the known types.
+  void Commit();
+
+  // Breaks loudly (CHECK) when topology and message disagree. Linear; for debug builds and tests.
+  void CheckConsistency() const;
+
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  void AddWarning(std::string text) { warnings_.push_back(std::move(text)); }
+
+ private:
+  friend class GraphBuilder;
+  Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto);
+  Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
+  Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
+  ValueId NewValue(GraphId graph, std::string name);
+  void DropUse(const Use& use, ValueId value);
+  void ResolveSchemas();
+
+  std::unique_ptr<google::protobuf::Arena> arena_;
+  onnx::ModelProto* proto_;
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<Graph> graphs_;
+  absl::flat_hash_set<std::string> names_;  // all names of all scopes
+  absl::flat_hash_set<std::string> functions_;  // "domain::name[:overload]" of model-local functions
+  std::vector<std::string> warnings_;
+  bool edited_ = false;
+};
+
+}  // namespace amp
+
+#endif  // AMP_IR_GRAPH_H_

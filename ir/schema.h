@@ -1,0 +1,78 @@
+// What the program knows about operators' types: a façade over the schemas of the linked ONNX library.
+//
+//   MatMul-13: inputs A:T, B:T, output Y:T, T in {float32, float16, bfloat16, ...}
+//   Resize-13: inputs X:T1, roi:T2, scales:(fixed float32), sizes:(fixed int64), output Y:T1
+//
+// A type variable is identified by its index in `variables`. A port whose type cannot change has its own variable with
+// exactly one allowed type. Ports of a heterogeneous variadic (Loop's carried values) get one variable per position.
+// Nothing about an operator's types is restated by hand where the schema knows it.
+#ifndef AMP_IR_SCHEMA_H_
+#define AMP_IR_SCHEMA_H_
+
+#include <bitset>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/dtype.h"
+
+namespace onnx {
+class OpSchema;
+}
+
+namespace amp {
+
+class OpSchema {
+ public:
+  struct Variable {
+    std::string name;                       // "T", or the type itself for a fixed port: "tensor(float)"
+    std::bitset<kNumDTypes> tensor_types;   // allowed element types of dense tensors
+  };
+
+  std::string_view name() const { return name_; }
+  std::string_view domain() const { return domain_; }
+  int since_version() const { return since_version_; }
+  bool deprecated() const { return deprecated_; }
+
+  // Index of the variable that types input / output `port`; variadic ports repeat the last one. For a heterogeneous
+  // variadic the index is >= variables().size() and names the position: variables().size() + offset.
+  int InputVariable(int port) const;
+  int OutputVariable(int port) const;
+  const std::vector<Variable>& variables() const { return variables_; }
+  bool Allows(int variable, DType type) const;
+
+  const onnx::OpSchema& onnx() const { return *onnx_; }
+
+ private:
+  friend const OpSchema* FindOpSchema(std::string_view, std::string_view, int);
+  struct Port {
+    int variable = 0;
+    bool variadic = false;
+    bool heterogeneous = false;
+  };
+  explicit OpSchema(const onnx::OpSchema& schema);
+  int VariableOf(const std::vector<Port>& ports, int port) const;
+
+  std::string name_, domain_;
+  int since_version_ = 0;
+  bool deprecated_ = false;
+  std::vector<Variable> variables_;
+  std::vector<Port> inputs_, outputs_;
+  std::bitset<kNumDTypes> heterogeneous_types_;
+  const onnx::OpSchema* onnx_ = nullptr;
+};
+
+// The schema in force at `opset`, or null. Cached for the life of the process; safe from several threads.
+const OpSchema* FindOpSchema(std::string_view domain, std::string_view op_type, int opset);
+
+// Newest opset of ai.onnx that the linked ONNX library knows, and the IR version that `opset` needs at least.
+int NewestOpset();
+int IrVersionForOpset(int opset);
+int NewestIrVersion();
+
+// All names that the registry knows in `domain`, sorted; for list validation and "did you mean".
+const std::vector<std::string>& RegisteredOperators(std::string_view domain);
+
+}  // namespace amp
+
+#endif  // AMP_IR_SCHEMA_H_
