@@ -137,6 +137,12 @@ class Model {
   std::string UniqueName(std::string_view wanted);
 
   // ---- edits
+  // The node's message, for its operator type and attributes (ir/attributes.h); inputs and outputs are edited with the
+  // methods below. After a change of operator type or domain, SetOpset finds the new schema.
+  onnx::NodeProto& EditProto(NodeId node) {
+    edited_ = true;
+    return *mutable_node(node).proto;
+  }
   struct NewNode {
     std::string_view op_type;
     std::string_view domain = "";
