@@ -10,9 +10,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/dtype.h"
 #include "ir/graph.h"
@@ -20,33 +20,33 @@
 namespace amp {
 
 // Any kind, references included.
-bool HasAttribute(const Node& node, std::string_view name);
+bool HasAttribute(const Node& node, absl::string_view name);
 
-std::optional<int64_t> GetInt(const Node& node, std::string_view name);
-std::optional<float> GetFloat(const Node& node, std::string_view name);
-std::optional<std::string> GetString(const Node& node, std::string_view name);
-std::optional<std::vector<int64_t>> GetInts(const Node& node, std::string_view name);
-std::optional<std::vector<float>> GetFloats(const Node& node, std::string_view name);
-std::optional<std::vector<std::string>> GetStrings(const Node& node, std::string_view name);
+std::optional<int64_t> GetInt(const Node& node, absl::string_view name);
+std::optional<float> GetFloat(const Node& node, absl::string_view name);
+std::optional<std::string> GetString(const Node& node, absl::string_view name);
+std::optional<std::vector<int64_t>> GetInts(const Node& node, absl::string_view name);
+std::optional<std::vector<float>> GetFloats(const Node& node, absl::string_view name);
+std::optional<std::vector<std::string>> GetStrings(const Node& node, absl::string_view name);
 // An element type stored as an integer (Cast.to). Nothing as well when the number names no type.
-std::optional<DType> GetDType(const Node& node, std::string_view name);
+std::optional<DType> GetDType(const Node& node, absl::string_view name);
 // Null when absent. Owned by the model's arena, valid until the attribute is edited.
-const onnx::TensorProto* GetTensor(const Node& node, std::string_view name);
+const onnx::TensorProto* GetTensor(const Node& node, absl::string_view name);
 
-int64_t GetInt(const Node& node, std::string_view name, int64_t fallback);
-float GetFloat(const Node& node, std::string_view name, float fallback);
-std::string GetString(const Node& node, std::string_view name, std::string_view fallback);
+int64_t GetInt(const Node& node, absl::string_view name, int64_t fallback);
+float GetFloat(const Node& node, absl::string_view name, float fallback);
+std::string GetString(const Node& node, absl::string_view name, absl::string_view fallback);
 
-void SetInt(Model& model, NodeId node, std::string_view name, int64_t value);
-void SetFloat(Model& model, NodeId node, std::string_view name, float value);
-void SetString(Model& model, NodeId node, std::string_view name, std::string_view value);
-void SetInts(Model& model, NodeId node, std::string_view name, absl::Span<const int64_t> values);
-void SetFloats(Model& model, NodeId node, std::string_view name, absl::Span<const float> values);
-void SetDType(Model& model, NodeId node, std::string_view name, DType type);
+void SetInt(Model& model, NodeId node, absl::string_view name, int64_t value);
+void SetFloat(Model& model, NodeId node, absl::string_view name, float value);
+void SetString(Model& model, NodeId node, absl::string_view name, absl::string_view value);
+void SetInts(Model& model, NodeId node, absl::string_view name, absl::Span<const int64_t> values);
+void SetFloats(Model& model, NodeId node, absl::string_view name, absl::Span<const float> values);
+void SetDType(Model& model, NodeId node, absl::string_view name, DType type);
 // Copies the tensor into the attribute.
-void SetTensor(Model& model, NodeId node, std::string_view name, const onnx::TensorProto& tensor);
+void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::TensorProto& tensor);
 // Returns whether there was one.
-bool RemoveAttribute(Model& model, NodeId node, std::string_view name);
+bool RemoveAttribute(Model& model, NodeId node, absl::string_view name);
 
 }  // namespace amp
 
