@@ -127,14 +127,47 @@ std::string RefusesTypes(const Model& model, const Node& node, const OpSchema& n
 
 bool IsOnnx(absl::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
+// What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form.
+std::string Lacks(const Node& node) {
+  if (node.schema == nullptr) return "ONNX does not define the operator";
+  const onnx::OpSchema& schema = node.schema->onnx();
+  const auto counts = [](size_t count, int least, int most) {
+    return static_cast<int>(count) >= least && static_cast<int>(count) <= most;
+  };
+  if (!counts(node.inputs.size(), schema.min_input(), schema.max_input()) ||
+      !counts(node.outputs.size(), schema.min_output(), schema.max_output())) {
+    return "its number of inputs or outputs is wrong";
+  }
+  const auto present = [](const auto& values, const Parameters& ports) {
+    for (size_t i = 0; i < std::min(values.size(), ports.size()); ++i) {
+      if (values[i] == kNone && ports[i].GetOption() == onnx::OpSchema::Single) return false;
+    }
+    return true;
+  };
+  if (!present(node.inputs, schema.inputs()) || !present(node.outputs, schema.outputs())) {
+    return "a required input or output is absent";
+  }
+  absl::flat_hash_map<absl::string_view, onnx::AttributeProto::AttributeType> kinds;
+  for (const auto& attribute : node.proto->attribute()) kinds[attribute.name()] = attribute.type();
+  for (const auto& [name, attribute] : schema.attributes()) {
+    const auto it = kinds.find(name);
+    if (it == kinds.end() ? attribute.required : it->second != attribute.type) {
+      return absl::StrCat("its attribute ", name, " is missing or of the wrong kind");
+    }
+  }
+  return "";
+}
+
 // The highest opset in [from, limit] that the node can be lifted to, with the reason when it is below `limit`.
 int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& changes, std::string* why) {
   const Node& node = model.node(id);
   absl::string_view op_type = node.op_type();
+  const std::string lacks = Lacks(node);
   for (int opset = from + 1; opset <= limit; ++opset) {
     const Change& change = changes.At(op_type, opset);
-    std::string refusal = change.why_not;
-    if (change.step != nullptr && change.step->check != nullptr) refusal = change.step->check(model, id);
+    std::string refusal = lacks.empty() ? change.why_not : lacks;
+    if (change.step != nullptr && change.step->check != nullptr && refusal.empty())
+      refusal = change.step->check(model, id);
     if (change.kind == Change::Kind::kFewerTypes && refusal.empty()) refusal = RefusesTypes(model, node, *change.newer);
     if (!refusal.empty()) {
       *why = absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(op_type), ") at opset ", opset, ": ", refusal);
@@ -183,7 +216,7 @@ void LiftOneVersion(Model& model, int opset, Changes& changes) {
   const int existing = model.num_nodes();  // what an edit inserts has the new form already
   for (NodeId id = 0; id < existing; ++id) {
     const Node& node = model.node(id);
-    if (node.erased || !IsOnnx(node.domain())) continue;
+    if (node.erased || !IsOnnx(node.domain()) || model.IsCallOfFunction(id)) continue;
     const Change& change = changes.At(node.op_type(), opset);
     AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
     if (change.kind == Change::Kind::kEdit) change.step->edit(model, id);
@@ -230,11 +263,8 @@ absl::Status LiftOpset(Model& model, int target) {
   }
   model.SetIrVersion(std::max(model.ir_version(), IrVersionForOpset(target)));
   Changes changes;
-  for (int opset = from + 1; opset <= target; ++opset) {
-    model.SetOpset("", opset);
-    LiftOneVersion(model, opset, changes);
-  }
-  model.SetOpset("", target);  // finds the schemas of operators that the last step renamed
+  for (int opset = from + 1; opset <= target; ++opset) LiftOneVersion(model, opset, changes);
+  model.SetOpset("", target);
   return absl::OkStatus();
 }
 

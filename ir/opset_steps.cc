@@ -39,10 +39,6 @@ std::string KnowsDataType(const Model& model, NodeId id) {
   return known ? "" : "the element type of its data is not known";
 }
 
-std::string HasScales(const Model& model, NodeId id) {
-  return HasAttribute(model.node(id), "scales") ? "" : "it has no scales";
-}
-
 std::string IsNotOldTensorFlowNearest(const Model& model, NodeId id) {
   const std::string mode = GetString(model.node(id), "coordinate_transformation_mode", "");
   return mode == "tf_half_pixel_for_nn" ? "tf_half_pixel_for_nn coordinates have no equivalent" : "";
@@ -117,7 +113,7 @@ constexpr OpsetStep kSteps[] = {
     {"TopK", 1, 10, TopKToInput},
     {"TopK", 10, 11},
     {"Unsqueeze", 11, 13, AxesToInput},
-    {"Upsample", 7, 9, UpsampleScalesToInput, HasScales},
+    {"Upsample", 7, 9, UpsampleScalesToInput},
     {"Upsample", 9, 10, UpsampleToResize, nullptr, "Resize"},
 };
 
