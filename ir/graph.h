@@ -139,6 +139,12 @@ class Model {
   std::string UniqueName(absl::string_view wanted);
 
   // ---- edits
+  // The node's message, for its operator type and attributes (ir/attributes.h); inputs and outputs are edited with the
+  // methods below. After a change of operator type or domain, SetOpset finds the new schema.
+  onnx::NodeProto& EditProto(NodeId node) {
+    MarkEdited(mutable_node(node).graph);
+    return *mutable_node(node).proto;
+  }
   struct NewNode {
     absl::string_view op_type;
     absl::string_view domain = "";
