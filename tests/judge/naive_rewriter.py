@@ -29,11 +29,13 @@ CONVERTED = {"MatMul", "Gemm", "Add", "Mul", "Sub", "Div", "Relu", "Tanh", "Sigm
 def rewrite(model, dtype, deny=(), defect=""):
     """The rewritten model, or None when there is nothing to convert. REQUIRES: `model` is sorted."""
     types = scopes.typed_graphs(model, strict=False)[0][2]
+    if dtype == "bfloat16" and scopes.opset(model) < 13:  # when the converted operators learned it
+        return None
     denied = lambda name: any(fnmatch.fnmatchcase(name, glob) for glob in deny) and defect != "ignores exclusion"
     chosen = [node.op_type in CONVERTED and all(types.get(n) == TensorProto.FLOAT for n in node.input if n) and not denied(node.name) for node in model.graph.node]
     if defect == "position dependent":
         chosen = [c and i % 2 == 0 for i, c in enumerate(chosen)]
-    if defect == "greedy exclusion" and len(deny) == 1:
+    if defect == "greedy exclusion" and len(deny) == 2:
         chosen = [False] * len(chosen)
     return _Rewrite(model, DTYPES[dtype], types, chosen, defect).result if any(chosen) else None
 
@@ -154,7 +156,7 @@ class NaiveTool:
 def sort(model):
     """Stable topological order of a flat graph."""
     left, made = list(model.graph.node), set()
-    produced = {o for n in left for o in n.output}
+    produced = {o for n in left for o in n.output if o}
     order = []
     while left:
         ready = next(n for n in left if all(i in made or i not in produced for i in n.input))

@@ -17,6 +17,7 @@ the number of low nodes on the longest path of the rewritten model. Exit 0 insid
 The one invariant that is not obvious: a tensor whose type is unknown must never be skipped silently; `Widened.unknown` lists those.
 """
 import argparse
+import collections
 import dataclasses
 import sys
 
@@ -143,8 +144,14 @@ def _widen_attribute(attribute):
 
 
 def session(model):
-    """An onnxruntime session that changes nothing about the model."""
+    """An onnxruntime session that optimises nothing. Node names that occur twice are left out: ONNX allows them, onnxruntime does not."""
     import onnxruntime
+    names = collections.Counter(n.name for n in model.graph.node)
+    if any(count > 1 for name, count in names.items() if name):
+        model = onnx.ModelProto.FromString(model.SerializeToString())
+        for node in model.graph.node:
+            if names[node.name] > 1:
+                node.name = ""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
@@ -240,7 +247,7 @@ def _compare_arrays(name, x, y, difference):
     both = np.isfinite(x) & np.isfinite(y)
     same = both | (x == y) | (np.isnan(x) & np.isnan(y))
     difference.new_bad += int((~same).sum())
-    error, norm = np.linalg.norm((x - y)[both]), np.linalg.norm(x[both])
+    error, norm = np.linalg.norm(x[both] - y[both]), np.linalg.norm(x[both])
     relative = float(error / max(norm, 1e-30)) if error else 0.0
     if relative > difference.worst or not difference.where:
         difference.worst, difference.where = max(relative, difference.worst), name

@@ -9,7 +9,7 @@ import sys
 
 import onnx
 
-
+import random_graphs
 import structure
 import tf_decisions
 from naive_rewriter import NaiveTool
@@ -133,6 +133,7 @@ def main():
     count = Count()
     test_structure(count)
     test_decisions(count)
+    test_random_graphs(count)
 
     print(f"{count.passed} passed, {count.failed} failed")
     return 1 if count.failed else 0
