@@ -5,7 +5,7 @@
 
 The models lie in $AMP_SHARED or in ../shared next to the repository: models/*.onnx with models/refs/*.npz (arrays in::NAME and out::NAME), and
 conformance/light/*.onnx (all weights are constants that reach 1e31: numbers are judged in bfloat16 only). Absent folder: exit 77 (skipped).
-For each rewrite: exit 0; every rule of structure.py; a second run changes no byte; --deny-node '*' gives the input's bytes; relative L2 error with every
+For each rewrite: exit 0; every rule of structure.py; a second run changes no byte; --deny-node '*' gives the input's bytes; external weights give the same graph; relative L2 error with every
 rounding inside the bound of rounding.py, no new NaN / Inf. At least 90 % of the heavy nodes of the ordinary float32 models must be low under the
 default flags; those that stay high are listed with the reason that --report gives.
 A reference file that onnxruntime contradicts on the original is not used, and listed; onnxruntime on the original is the reference then, as for models
@@ -114,6 +114,8 @@ class Judge:
         excluded = self.tool.run([subject.path, "-o", again, *flags, "--deny-node", "*"])
         same = not excluded.exit and again.exists() and again.read_bytes() == subject.path.read_bytes()
         self.expect(same, f"{label}: with every node excluded the output is not the input ({excluded.exit}: {excluded.first_error()})")
+        if keep_io == "all":
+            self._external(subject, rewritten, flags, label)
         facts = json.loads(report.read_text()) if report.exists() else None
         self.expect(facts is not None, f"{label}: no report was written")
         if subject.name in BROKEN:
@@ -127,6 +129,21 @@ class Judge:
         bytes_before, bytes_after = subject.path.stat().st_size, out.stat().st_size
         print(f"{subject.name:34} {dtype:9} {keep_io:5} {f'{low}/{total}':>10} {heavy:>8} {casts:5} {bytes_before / 1e6:7.2f} {bytes_after / 1e6:7.2f} {error:>9} {limit:>8} {seconds:6.2f}  {verdict}", flush=True)
         return None
+
+    def _external(self, subject, rewritten, flags, label):
+        """The same model with its weights in a file beside it must give the same graph."""
+        split, out = self.folder / "split.onnx", self.folder / "split_out.onnx"
+        for file in (*self.folder.glob("split*"),):
+            file.unlink()
+        copy = onnx.ModelProto.FromString(subject.model.SerializeToString())
+        onnx.save(copy, split, save_as_external_data=True, location="split.data", size_threshold=0)
+        answer = self.tool.run([split, "-o", out, *flags])
+        if answer.exit or not out.exists():
+            return self.expect(False, f"{label}, external weights: exit {answer.exit}: {answer.first_error()}")
+        got = onnx.load(out)
+        weights = lambda m: {t.name: (t.data_type, list(t.dims), onnx.numpy_helper.to_array(t).tobytes()) for t in m.graph.initializer}
+        same = list(got.graph.node) == list(rewritten.graph.node) and weights(got) == weights(rewritten)
+        return self.expect(same, f"{label}: with external weights the graph is another one")
 
     def _heavy(self, subject, rewritten, dtype, keep_io, facts):
         if subject.name in BROKEN:
