@@ -1,4 +1,5 @@
 # Independent judges in Python (requirements.txt). `tools/dev` makes the environment and sets the variable.
+set(JUDGE_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(AMP_TEST_PYTHON "" CACHE FILEPATH "Python with tests/judge/requirements.txt installed")
 if(NOT AMP_TEST_PYTHON)
   message(WARNING "AMP_TEST_PYTHON is not set: the judge tests (numbers, structure, decisions, real models, random graphs) are LEFT OUT")
@@ -7,7 +8,7 @@ endif()
 
 # amp_judge(<name> <timeout in seconds> <script> <argument>...): exit 77 counts as skipped.
 function(amp_judge name timeout_s script)
-  add_test(NAME "judge: ${name}" COMMAND ${AMP_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARGN})
+  add_test(NAME "judge: ${name}" COMMAND ${AMP_TEST_PYTHON} ${JUDGE_DIR}/${script} ${ARGN})
   set_tests_properties("judge: ${name}" PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${timeout_s} LABELS judge)
 endfunction()
 
