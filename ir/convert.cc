@@ -237,7 +237,7 @@ void NarrowingStats::Add(const NarrowingStats& other) {
 
 double NarrowingStats::RelativeError() const { return squared_norm > 0 ? std::sqrt(squared_error / squared_norm) : 0; }
 
-std::string_view ConvertPathName(ConvertPath path) {
+absl::string_view ConvertPathName(ConvertPath path) {
   switch (path) {
     case ConvertPath::kScalar:
       return "scalar";

@@ -1,14 +1,15 @@
 // float32 <-> float16 / bfloat16, in bulk, with the range statistics that guards and reports need.
 //
-// Round to nearest, ties to even. NaN stays NaN (payload may shrink, sign stays), -0, subnormals and infinities are right.
-// Three code paths agree bit for bit on all 2^32 inputs; the best one that the processor has is chosen at run time.
+// Round to nearest, ties to even. NaN stays NaN (payload may shrink, sign stays), -0, subnormals and infinities are
+// right. Three code paths agree bit for bit on all 2^32 inputs; the best one that the processor has is chosen at run
+// time.
 #ifndef AMP_IR_CONVERT_H_
 #define AMP_IR_CONVERT_H_
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/dtype.h"
 
@@ -17,10 +18,10 @@ namespace amp {
 // What narrowing did, or would do, to a stretch of float32 values. Add() merges two stretches.
 struct NarrowingStats {
   int64_t count = 0;
-  int64_t overflow = 0;    // finite in float32, infinite in the low type
-  int64_t underflow = 0;   // non-zero in float32, zero in the low type
-  int64_t subnormal = 0;   // non-zero result below the low type's smallest normal magnitude
-  float largest = 0;       // largest finite magnitude of the input
+  int64_t overflow = 0;      // finite in float32, infinite in the low type
+  int64_t underflow = 0;     // non-zero in float32, zero in the low type
+  int64_t subnormal = 0;     // non-zero result below the low type's smallest normal magnitude
+  float largest = 0;         // largest finite magnitude of the input
   double squared_norm = 0;   // over the finite inputs with finite results
   double squared_error = 0;  // sum of (x - narrowed(x))^2 over the same
 
@@ -30,7 +31,7 @@ struct NarrowingStats {
 };
 
 enum class ConvertPath { kScalar, kAvx2, kAvx512 };
-std::string_view ConvertPathName(ConvertPath path);
+absl::string_view ConvertPathName(ConvertPath path);
 // The paths this processor can run, slowest first; never empty.
 std::vector<ConvertPath> AvailableConvertPaths();
 

@@ -22,21 +22,21 @@ struct NumberSet {
 enum class Kind { kOther, kBool, kInteger, kFloat };
 
 struct TypeFacts {
-  std::string_view name;
+  absl::string_view name;
   int bits = 0;
   Kind kind = Kind::kOther;
   NumberSet numbers = {};
 };
 
-constexpr TypeFacts Unsigned(std::string_view name, int bits, double highest) {
+constexpr TypeFacts Unsigned(absl::string_view name, int bits, double highest) {
   return {name, bits, Kind::kInteger, {.precision = bits, .quantum = 0, .lowest = 0, .highest = highest}};
 }
 
-constexpr TypeFacts Signed(std::string_view name, int bits, double lowest) {
+constexpr TypeFacts Signed(absl::string_view name, int bits, double lowest) {
   return {name, bits, Kind::kInteger, {.precision = bits - 1, .quantum = 0, .lowest = lowest, .highest = -lowest - 1}};
 }
 
-constexpr TypeFacts IeeeLike(std::string_view name, int bits, int precision, int quantum, double highest) {
+constexpr TypeFacts IeeeLike(absl::string_view name, int bits, int precision, int quantum, double highest) {
   return {name,
           bits,
           Kind::kFloat,
@@ -95,9 +95,9 @@ bool KeepsIntegersNonZero(DType type) { return IsLowFloat(type) || type == DType
 
 }  // namespace
 
-std::string_view DTypeName(DType type) { return FactsOf(type).name; }
+absl::string_view DTypeName(DType type) { return FactsOf(type).name; }
 
-std::optional<DType> ParseDType(std::string_view name) {
+std::optional<DType> ParseDType(absl::string_view name) {
   if (name == "fp16" || name == "half") return DType::kFloat16;
   if (name == "bf16") return DType::kBfloat16;
   if (name == "float") return DType::kFloat32;

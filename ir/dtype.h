@@ -7,7 +7,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+
+#include "absl/strings/string_view.h"
 
 namespace amp {
 
@@ -46,10 +47,10 @@ enum class DType : uint8_t {
 inline constexpr int kNumDTypes = 29;
 
 // "float32", "bfloat16", "int64"; "undefined" for kUndefined.
-std::string_view DTypeName(DType type);
+absl::string_view DTypeName(DType type);
 
 // Accepts DTypeName's names and the habits "fp16", "half", "bf16", "float".
-std::optional<DType> ParseDType(std::string_view name);
+std::optional<DType> ParseDType(absl::string_view name);
 
 // Bits of one element in raw_data; 0 for strings and kUndefined.
 int BitsPerElement(DType type);

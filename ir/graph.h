@@ -6,8 +6,8 @@
 //     └─ a Value's use list holds its uses in inner scopes too
 //
 // Every edit goes through the methods of Model, which keep topology and message in step, except for the order of nodes
-// and the list of initializers, which Commit() writes back once. Loading and committing without an edit changes nothing.
-// Not thread-safe; distinct models are independent.
+// and the list of initializers, which Commit() writes back once. Loading and committing without an edit changes
+// nothing. Not thread-safe; distinct models are independent.
 #ifndef AMP_IR_GRAPH_H_
 #define AMP_IR_GRAPH_H_
 
@@ -15,13 +15,13 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ir/dtype.h"
 
 namespace google::protobuf {
@@ -56,14 +56,14 @@ struct Use {
 
 struct Value {
   std::string name;
-  GraphId graph = kMainGraph;       // the scope that defines it
-  NodeId producer = kNone;          // kNone for graph inputs and initializers
+  GraphId graph = kMainGraph;  // the scope that defines it
+  NodeId producer = kNone;     // kNone for graph inputs and initializers
   int32_t producer_port = 0;
   bool is_graph_input = false;
-  bool is_tensor = false;           // type known and a dense tensor
-  bool is_constant_default = false; // initializer that is also an input (overridable from IR version 4 on)
-  DType dtype = DType::kUndefined;  // element type of a tensor, when known
-  onnx::TypeProto* type = nullptr;  // arena; null when nothing is known
+  bool is_tensor = false;            // type known and a dense tensor
+  bool is_constant_default = false;  // initializer that is also an input (overridable from IR version 4 on)
+  DType dtype = DType::kUndefined;   // element type of a tensor, when known
+  onnx::TypeProto* type = nullptr;   // arena; null when nothing is known
   onnx::TensorProto* initializer = nullptr;
   std::vector<Use> uses;
 
@@ -77,18 +77,19 @@ struct Node {
   const OpSchema* schema = nullptr;   // null: unknown operator or a call of a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
-  int32_t index = 0;                  // position in the file; inserted nodes: that of their anchor
+  int32_t index = 0;                                // position in the file; inserted nodes: that of their anchor
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
   std::vector<GraphId> bodies;
 
-  std::string_view op_type() const;
-  std::string_view domain() const;    // "" for ai.onnx
-  std::string_view name() const;
+  absl::string_view op_type() const;
+  absl::string_view domain() const;  // "" for ai.onnx
+  absl::string_view name() const;
 };
 
 struct Graph {
   onnx::GraphProto* proto = nullptr;
-  NodeId owner = kNone;               // the node whose attribute holds this graph; kNone for the main graph
+  NodeId owner = kNone;  // the node whose attribute holds this graph; kNone for the main graph
+  bool edited = false;
   NodeId first = kNone, last = kNone;
   std::vector<ValueId> inputs, outputs, initializers;
   absl::flat_hash_map<std::string, ValueId> names;  // values defined in this scope
@@ -120,9 +121,9 @@ class Model {
   std::vector<NodeId> NodesInOrder(GraphId graph) const;
 
   // Version of the operator set of `domain` ("" = ai.onnx) that the model imports; 0 if none.
-  int opset(std::string_view domain) const;
+  int opset(absl::string_view domain) const;
   // Writes the imports and looks every node's schema up again.
-  void SetOpset(std::string_view domain, int version);
+  void SetOpset(absl::string_view domain, int version);
   int ir_version() const;
   void SetIrVersion(int version);
 
@@ -133,38 +134,53 @@ class Model {
   // The value as a constant: an initializer that no caller can override, or the output of a Constant node.
   bool IsConstant(ValueId id) const;
 
-  // A name that no value, node, or dimension of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at once.
-  std::string UniqueName(std::string_view wanted);
+  // A name that no value, node, or dimension of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at
+  // once.
+  std::string UniqueName(absl::string_view wanted);
 
   // ---- edits
+  // The node's message, for its operator type and attributes (ir/attributes.h); inputs and outputs are edited with the
+  // methods below. After a change of operator type or domain, SetOpset finds the new schema.
+  onnx::NodeProto& EditProto(NodeId node) {
+    MarkEdited(mutable_node(node).graph);
+    return *mutable_node(node).proto;
+  }
   struct NewNode {
-    std::string_view op_type;
-    std::string_view domain = "";
-    std::string name;                  // unique already
+    absl::string_view op_type;
+    absl::string_view domain = "";
+    std::string name;  // unique already
     std::vector<ValueId> inputs;
     std::vector<std::string> outputs;  // unique already
   };
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
-  // Makes `use` read `value` instead of what it reads now. Graph outputs cannot be redirected: see Rename.
-  void SetUse(const Use& use, ValueId value);
+  // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
+  // TakeOverGraphOutputs. Linear in the uses of `from`.
+  void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
+  void SetInput(NodeId node, int port, ValueId value);
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
   void AppendInput(NodeId node, ValueId value);
   void TruncateInputs(NodeId node, int count);
   // The node must have no used outputs.
   void Erase(NodeId node);
-  // Gives the value a new name everywhere in the message, graph output lists excepted.
+  // Gives the value a new name everywhere in the message.
   void Rename(ValueId value, std::string name);
   // Lets `value` take over the graph outputs of `from`: `value` gets the name, `from` is renamed to `new_name_of_from`.
   void TakeOverGraphOutputs(ValueId from, ValueId value, std::string new_name_of_from);
   // New initializer of the graph; `tensor` is arena-owned and unnamed.
   ValueId AddInitializer(GraphId graph, std::string name, onnx::TensorProto* tensor);
-  void RemoveInitializer(ValueId value);       // no uses may be left
+  void RemoveInitializer(ValueId value);  // no uses may be left
+  // Replaces the payload of an initializer; the value keeps its name and takes the tensor's element type.
+  void ReplaceInitializer(ValueId value, onnx::TensorProto* tensor);
   void SetTensorType(ValueId value, DType dtype);  // keeps the shape
+  void SetGraphOutputType(int port, DType dtype);  // of the main graph, as the file declares it
   void SetType(ValueId value, const onnx::TypeProto& type);
+  void CopyType(ValueId from, ValueId to);
 
   // True once anything was edited since Create.
   bool edited() const { return edited_; }
+  // Makes constants of initializers that are graph inputs too: the input entries go. Raises the IR version to 4.
+  void FreezeInitializers();
   // Brings the message up to date: node order, initializers, value_info from the known types.
   void Commit();
 
@@ -180,7 +196,12 @@ class Model {
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
   ValueId NewValue(GraphId graph, std::string name);
-  void DropUse(const Use& use, ValueId value);
+  void AddUse(ValueId value, const Use& use);
+  void DropUse(ValueId value, const Use& use);
+  void MarkEdited(GraphId graph);
+  void CommitGraph(Graph& graph);
+  void DropInitializerInputs();
+  void WriteUse(const Use& use, ValueId value);
   void ResolveSchemas();
 
   std::unique_ptr<google::protobuf::Arena> arena_;
@@ -188,7 +209,7 @@ class Model {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<Graph> graphs_;
-  absl::flat_hash_set<std::string> names_;  // all names of all scopes
+  absl::flat_hash_set<std::string> names_;      // all names of all scopes
   absl::flat_hash_set<std::string> functions_;  // "domain::name[:overload]" of model-local functions
   std::vector<std::string> warnings_;
   bool edited_ = false;

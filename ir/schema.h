@@ -11,9 +11,9 @@
 
 #include <bitset>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ir/dtype.h"
 
 namespace onnx {
@@ -25,12 +25,12 @@ namespace amp {
 class OpSchema {
  public:
   struct Variable {
-    std::string name;                       // "T", or the type itself for a fixed port: "tensor(float)"
-    std::bitset<kNumDTypes> tensor_types;   // allowed element types of dense tensors
+    std::string name;                      // "T", or the type itself for a fixed port: "tensor(float)"
+    std::bitset<kNumDTypes> tensor_types;  // allowed element types of dense tensors
   };
 
-  std::string_view name() const { return name_; }
-  std::string_view domain() const { return domain_; }
+  absl::string_view name() const { return name_; }
+  absl::string_view domain() const { return domain_; }
   int since_version() const { return since_version_; }
   bool deprecated() const { return deprecated_; }
 
@@ -38,13 +38,16 @@ class OpSchema {
   // variadic the index is >= variables().size() and names the position: variables().size() + offset.
   int InputVariable(int port) const;
   int OutputVariable(int port) const;
+  // Formal parameters; 0 for the few schemas without any.
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const std::vector<Variable>& variables() const { return variables_; }
   bool Allows(int variable, DType type) const;
 
   const onnx::OpSchema& onnx() const { return *onnx_; }
 
  private:
-  friend const OpSchema* FindOpSchema(std::string_view, std::string_view, int);
+  friend const OpSchema* FindOpSchema(absl::string_view, absl::string_view, int);
   struct Port {
     int variable = 0;
     bool variadic = false;
@@ -63,7 +66,7 @@ class OpSchema {
 };
 
 // The schema in force at `opset`, or null. Cached for the life of the process; safe from several threads.
-const OpSchema* FindOpSchema(std::string_view domain, std::string_view op_type, int opset);
+const OpSchema* FindOpSchema(absl::string_view domain, absl::string_view op_type, int opset);
 
 // Newest opset of ai.onnx that the linked ONNX library knows, and the IR version that `opset` needs at least.
 int NewestOpset();
@@ -71,7 +74,7 @@ int IrVersionForOpset(int opset);
 int NewestIrVersion();
 
 // All names that the registry knows in `domain`, sorted; for list validation and "did you mean".
-const std::vector<std::string>& RegisteredOperators(std::string_view domain);
+const std::vector<std::string>& RegisteredOperators(absl::string_view domain);
 
 }  // namespace amp
 

@@ -6,7 +6,7 @@ namespace amp {
 namespace {
 
 // Length of the well-formed UTF-8 sequence of printable text at `text[0]`, 0 if there is none.
-size_t PrintableLength(std::string_view text) {
+size_t PrintableLength(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f && byte(0) != '\\' ? 1 : 0;
   const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
@@ -27,18 +27,26 @@ size_t PrintableLength(std::string_view text) {
 
 int ExitCode(const absl::Status& status) {
   switch (status.code()) {
-    case absl::StatusCode::kOk: return 0;
-    case absl::StatusCode::kInvalidArgument: return 2;
-    case absl::StatusCode::kDataLoss: return 3;
-    case absl::StatusCode::kPermissionDenied: return 4;
-    case absl::StatusCode::kResourceExhausted: return 5;
-    case absl::StatusCode::kUnavailable: return 6;
-    case absl::StatusCode::kFailedPrecondition: return 7;
-    default: return 70;
+    case absl::StatusCode::kOk:
+      return 0;
+    case absl::StatusCode::kInvalidArgument:
+      return 2;
+    case absl::StatusCode::kDataLoss:
+      return 3;
+    case absl::StatusCode::kPermissionDenied:
+      return 4;
+    case absl::StatusCode::kResourceExhausted:
+      return 5;
+    case absl::StatusCode::kUnavailable:
+      return 6;
+    case absl::StatusCode::kFailedPrecondition:
+      return 7;
+    default:
+      return 70;
   }
 }
 
-std::string Escaped(std::string_view name) {
+std::string Escaped(absl::string_view name) {
   constexpr size_t kMaxShown = 200;
   std::string out;
   while (!name.empty()) {
@@ -48,7 +56,7 @@ std::string Escaped(std::string_view name) {
       absl::StrAppendFormat(&out, "\\x%02x", static_cast<unsigned char>(name[0]));
       name.remove_prefix(1);
     } else {
-      out.append(name.substr(0, length));
+      absl::StrAppend(&out, name.substr(0, length));
       name.remove_prefix(length);
     }
   }

@@ -12,11 +12,11 @@
 #define AMP_IR_STATUS_H_
 
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace amp {
 
@@ -45,20 +45,21 @@ absl::Status IoError(const Args&... args) {
 int ExitCode(const absl::Status& status);
 
 // A name from a model, fit for one terminal line: control characters and invalid UTF-8 escaped, cut after 200 bytes.
-std::string Escaped(std::string_view name);
+std::string Escaped(absl::string_view name);
 
 }  // namespace amp
 
-#define AMP_RETURN_IF_ERROR(expression)                              \
-  do {                                                               \
+#define AMP_RETURN_IF_ERROR(expression)                             \
+  do {                                                              \
     if (absl::Status amp_status = (expression); !amp_status.ok()) { \
-      return amp_status;                                             \
-    }                                                                \
+      return amp_status;                                            \
+    }                                                               \
   } while (false)
 
 #define AMP_CONCAT_INNER(a, b) a##b
 #define AMP_CONCAT(a, b) AMP_CONCAT_INNER(a, b)
-#define AMP_ASSIGN_OR_RETURN(lhs, expression) AMP_ASSIGN_OR_RETURN_AS(AMP_CONCAT(amp_result_, __LINE__), lhs, expression)
+#define AMP_ASSIGN_OR_RETURN(lhs, expression) \
+  AMP_ASSIGN_OR_RETURN_AS(AMP_CONCAT(amp_result_, __LINE__), lhs, expression)
 #define AMP_ASSIGN_OR_RETURN_AS(result, lhs, expression) \
   auto result = (expression);                            \
   if (!result.ok()) {                                    \

@@ -1,0 +1,442 @@
+#include "ir/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/arena.h"
+#include "ir/check.h"
+#include "ir/schema.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+// Below this IR version every initializer is listed as a graph input although it is a constant.
+constexpr int kInitializersNeedNoInput = 4;
+
+absl::string_view NormalDomain(absl::string_view domain) { return domain == "ai.onnx" ? absl::string_view() : domain; }
+
+DType TensorElementType(const onnx::TypeProto& type) {
+  return type.has_tensor_type() ? static_cast<DType>(type.tensor_type().elem_type()) : DType::kUndefined;
+}
+
+}  // namespace
+
+absl::string_view Node::op_type() const { return proto->op_type(); }
+absl::string_view Node::domain() const { return NormalDomain(proto->domain()); }
+absl::string_view Node::name() const { return proto->name(); }
+
+Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto)
+    : arena_(std::move(arena)), proto_(proto) {}
+Model::~Model() = default;
+
+std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
+  std::vector<NodeId> order;
+  order.reserve(static_cast<size_t>(graph(graph_id).proto->node_size()));
+  for (NodeId id = graph(graph_id).first; id != kNone; id = node(id).next) order.push_back(id);
+  return order;
+}
+
+int Model::opset(absl::string_view domain) const {
+  for (const auto& import : proto_->opset_import()) {
+    if (NormalDomain(import.domain()) == NormalDomain(domain)) return static_cast<int>(import.version());
+  }
+  return 0;
+}
+
+void Model::SetOpset(absl::string_view domain, int version) {
+  for (auto& import : *proto_->mutable_opset_import()) {
+    if (NormalDomain(import.domain()) == NormalDomain(domain)) import.set_version(version);
+  }
+  edited_ = true;
+  ResolveSchemas();
+}
+
+int Model::ir_version() const { return static_cast<int>(proto_->ir_version()); }
+
+void Model::SetIrVersion(int version) {
+  if (ir_version() < kInitializersNeedNoInput && version >= kInitializersNeedNoInput) DropInitializerInputs();
+  proto_->set_ir_version(version);
+  edited_ = true;
+}
+
+void Model::FreezeInitializers() {
+  const Graph& main = graph(kMainGraph);
+  const auto is_default = [&](ValueId id) { return value(id).IsInitializer(); };
+  if (std::none_of(main.inputs.begin(), main.inputs.end(), is_default)) return;
+  DropInitializerInputs();
+  SetIrVersion(std::max(ir_version(), kInitializersNeedNoInput));
+}
+
+// From kInitializersNeedNoInput on such an entry makes an initializer a default that callers may override.
+void Model::DropInitializerInputs() {
+  Graph& main = mutable_graph(kMainGraph);
+  auto& inputs = *main.proto->mutable_input();
+  std::vector<ValueId> kept;
+  int write = 0;
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    Value& v = mutable_value(main.inputs[i]);
+    if (v.IsInitializer()) {
+      v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
+      v.type->CopyFrom(inputs[static_cast<int>(i)].type());
+      v.is_graph_input = v.is_constant_default = false;
+      continue;
+    }
+    if (write != static_cast<int>(i)) inputs.SwapElements(write, static_cast<int>(i));
+    ++write;
+    kept.push_back(main.inputs[i]);
+  }
+  inputs.DeleteSubrange(write, inputs.size() - write);
+  for (int i = 0; i < write; ++i) mutable_value(kept[static_cast<size_t>(i)]).type = inputs[i].mutable_type();
+  main.inputs = std::move(kept);
+  MarkEdited(kMainGraph);
+}
+
+std::string Model::NodeLabel(NodeId id) const {
+  const Node& n = node(id);
+  if (!n.name().empty()) return std::string(n.name());
+  return absl::StrCat(n.op_type(), "#", n.index);
+}
+
+bool Model::IsCallOfFunction(NodeId id) const {
+  if (functions_.empty()) return false;
+  const Node& n = node(id);
+  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type()));
+}
+
+bool Model::IsGraphOutput(ValueId id) const {
+  return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsGraphOutput(); });
+}
+
+bool Model::IsConstant(ValueId id) const {
+  const Value& v = value(id);
+  if (v.IsInitializer()) return !v.is_constant_default || ir_version() < kInitializersNeedNoInput;
+  if (v.producer == kNone) return false;
+  const Node& producer = node(v.producer);
+  return producer.op_type() == "Constant" && producer.domain().empty() && !IsCallOfFunction(v.producer);
+}
+
+std::string Model::UniqueName(absl::string_view wanted) {
+  std::string name(wanted);
+  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
+  return name;
+}
+
+ValueId Model::NewValue(GraphId graph_id, std::string name) {
+  const ValueId id = static_cast<ValueId>(values_.size());
+  Value& v = values_.emplace_back();
+  v.graph = graph_id;
+  mutable_graph(graph_id).names[name] = id;
+  names_.insert(name);
+  v.name = std::move(name);
+  return id;
+}
+
+void Model::AddUse(ValueId value, const Use& use) {
+  if (value != kNone) mutable_value(value).uses.push_back(use);
+}
+
+void Model::DropUse(ValueId value, const Use& use) {
+  if (value == kNone) return;
+  auto& uses = mutable_value(value).uses;
+  auto it = std::find(uses.begin(), uses.end(), use);
+  AMP_CHECK(it != uses.end());
+  uses.erase(it);
+}
+
+void Model::MarkEdited(GraphId graph_id) {
+  edited_ = true;
+  mutable_graph(graph_id).edited = true;
+}
+
+NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) {
+  AMP_CHECK(anchor == kNone || node(anchor).graph == graph_id);
+  MarkEdited(graph_id);
+  const NodeId id = static_cast<NodeId>(nodes_.size());
+  nodes_.emplace_back();
+  Graph& g = mutable_graph(graph_id);
+  Node& n = nodes_.back();
+  n.graph = graph_id;
+  n.inserted = true;
+  n.index = anchor == kNone ? 0 : node(anchor).index;
+  n.prev = anchor;
+  n.next = anchor == kNone ? g.first : node(anchor).next;
+  (n.prev == kNone ? g.first : mutable_node(n.prev).next) = id;
+  (n.next == kNone ? g.last : mutable_node(n.next).prev) = id;
+  n.proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(arena_.get());
+  n.proto->set_op_type(std::string(spec.op_type));
+  if (!spec.domain.empty()) n.proto->set_domain(std::string(spec.domain));
+  if (!spec.name.empty()) {
+    names_.insert(spec.name);
+    n.proto->set_name(spec.name);
+  }
+  for (size_t i = 0; i < spec.inputs.size(); ++i) {
+    n.inputs.push_back(spec.inputs[i]);
+    n.proto->add_input(spec.inputs[i] == kNone ? std::string() : value(spec.inputs[i]).name);
+    AddUse(spec.inputs[i], Use{id, static_cast<int32_t>(i), graph_id});
+  }
+  for (size_t i = 0; i < spec.outputs.size(); ++i) {
+    n.proto->add_output(spec.outputs[i]);
+    const ValueId out = NewValue(graph_id, spec.outputs[i]);
+    mutable_value(out).producer = id;
+    mutable_value(out).producer_port = static_cast<int32_t>(i);
+    nodes_.back().outputs.push_back(out);
+  }
+  nodes_.back().schema = FindOpSchema(spec.domain, spec.op_type, opset(spec.domain));
+  return id;
+}
+
+void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter) {
+  auto& uses = mutable_value(from).uses;
+  std::vector<Use> kept;
+  for (const Use& use : uses) {
+    const bool is_public = use.IsGraphOutput() && use.graph == kMainGraph;
+    if (is_public || !filter(use)) {
+      kept.push_back(use);
+      continue;
+    }
+    mutable_value(to).uses.push_back(use);
+    WriteUse(use, to);
+  }
+  uses = std::move(kept);
+}
+
+// Makes topology and message say that `use` reads `value`.
+void Model::WriteUse(const Use& use, ValueId value_id) {
+  const auto port = static_cast<size_t>(use.port);
+  if (use.IsGraphOutput()) {
+    mutable_graph(use.graph).outputs[port] = value_id;
+    graph(use.graph).proto->mutable_output(use.port)->set_name(value(value_id).name);
+  } else {
+    mutable_node(use.node).inputs[port] = value_id;
+    node(use.node).proto->set_input(use.port, value(value_id).name);
+  }
+  MarkEdited(use.graph);
+}
+
+void Model::SetInput(NodeId node_id, int port, ValueId value_id) {
+  Node& n = mutable_node(node_id);
+  const Use use{node_id, port, n.graph};
+  DropUse(n.inputs[static_cast<size_t>(port)], use);
+  n.inputs[static_cast<size_t>(port)] = value_id;
+  n.proto->set_input(port, value_id == kNone ? std::string() : value(value_id).name);
+  AddUse(value_id, use);
+  MarkEdited(n.graph);
+}
+
+void Model::AppendInput(NodeId node_id, ValueId value_id) {
+  Node& n = mutable_node(node_id);
+  const Use use{node_id, static_cast<int32_t>(n.inputs.size()), n.graph};
+  n.inputs.push_back(value_id);
+  n.proto->add_input(value_id == kNone ? std::string() : value(value_id).name);
+  AddUse(value_id, use);
+  MarkEdited(n.graph);
+}
+
+void Model::TruncateInputs(NodeId node_id, int count) {
+  Node& n = mutable_node(node_id);
+  for (int port = static_cast<int>(n.inputs.size()) - 1; port >= count; --port) {
+    DropUse(n.inputs.back(), Use{node_id, port, n.graph});
+    n.inputs.pop_back();
+    n.proto->mutable_input()->RemoveLast();
+  }
+  MarkEdited(n.graph);
+}
+
+void Model::Erase(NodeId id) {
+  Node& n = mutable_node(id);
+  AMP_CHECK(!n.erased);
+  for (ValueId out : n.outputs) AMP_CHECK(out == kNone || value(out).uses.empty());
+  for (size_t i = 0; i < n.inputs.size(); ++i) DropUse(n.inputs[i], Use{id, static_cast<int32_t>(i), n.graph});
+  Graph& g = mutable_graph(n.graph);
+  (n.prev == kNone ? g.first : mutable_node(n.prev).next) = n.next;
+  (n.next == kNone ? g.last : mutable_node(n.next).prev) = n.prev;
+  for (ValueId out : n.outputs) {
+    if (out != kNone) g.names.erase(value(out).name);
+  }
+  n.erased = true;
+  MarkEdited(n.graph);
+}
+
+void Model::Rename(ValueId id, std::string name) {
+  Value& v = mutable_value(id);
+  Graph& g = mutable_graph(v.graph);
+  if (auto it = g.names.find(v.name); it != g.names.end() && it->second == id) g.names.erase(it);
+  names_.insert(name);
+  g.names[name] = id;
+  v.name = std::move(name);
+  if (v.producer != kNone) mutable_node(v.producer).proto->set_output(v.producer_port, v.name);
+  if (v.IsInitializer()) v.initializer->set_name(v.name);
+  for (const Use& use : v.uses) WriteUse(use, id);
+  MarkEdited(v.graph);
+}
+
+void Model::TakeOverGraphOutputs(ValueId from, ValueId to, std::string new_name_of_from) {
+  auto& uses = mutable_value(from).uses;
+  const auto first_output =
+      std::stable_partition(uses.begin(), uses.end(), [](const Use& u) { return !u.IsGraphOutput(); });
+  for (auto it = first_output; it != uses.end(); ++it) {
+    mutable_graph(it->graph).outputs[static_cast<size_t>(it->port)] = to;
+    mutable_value(to).uses.push_back(*it);
+  }
+  uses.erase(first_output, uses.end());
+  std::string public_name = value(from).name;
+  Rename(from, std::move(new_name_of_from));
+  Rename(to, std::move(public_name));
+}
+
+ValueId Model::AddInitializer(GraphId graph_id, std::string name, onnx::TensorProto* tensor) {
+  const ValueId id = NewValue(graph_id, std::move(name));
+  mutable_graph(graph_id).initializers.push_back(id);
+  if (ir_version() < kInitializersNeedNoInput && graph_id == kMainGraph) {
+    Graph& g = mutable_graph(graph_id);
+    Value& v = mutable_value(id);
+    auto* input = g.proto->add_input();
+    input->set_name(v.name);
+    v.type = input->mutable_type();
+    auto* shape = v.type->mutable_tensor_type()->mutable_shape();
+    for (int64_t dim : tensor->dims()) shape->add_dim()->set_dim_value(dim);
+    v.is_graph_input = v.is_constant_default = true;
+    g.inputs.push_back(id);
+  }
+  ReplaceInitializer(id, tensor);
+  return id;
+}
+
+void Model::ReplaceInitializer(ValueId id, onnx::TensorProto* tensor) {
+  Value& v = mutable_value(id);
+  tensor->set_name(v.name);
+  v.initializer = tensor;
+  if (v.type == nullptr) {
+    v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
+    auto* shape = v.type->mutable_tensor_type()->mutable_shape();
+    for (int64_t dim : tensor->dims()) shape->add_dim()->set_dim_value(dim);
+  }
+  SetTensorType(id, static_cast<DType>(tensor->data_type()));
+}
+
+void Model::RemoveInitializer(ValueId id) {
+  Value& v = mutable_value(id);
+  AMP_CHECK(v.IsInitializer() && v.uses.empty());
+  Graph& g = mutable_graph(v.graph);
+  g.initializers.erase(std::find(g.initializers.begin(), g.initializers.end(), id));
+  g.names.erase(v.name);
+  v.initializer = nullptr;
+  MarkEdited(v.graph);
+}
+
+void Model::SetTensorType(ValueId id, DType dtype) {
+  Value& v = mutable_value(id);
+  if (v.type == nullptr) v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
+  v.type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
+  v.is_tensor = true;
+  v.dtype = dtype;
+  MarkEdited(v.graph);
+}
+
+void Model::SetGraphOutputType(int port, DType dtype) {
+  Graph& g = mutable_graph(kMainGraph);
+  g.proto->mutable_output(port)->mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
+  MarkEdited(kMainGraph);
+}
+
+void Model::SetType(ValueId id, const onnx::TypeProto& type) {
+  Value& v = mutable_value(id);
+  if (v.type == nullptr) v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
+  if (v.type != &type) v.type->CopyFrom(type);
+  v.is_tensor = type.has_tensor_type();
+  v.dtype = TensorElementType(type);
+}
+
+void Model::CopyType(ValueId from, ValueId to) {
+  if (value(from).type != nullptr) SetType(to, *value(from).type);
+}
+
+void Model::Commit() {
+  if (!edited_) return;
+  for (Graph& g : graphs_) {
+    if (g.edited) CommitGraph(g);
+  }
+}
+
+void Model::CommitGraph(Graph& g) {
+  auto& nodes = *g.proto->mutable_node();
+  if (!nodes.empty()) nodes.UnsafeArenaExtractSubrange(0, nodes.size(), nullptr);
+  for (NodeId id = g.first; id != kNone; id = node(id).next) nodes.UnsafeArenaAddAllocated(mutable_node(id).proto);
+  auto& tensors = *g.proto->mutable_initializer();
+  if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
+  for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer);
+
+  // Entries that the file had are kept where the type is known, and a value that this run made gets one beside them.
+  auto& infos = *g.proto->mutable_value_info();
+  if (infos.empty()) return;
+  absl::flat_hash_set<ValueId> listed;
+  int write = 0;
+  for (int i = 0; i < infos.size(); ++i) {
+    auto it = g.names.find(infos[i].name());
+    if (it == g.names.end() || value(it->second).type == nullptr || !listed.insert(it->second).second) continue;
+    infos[i].mutable_type()->CopyFrom(*value(it->second).type);
+    infos.SwapElements(write++, i);
+  }
+  infos.DeleteSubrange(write, infos.size() - write);
+  for (NodeId id = g.first; id != kNone; id = node(id).next) {
+    for (ValueId out : node(id).outputs) {
+      const bool ours = node(id).inserted && out != kNone && !IsGraphOutput(out) && value(out).type != nullptr;
+      if (!ours || !listed.insert(out).second) continue;
+      auto* info = infos.Add();
+      info->set_name(value(out).name);
+      info->mutable_type()->CopyFrom(*value(out).type);
+    }
+  }
+}
+
+void Model::ResolveSchemas() {
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, const OpSchema*> found;
+  absl::flat_hash_map<absl::string_view, int> versions;
+  for (const auto& import : proto_->opset_import())
+    versions[NormalDomain(import.domain())] = static_cast<int>(import.version());
+  for (NodeId id = 0; id < num_nodes(); ++id) {
+    Node& n = mutable_node(id);
+    if (n.erased) continue;
+    auto [it, is_new] = found.try_emplace({n.domain(), n.op_type()}, nullptr);
+    if (is_new && !IsCallOfFunction(id)) {
+      auto version = versions.find(n.domain());
+      if (version != versions.end()) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
+    }
+    n.schema = it->second;
+  }
+}
+
+void Model::CheckConsistency() const {
+  for (ValueId id = 0; id < num_values(); ++id) {
+    for (const Use& use : value(id).uses) {
+      if (use.IsGraphOutput()) {
+        AMP_CHECK(graph(use.graph).outputs[static_cast<size_t>(use.port)] == id);
+        AMP_CHECK(graph(use.graph).proto->output(use.port).name() == value(id).name);
+      } else {
+        AMP_CHECK(!node(use.node).erased);
+        AMP_CHECK(node(use.node).inputs[static_cast<size_t>(use.port)] == id);
+      }
+    }
+  }
+  for (GraphId graph_id = 0; graph_id < num_graphs(); ++graph_id) {
+    for (NodeId id : NodesInOrder(graph_id)) {
+      const Node& n = node(id);
+      AMP_CHECK(static_cast<size_t>(n.proto->input_size()) == n.inputs.size());
+      AMP_CHECK(static_cast<size_t>(n.proto->output_size()) == n.outputs.size());
+      for (int i = 0; i < n.proto->input_size(); ++i) {
+        const ValueId in = n.inputs[static_cast<size_t>(i)];
+        AMP_CHECK(n.proto->input(i) == (in == kNone ? std::string() : value(in).name));
+        AMP_CHECK(in == kNone || std::count(value(in).uses.begin(), value(in).uses.end(), Use{id, i, n.graph}) == 1);
+      }
+      for (int i = 0; i < n.proto->output_size(); ++i) {
+        const ValueId out = n.outputs[static_cast<size_t>(i)];
+        AMP_CHECK(n.proto->output(i) == (out == kNone ? std::string() : value(out).name));
+        AMP_CHECK(out == kNone || value(out).producer == id);
+      }
+    }
+  }
+}
+
+}  // namespace amp

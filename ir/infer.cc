@@ -1,0 +1,246 @@
+#include "ir/infer.h"
+
+#include <exception>
+
+#include "absl/container/flat_hash_map.h"
+#include "google/protobuf/arena.h"
+#include "ir/schema.h"
+#include "ir/status.h"
+#include "onnx/defs/schema.h"
+#include "onnx/defs/shape_inference.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+class Inference {
+ public:
+  explicit Inference(Model& model) : model_(model), visited_(static_cast<size_t>(model.num_graphs()), false) {}
+
+  void InferGraph(GraphId graph);
+  Model& model() { return model_; }
+
+ private:
+  void InferNode(NodeId node);
+  void FallBackToSchema(NodeId node);
+
+  Model& model_;
+  std::vector<bool> visited_;
+};
+
+// Lets ONNX's inference of If / Loop / Scan look into a body.
+class BodyInferencer : public onnx::GraphInferencer {
+ public:
+  BodyInferencer(Inference& inference, GraphId body) : inference_(inference), body_(body) {}
+
+  std::vector<const onnx::TypeProto*> doInferencing(const std::vector<const onnx::TypeProto*>& input_types,
+                                                    const std::vector<const onnx::TensorProto*>&) override {
+    Model& model = inference_.model();
+    const std::vector<ValueId> inputs = model.graph(body_).inputs;
+    for (size_t i = 0; i < inputs.size() && i < input_types.size(); ++i) {
+      const Value& v = model.value(inputs[i]);
+      const bool contradicts = v.dtype != DType::kUndefined && input_types[i] != nullptr &&
+                               static_cast<DType>(input_types[i]->tensor_type().elem_type()) != v.dtype;
+      if (input_types[i] == nullptr || contradicts) continue;
+      model.mutable_value(inputs[i]).type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model.arena());
+      model.SetType(inputs[i], *input_types[i]);
+    }
+    inference_.InferGraph(body_);
+    std::vector<const onnx::TypeProto*> types;
+    for (ValueId output : model.graph(body_).outputs) types.push_back(model.value(output).type);
+    return types;
+  }
+
+ private:
+  Inference& inference_;
+  GraphId body_;
+};
+
+class NodeContext : public onnx::InferenceContext {
+ public:
+  NodeContext(Inference& inference, NodeId node) : inference_(inference), node_(inference.model().node(node)) {
+    for (ValueId out : node_.outputs) {
+      (void)out;
+      outputs_.push_back(google::protobuf::Arena::CreateMessage<onnx::TypeProto>(inference.model().arena()));
+    }
+  }
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    for (const auto& attribute : node_.proto->attribute()) {
+      if (attribute.name() == name) return &attribute;
+    }
+    return nullptr;
+  }
+  size_t getNumInputs() const override { return node_.inputs.size(); }
+  const onnx::TypeProto* getInputType(size_t index) const override {
+    const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
+    return id == kNone ? nullptr : model().value(id).type;
+  }
+  bool hasInput(size_t index) const override { return index < node_.inputs.size() && node_.inputs[index] != kNone; }
+  const onnx::TensorProto* getInputData(size_t index) const override {
+    const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
+    if (id == kNone || !model().IsConstant(id)) return nullptr;
+    const Value& v = model().value(id);
+    const onnx::TensorProto* tensor = v.initializer;
+    if (tensor == nullptr) {
+      for (const auto& attribute : model().node(v.producer).proto->attribute()) {
+        if (attribute.name() == "value") tensor = &attribute.t();
+      }
+    }
+    const bool inline_data = tensor != nullptr && tensor->data_location() != onnx::TensorProto::EXTERNAL;
+    return inline_data ? tensor : nullptr;
+  }
+  size_t getNumOutputs() const override { return outputs_.size(); }
+  onnx::TypeProto* getOutputType(size_t index) override { return outputs_.at(index); }
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override {
+    size_t body = 0;
+    for (const auto& attribute : node_.proto->attribute()) {
+      if (attribute.has_g()) {
+        if (attribute.name() == name) {
+          return bodies_.emplace_back(std::make_unique<BodyInferencer>(inference_, node_.bodies[body])).get();
+        }
+        ++body;
+      }
+      body += static_cast<size_t>(attribute.graphs_size());
+    }
+    return nullptr;
+  }
+  const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
+  const onnx::TensorShapeProto* getSymbolicInput(size_t) const override { return nullptr; }
+
+ private:
+  const Model& model() const { return inference_.model(); }
+
+  Inference& inference_;
+  const Node& node_;
+  std::vector<onnx::TypeProto*> outputs_;
+  std::vector<std::unique_ptr<BodyInferencer>> bodies_;
+};
+
+bool IsKnown(const onnx::TypeProto& type) {
+  return type.value_case() != onnx::TypeProto::VALUE_NOT_SET &&
+         !(type.has_tensor_type() && type.tensor_type().elem_type() == onnx::TensorProto::UNDEFINED);
+}
+
+void Inference::InferNode(NodeId id) {
+  const Node& n = model_.node(id);
+  if (n.schema != nullptr && n.schema->onnx().has_type_and_shape_inference_function()) {
+    NodeContext context(*this, id);
+    try {
+      n.schema->onnx().GetTypeAndShapeInferenceFunction()(context);
+      for (size_t i = 0; i < n.outputs.size(); ++i) {
+        if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
+        model_.mutable_value(n.outputs[i]).type = context.getOutputType(i);
+        model_.SetType(n.outputs[i], *context.getOutputType(i));
+      }
+    } catch (const std::exception& error) {
+      model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(n.op_type()),
+                                     "): shape inference: ", Escaped(error.what())));
+    }
+  }
+  for (GraphId body : n.bodies) {
+    if (!visited_[static_cast<size_t>(body)]) InferGraph(body);
+  }
+  if (n.schema != nullptr) FallBackToSchema(id);
+}
+
+// An output of unknown type has the element type of any input under the same type variable, or the variable's only
+// type.
+void Inference::FallBackToSchema(NodeId id) {
+  const Node& n = model_.node(id);
+  for (size_t i = 0; i < n.outputs.size(); ++i) {
+    if (n.outputs[i] == kNone || model_.value(n.outputs[i]).type != nullptr) continue;
+    if (n.schema->num_outputs() == 0) continue;
+    const int variable = n.schema->OutputVariable(static_cast<int>(i));
+    if (variable >= static_cast<int>(n.schema->variables().size())) continue;
+    const auto& allowed = n.schema->variables()[static_cast<size_t>(variable)].tensor_types;
+    DType dtype = DType::kUndefined;
+    for (size_t t = 0; allowed.count() == 1 && t < allowed.size(); ++t) {
+      if (allowed.test(t)) dtype = static_cast<DType>(t);
+    }
+    for (size_t port = 0; port < n.inputs.size(); ++port) {
+      if (n.inputs[port] == kNone || n.schema->InputVariable(static_cast<int>(port)) != variable) continue;
+      if (model_.value(n.inputs[port]).is_tensor) dtype = model_.value(n.inputs[port]).dtype;
+    }
+    if (dtype == DType::kUndefined) continue;
+    auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
+    type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
+    model_.mutable_value(n.outputs[i]).type = type;
+    model_.SetType(n.outputs[i], *type);
+  }
+}
+
+void Inference::InferGraph(GraphId graph) {
+  visited_[static_cast<size_t>(graph)] = true;
+  absl::flat_hash_map<ValueId, const onnx::TypeProto*> claimed;  // by the file
+  const onnx::GraphProto& proto = *model_.graph(graph).proto;
+  const auto claim = [&](const onnx::ValueInfoProto& info) {
+    auto it = model_.graph(graph).names.find(info.name());
+    if (it != model_.graph(graph).names.end() && info.has_type()) claimed[it->second] = &info.type();
+  };
+  for (const auto& info : proto.value_info()) claim(info);
+  for (const auto& info : proto.output()) claim(info);
+
+  const std::vector<NodeId> order = model_.NodesInOrder(graph);
+  for (NodeId id : order) {
+    for (ValueId out : model_.node(id).outputs) {
+      if (out == kNone) continue;
+      Value& v = model_.mutable_value(out);
+      v.type = nullptr;
+      v.is_tensor = false;
+      v.dtype = DType::kUndefined;
+    }
+  }
+  for (NodeId id : order) {
+    InferNode(id);
+    for (ValueId out : model_.node(id).outputs) {
+      if (out == kNone || model_.value(out).type != nullptr) continue;
+      auto it = claimed.find(out);
+      if (it != claimed.end() && IsKnown(*it->second)) model_.SetType(out, *it->second);
+    }
+  }
+}
+
+absl::Status CheckNode(const Model& model, NodeId id) {
+  const Node& n = model.node(id);
+  absl::flat_hash_map<int, DType> bound;
+  const auto check = [&](ValueId value_id, int variable, absl::string_view side, size_t port) -> absl::Status {
+    const Value& v = model.value(value_id);
+    if (!v.is_tensor || v.dtype == DType::kUndefined) return absl::OkStatus();
+    const auto describe = [&](absl::string_view expected) {
+      return absl::InternalError(absl::StrCat("node '", Escaped(model.NodeLabel(id)), "' (", Escaped(n.op_type()), ") ",
+                                              side, " ", port, ": expected ", expected, ", found ",
+                                              DTypeName(v.dtype)));
+    };
+    if (!n.schema->Allows(variable, v.dtype)) return describe("a type that its schema allows");
+    auto [it, is_new] = bound.try_emplace(variable, v.dtype);
+    if (!is_new && it->second != v.dtype && variable < static_cast<int>(n.schema->variables().size())) {
+      return describe(absl::StrCat(DTypeName(it->second), " as at the other ports of its type variable"));
+    }
+    return absl::OkStatus();
+  };
+  for (size_t i = 0; i < n.inputs.size() && n.schema->num_inputs() > 0; ++i) {
+    if (n.inputs[i] == kNone) continue;
+    AMP_RETURN_IF_ERROR(check(n.inputs[i], n.schema->InputVariable(static_cast<int>(i)), "input", i));
+  }
+  for (size_t i = 0; i < n.outputs.size() && n.schema->num_outputs() > 0; ++i) {
+    if (n.outputs[i] == kNone) continue;
+    AMP_RETURN_IF_ERROR(check(n.outputs[i], n.schema->OutputVariable(static_cast<int>(i)), "output", i));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void InferTypes(Model& model) { Inference(model).InferGraph(kMainGraph); }
+
+absl::Status CheckTypes(const Model& model) {
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (NodeId id : model.NodesInOrder(graph)) {
+      if (model.node(id).schema != nullptr) AMP_RETURN_IF_ERROR(CheckNode(model, id));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace amp

@@ -1,0 +1,24 @@
+// Element types and shapes of every value, by ONNX's own per-operator inference functions.
+//
+// The driver is ours: scopes are followed (If / Loop / Scan bodies see their owner's types), and nothing is fatal. A
+// node whose inference function throws has outputs of unknown shape; their element types then follow from the schema's
+// type variables. What the file claims in value_info is used only where inference knows nothing (outputs of unknown
+// operators). Element types decide what is rewritten; shapes serve costs and advice alone.
+#ifndef AMP_IR_INFER_H_
+#define AMP_IR_INFER_H_
+
+#include "absl/status/status.h"
+#include "ir/graph.h"
+
+namespace amp {
+
+// Fills Value::type / dtype of every node output in every graph. Problems become model.warnings(). Linear in the nodes.
+void InferTypes(Model& model);
+
+// kInternal, naming the node, unless every node of every graph has only types that its schema allows and equal types at
+// ports of one type variable. The last line of defence before a rewritten model is saved.
+absl::Status CheckTypes(const Model& model);
+
+}  // namespace amp
+
+#endif  // AMP_IR_INFER_H_

@@ -1,0 +1,271 @@
+#include "ir/opset_adapters.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ir/check.h"
+#include "ir/opset_steps.h"
+#include "ir/schema.h"
+#include "ir/status.h"
+#include "onnx/defs/schema.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+using onnx::FunctionProto;
+using Parameters = std::vector<onnx::OpSchema::FormalParameter>;
+
+// Before version 7 binary operators broadcast by attributes, and text rather than schemas said how.
+constexpr int kFirstAdaptedOpset = 8;
+constexpr int kNewestAdaptedOpset = 25;
+
+// What lies between an operator at one opset and at the next.
+struct Change {
+  enum class Kind { kNone, kSameForm, kFewerTypes, kEdit, kNotAdapted } kind = Kind::kNone;
+  const OpSchema* older = nullptr;
+  const OpSchema* newer = nullptr;
+  const OpsetStep* step = nullptr;
+  std::string why_not;
+};
+
+bool SameAttributes(const onnx::OpSchema& older, const onnx::OpSchema& newer) {
+  if (older.attributes().size() != newer.attributes().size()) return false;
+  for (const auto& [name, a] : older.attributes()) {
+    const auto it = newer.attributes().find(name);
+    if (it == newer.attributes().end()) return false;
+    const auto& b = it->second;
+    if (a.type != b.type || a.required != b.required) return false;
+    if (a.default_value.SerializeAsString() != b.default_value.SerializeAsString()) return false;
+  }
+  return true;
+}
+
+bool SamePorts(const Parameters& older, const Parameters& newer) {
+  return older.size() == newer.size() &&
+         std::equal(older.begin(), older.end(), newer.begin(), [](const auto& a, const auto& b) {
+           return std::make_tuple(a.GetOption(), a.GetIsHomogeneous(), a.GetMinArity()) ==
+                  std::make_tuple(b.GetOption(), b.GetIsHomogeneous(), b.GetMinArity());
+         });
+}
+
+bool TypesOnlyWiden(const Parameters& older, const Parameters& newer) {
+  for (size_t i = 0; i < std::min(older.size(), newer.size()); ++i) {
+    for (const auto& type : older[i].GetTypes()) {
+      if (newer[i].GetTypes().count(type) == 0) return false;
+    }
+  }
+  return true;
+}
+
+const OpsetStep* FindStep(absl::string_view op_type, int from, int to) {
+  for (const OpsetStep& step : OpsetSteps()) {
+    if (step.op_type == op_type && step.from == from && step.to == to) return &step;
+  }
+  return nullptr;
+}
+
+Change Compare(absl::string_view op_type, int opset) {
+  Change change;
+  change.older = FindOpSchema("", op_type, opset - 1);
+  change.newer = FindOpSchema("", op_type, opset);
+  if (change.older == change.newer && change.older != nullptr) return change;
+  change.kind = Change::Kind::kNotAdapted;
+  if (change.older == nullptr || change.newer == nullptr) {
+    change.why_not = "ONNX does not define the operator";
+    return change;
+  }
+  const int from = change.older->since_version(), to = change.newer->since_version();
+  change.step = FindStep(op_type, from, to);
+  const onnx::OpSchema &older = change.older->onnx(), &newer = change.newer->onnx();
+  if (change.step != nullptr && change.step->edit != nullptr) {
+    change.kind = Change::Kind::kEdit;
+    return change;
+  }
+  const bool same_form = change.step != nullptr ||
+                         (!newer.deprecated() && SameAttributes(older, newer) &&
+                          SamePorts(older.inputs(), newer.inputs()) && SamePorts(older.outputs(), newer.outputs()));
+  if (!same_form || opset < kFirstAdaptedOpset) {
+    change.why_not = absl::StrCat("no adapter from version ", from, " to ", to);
+    return change;
+  }
+  const bool widen = TypesOnlyWiden(older.inputs(), newer.inputs()) && TypesOnlyWiden(older.outputs(), newer.outputs());
+  change.kind = widen ? Change::Kind::kSameForm : Change::Kind::kFewerTypes;
+  return change;
+}
+
+// Compare() once per operator and opset.
+class Changes {
+ public:
+  const Change& At(absl::string_view op_type, int opset) {
+    auto [it, is_new] = known_.try_emplace({std::string(op_type), opset});
+    if (is_new) it->second = Compare(op_type, opset);
+    return it->second;
+  }
+
+ private:
+  absl::flat_hash_map<std::pair<std::string, int>, Change> known_;
+};
+
+// Why the newer version does not take the types that the node has; empty when it does.
+std::string RefusesTypes(const Model& model, const Node& node, const OpSchema& newer) {
+  const auto refused = [&](ValueId id, int variable) {
+    return id != kNone && (!model.value(id).is_tensor || !newer.Allows(variable, model.value(id).dtype));
+  };
+  bool any = false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    any |= refused(node.inputs[i], newer.InputVariable(static_cast<int>(i)));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    any |= refused(node.outputs[i], newer.OutputVariable(static_cast<int>(i)));
+  }
+  return any ? absl::StrCat("version ", newer.since_version(), " does not take its types") : "";
+}
+
+bool IsOnnx(absl::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+// What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form.
+std::string Lacks(const Node& node) {
+  if (node.schema == nullptr) return "ONNX does not define the operator";
+  const onnx::OpSchema& schema = node.schema->onnx();
+  const auto counts = [](size_t count, int least, int most) {
+    return static_cast<int>(count) >= least && static_cast<int>(count) <= most;
+  };
+  if (!counts(node.inputs.size(), schema.min_input(), schema.max_input()) ||
+      !counts(node.outputs.size(), schema.min_output(), schema.max_output())) {
+    return "its number of inputs or outputs is wrong";
+  }
+  const auto present = [](const auto& values, const Parameters& ports) {
+    for (size_t i = 0; i < std::min(values.size(), ports.size()); ++i) {
+      if (values[i] == kNone && ports[i].GetOption() == onnx::OpSchema::Single) return false;
+    }
+    return true;
+  };
+  if (!present(node.inputs, schema.inputs()) || !present(node.outputs, schema.outputs())) {
+    return "a required input or output is absent";
+  }
+  absl::flat_hash_map<absl::string_view, onnx::AttributeProto::AttributeType> kinds;
+  for (const auto& attribute : node.proto->attribute()) kinds[attribute.name()] = attribute.type();
+  for (const auto& [name, attribute] : schema.attributes()) {
+    const auto it = kinds.find(name);
+    if (it == kinds.end() ? attribute.required : it->second != attribute.type) {
+      return absl::StrCat("its attribute ", name, " is missing or of the wrong kind");
+    }
+  }
+  return "";
+}
+
+// The highest opset in [from, limit] that the node can be lifted to, with the reason when it is below `limit`.
+int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& changes, std::string* why) {
+  const Node& node = model.node(id);
+  absl::string_view op_type = node.op_type();
+  const std::string lacks = Lacks(node);
+  for (int opset = from + 1; opset <= limit; ++opset) {
+    const Change& change = changes.At(op_type, opset);
+    std::string refusal = lacks.empty() ? change.why_not : lacks;
+    if (change.step != nullptr && change.step->check != nullptr && refusal.empty())
+      refusal = change.step->check(model, id);
+    if (change.kind == Change::Kind::kFewerTypes && refusal.empty()) refusal = RefusesTypes(model, node, *change.newer);
+    if (!refusal.empty()) {
+      *why = absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(op_type), ") at opset ", opset, ": ", refusal);
+      return opset - 1;
+    }
+    if (change.step != nullptr && !change.step->becomes.empty()) op_type = change.step->becomes;
+  }
+  return limit;
+}
+
+template <typename Nodes, typename Visit>
+void ForEachNodeProto(const Nodes& nodes, const Visit& visit) {
+  for (const onnx::NodeProto& node : nodes) {
+    visit(node);
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.has_g()) ForEachNodeProto(attribute.g().node(), visit);
+      for (const auto& graph : attribute.graphs()) ForEachNodeProto(graph.node(), visit);
+    }
+  }
+}
+
+int OnnxImport(const FunctionProto& function) {
+  for (const auto& import : function.opset_import()) {
+    if (IsOnnx(import.domain())) return static_cast<int>(import.version());
+  }
+  return 0;
+}
+
+// The highest opset in [from, limit] at which every operator of the function is the version that the function imports.
+int ReachOfFunction(const FunctionProto& function, int from, int limit, std::string* why) {
+  const int own = OnnxImport(function);
+  int reach = limit;
+  ForEachNodeProto(function.node(), [&](const onnx::NodeProto& node) {
+    if (!IsOnnx(node.domain())) return;
+    for (int opset = from + 1; opset <= reach; ++opset) {
+      if (FindOpSchema("", node.op_type(), opset) == FindOpSchema("", node.op_type(), own)) continue;
+      *why = absl::StrCat("function ", Escaped(function.name()), " at opset ", opset, ": it uses ",
+                          Escaped(node.op_type()), " of opset ", own);
+      reach = opset - 1;
+    }
+  });
+  return reach;
+}
+
+void LiftOneVersion(Model& model, int opset, Changes& changes) {
+  const int existing = model.num_nodes();  // what an edit inserts has the new form already
+  for (NodeId id = 0; id < existing; ++id) {
+    const Node& node = model.node(id);
+    if (node.erased || !IsOnnx(node.domain()) || model.IsCallOfFunction(id)) continue;
+    const Change& change = changes.At(node.op_type(), opset);
+    AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
+    if (change.kind == Change::Kind::kEdit) change.step->edit(model, id);
+  }
+}
+
+}  // namespace
+
+int NewestAdaptedOpset() { return kNewestAdaptedOpset; }
+
+int ReachableOpset(const Model& model, int target, std::string* blocking) {
+  std::string unused;
+  std::string& why = blocking != nullptr ? *blocking : unused;
+  const int from = model.opset("");
+  if (target <= from) return from;
+  int reach = target;
+  if (reach > kNewestAdaptedOpset) {
+    reach = std::max(from, kNewestAdaptedOpset);
+    why = absl::StrCat("opset ", reach + 1, " is newer than the adapters");
+  }
+  if (from == 0 || model.proto().training_info_size() > 0) {
+    why = from == 0 ? "the model does not import ai.onnx" : "the model has training_info graphs";
+    return from;
+  }
+  for (const FunctionProto& function : model.proto().functions()) {
+    reach = ReachOfFunction(function, from, reach, &why);
+  }
+  Changes changes;
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (NodeId id : model.NodesInOrder(graph)) {
+      if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
+      reach = ReachOfNode(model, id, from, reach, changes, &why);
+    }
+  }
+  return reach;
+}
+
+absl::Status LiftOpset(Model& model, int target) {
+  const int from = model.opset("");
+  if (target <= from) return absl::OkStatus();
+  std::string blocking;
+  if (ReachableOpset(model, target, &blocking) < target) {
+    return RefusedError("the model cannot be lifted to opset ", target, ": ", blocking);
+  }
+  model.SetIrVersion(std::max(model.ir_version(), IrVersionForOpset(target)));
+  Changes changes;
+  for (int opset = from + 1; opset <= target; ++opset) LiftOneVersion(model, opset, changes);
+  model.SetOpset("", target);
+  return absl::OkStatus();
+}
+
+}  // namespace amp

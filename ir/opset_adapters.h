@@ -1,0 +1,38 @@
+// Lifting a model to a newer ai.onnx operator set, node by node, in the main graph and in every body.
+//
+//   opset 12:  y = Squeeze <axes = [0]> (x)        opset 13:  y = Squeeze (x, y_axes)      initializer y_axes = {0}
+//   opset 12:  y = Softmax <axis = 1> (x)          opset 13:  f = Flatten <axis = 1> (x)   s = Softmax <axis = -1> (f)
+//                                                             d = Shape (x)                y = Reshape (s, d)
+//
+// A model goes up one version at a time. Where ONNX's two schemas of an operator differ in nothing but a wider choice
+// of types, the step is free; every other step is a row of the table in ir/opset_steps.cc, and an operator without a
+// row keeps the whole model where it is. Values, names and order of the model's inputs and outputs stay as they are,
+// and so does every result, bit for bit, as far as ONNX defines it.
+#ifndef AMP_IR_OPSET_ADAPTERS_H_
+#define AMP_IR_OPSET_ADAPTERS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "ir/graph.h"
+
+namespace amp {
+
+// The newest version of ai.onnx whose changes the table has been checked against.
+int NewestAdaptedOpset();
+
+// The highest version <= `target` that every ai.onnx node can be lifted to; the model's own opset when none is higher.
+// When it is below `target`, `*blocking` (may be null) says which node stands in the way, at which step, and why.
+// REQUIRES: InferTypes(model) has run: some steps need to know an element type. Edits nothing.
+// Model-local functions keep their own imports, and ONNX forbids a model whose functions use another version of an
+// operator than the model: they stop the lift at the first version that changes an operator they use.
+int ReachableOpset(const Model& model, int target, std::string* blocking);
+
+// Lifts to `target` and raises the IR version to what that opset needs. Does nothing when the model is there already.
+// New values have unknown types: run InferTypes again. Error: kPermissionDenied, nothing edited, when `target` is above
+// ReachableOpset. REQUIRES: InferTypes(model) has run. Linear in the nodes.
+absl::Status LiftOpset(Model& model, int target);
+
+}  // namespace amp
+
+#endif  // AMP_IR_OPSET_ADAPTERS_H_
