@@ -56,32 +56,41 @@ void Model::SetOpset(absl::string_view domain, int version) {
 int Model::ir_version() const { return static_cast<int>(proto_->ir_version()); }
 
 void Model::SetIrVersion(int version) {
-  Graph& main = mutable_graph(kMainGraph);
-  if (ir_version() < kInitializersNeedNoInput && version >= kInitializersNeedNoInput) {
-    // Below IR 4 every initializer is listed as an input although it is a constant; from 4 on the entry would make it
-    // an overridable default.
-    auto& inputs = *main.proto->mutable_input();
-    std::vector<ValueId> kept;
-    int write = 0;
-    for (size_t i = 0; i < main.inputs.size(); ++i) {
-      Value& v = mutable_value(main.inputs[i]);
-      if (v.IsInitializer()) {
-        v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
-        v.type->CopyFrom(inputs[static_cast<int>(i)].type());
-        v.is_graph_input = v.is_constant_default = false;
-        continue;
-      }
-      inputs.SwapElements(write++, static_cast<int>(i));
-      kept.push_back(main.inputs[i]);
-    }
-    inputs.DeleteSubrange(write, inputs.size() - write);
-    for (int i = 0; i < write; ++i) {
-      mutable_value(kept[static_cast<size_t>(i)]).type = inputs[i].mutable_type();
-    }
-    main.inputs = std::move(kept);
-  }
+  if (ir_version() < kInitializersNeedNoInput && version >= kInitializersNeedNoInput) DropInitializerInputs();
   proto_->set_ir_version(version);
   edited_ = true;
+}
+
+void Model::FreezeInitializers() {
+  const Graph& main = graph(kMainGraph);
+  const auto is_default = [&](ValueId id) { return value(id).IsInitializer(); };
+  if (std::none_of(main.inputs.begin(), main.inputs.end(), is_default)) return;
+  DropInitializerInputs();
+  SetIrVersion(std::max(ir_version(), kInitializersNeedNoInput));
+}
+
+// From kInitializersNeedNoInput on such an entry makes an initializer a default that callers may override.
+void Model::DropInitializerInputs() {
+  Graph& main = mutable_graph(kMainGraph);
+  auto& inputs = *main.proto->mutable_input();
+  std::vector<ValueId> kept;
+  int write = 0;
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    Value& v = mutable_value(main.inputs[i]);
+    if (v.IsInitializer()) {
+      v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
+      v.type->CopyFrom(inputs[static_cast<int>(i)].type());
+      v.is_graph_input = v.is_constant_default = false;
+      continue;
+    }
+    if (write != static_cast<int>(i)) inputs.SwapElements(write, static_cast<int>(i));
+    ++write;
+    kept.push_back(main.inputs[i]);
+  }
+  inputs.DeleteSubrange(write, inputs.size() - write);
+  for (int i = 0; i < write; ++i) mutable_value(kept[static_cast<size_t>(i)]).type = inputs[i].mutable_type();
+  main.inputs = std::move(kept);
+  MarkEdited(kMainGraph);
 }
 
 std::string Model::NodeLabel(NodeId id) const {

@@ -179,6 +179,8 @@ class Model {
 
   // True once anything was edited since Create.
   bool edited() const { return edited_; }
+  // Makes constants of initializers that are graph inputs too: the input entries go. Raises the IR version to 4.
+  void FreezeInitializers();
   // Brings the message up to date: node order, initializers, value_info from the known types.
   void Commit();
 
@@ -198,6 +200,7 @@ class Model {
   void DropUse(ValueId value, const Use& use);
   void MarkEdited(GraphId graph);
   void CommitGraph(Graph& graph);
+  void DropInitializerInputs();
   void WriteUse(const Use& use, ValueId value);
   void ResolveSchemas();
 

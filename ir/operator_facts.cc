@@ -6,6 +6,7 @@
 #include "ir/attributes.h"
 #include "ir/check.h"
 #include "ir/convert.h"
+#include "ir/schema.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {

@@ -38,7 +38,7 @@ absl::string_view LastLine(absl::string_view message) {
 }  // namespace
 
 absl::StatusOr<std::string> ParseOnnxText(absl::string_view text) {
-  TextParser parser(absl::string_view(text.data(), text.size()));
+  TextParser parser(std::string_view(text.data(), text.size()));
   onnx::ModelProto model;
   try {
     const onnx::Common::Status status = parser.Parse(model);

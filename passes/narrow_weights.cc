@@ -28,7 +28,7 @@ void AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::
     spec.name = name;
     spec.outputs = {name};
     const NodeId node = model.InsertAfter(kMainGraph, original.producer, spec);
-    AdoptTensorAttribute(model, node, "value", tensor);
+    AdoptTensor(model, node, "value", tensor);
     copy = model.node(node).outputs[0];
     model.CopyType(constant.value, copy);
     model.SetTensorType(copy, low);
@@ -48,7 +48,7 @@ void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* 
   const NodeId node = model.value(value).producer;
   RemoveAttribute(model, node, "value_float");
   RemoveAttribute(model, node, "value_floats");
-  AdoptTensorAttribute(model, node, "value", tensor);
+  AdoptTensor(model, node, "value", tensor);
   model.SetTensorType(value, low);
 }
 
