@@ -84,6 +84,12 @@ TEST_CASE("depthwise convolutions are recognised by groups and weights") {
         "ConvTranspose infer by ConvTranspose[depthwise]\n");
 }
 
+TEST_CASE("the weights of a depthwise convolution may be an initializer") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1, 2, 9, 9] x) => (float[1, 2, 9, 9] y) <float[2, 1, 1, 1] w = {1, 2}> { y = Conv <group = 2> (x, w) })");
+  CHECK(Classes(*model, {.edits = {{OpClass::kInfer, "Conv[depthwise]"}}}) == "Conv infer by Conv[depthwise]\n");
+}
+
 TEST_CASE("a target's promise decides where the lists ask for it") {
   const auto model = MustParse(R"(<ir_version: 10, opset_import: ["" : 22]>
     g (float[1, 8, 9] x, float[8] s, float[3, 1, 32, 9] w, float[3, 1, 32, 8] r) => (float[N, C, L] y, float[S, D, B, H] z) {
@@ -102,11 +108,11 @@ TEST_CASE("a target's promise decides where the lists ask for it") {
 TEST_CASE("names and outputs override the operator's class, unnamed nodes by their label") {
   const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x) => (float[4] c) {
-      [/a/exp] a = Exp (x)
+      [encoder_exp] a = Exp (x)
       b = Relu (a)
       c = Relu (b)
     })");
-  CHECK(Classes(*model, {.allow_nodes = {"/a/*"}, .deny_nodes = {"Relu#1"}, .deny_tensors = {"c"}}) ==
+  CHECK(Classes(*model, {.allow_nodes = {"encoder_*"}, .deny_nodes = {"Relu#1"}, .deny_tensors = {"c"}}) ==
         "Exp allow by --allow-node\nRelu deny by --deny-node\nRelu deny by --deny-tensor\n");
   CHECK(Classes(*model, {.edits = {{OpClass::kInfer, "Relu"}}, .deny_nodes = {"Relu#[01]"}}) ==
         "Exp deny by Exp\nRelu deny by --deny-node\nRelu infer by Relu\n");
