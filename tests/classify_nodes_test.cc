@@ -90,6 +90,12 @@ TEST_CASE("the weights of a depthwise convolution may be an initializer") {
   CHECK(Classes(*model, {.edits = {{OpClass::kInfer, "Conv[depthwise]"}}}) == "Conv infer by Conv[depthwise]\n");
 }
 
+TEST_CASE("one input channel alone is not depthwise") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1, 1, 9, 9] x, float[8, 1, 3, 3] w) => (float[1, 8, 7, 7] y) { y = Conv (x, w) })");
+  CHECK(Classes(*model, {.edits = {{OpClass::kInfer, "Conv[depthwise]"}}}) == "Conv allow by Conv\n");
+}
+
 TEST_CASE("a target's promise decides where the lists ask for it") {
   const auto model = MustParse(R"(<ir_version: 10, opset_import: ["" : 22]>
     g (float[1, 8, 9] x, float[8] s, float[3, 1, 32, 9] w, float[3, 1, 32, 8] r) => (float[N, C, L] y, float[S, D, B, H] z) {
@@ -153,6 +159,13 @@ TEST_CASE("unknown operators and functions are barriers unless a row names them"
   CHECK(Classes(*model, {}) == "Softmax unlisted by nobody\nGelu unlisted by nobody\nGelu unlisted by nobody\n");
   CHECK(Classes(*model, {.edits = {{OpClass::kDeny, "my.domain::Softmax"}}}) ==
         "Softmax deny by my.domain::Softmax\nGelu unlisted by nobody\nGelu unlisted by nobody\n");
+}
+
+TEST_CASE("a function that takes the name of an operator is not that operator") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4] x) => (float[4] y) { y = Softmax (x) }
+    <domain: "", opset_import: ["" : 17]> Softmax (x) => (y) { y = Relu (x) })");
+  CHECK(Classes(*model, {}) == "Softmax unlisted by nobody\n");
 }
 
 }  // namespace
