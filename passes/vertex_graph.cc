@@ -110,6 +110,7 @@ VertexId VertexGraph::OfUse(const Use& use) const {
 }
 
 absl::Span<const VertexId> VertexGraph::OfNode(NodeId node) const {
+  if (static_cast<size_t>(node) >= ports_.size()) return {};
   const Ports& ports = ports_[static_cast<size_t>(node)];
   return absl::MakeConstSpan(all_ids_).subspan(static_cast<size_t>(ports.first_vertex),
                                                static_cast<size_t>(ports.num_vertices));
