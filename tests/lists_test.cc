@@ -33,18 +33,23 @@ const std::set<std::string>& Barriers() {
   return *kBarriers;
 }
 
-// Some version reads or writes float32: as a tensor, or inside a sequence or an optional.
+// Some version of the operator reads or writes float32: as a tensor, or inside a sequence or an optional.
 bool HasFloatPort(const std::string& op) {
-  for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
-    if (!schema.domain().empty() || schema.Name() != op) continue;
+  static const auto* const kOperators = [] {
+    auto* operators = new std::set<std::string>;
     const auto has_float = [](const onnx::OpSchema::FormalParameter& port) {
       return std::any_of(port.GetTypes().begin(), port.GetTypes().end(),
                          [](const auto& type) { return absl::StrContains(std::string(*type), "tensor(float)"); });
     };
-    if (std::any_of(schema.inputs().begin(), schema.inputs().end(), has_float)) return true;
-    if (std::any_of(schema.outputs().begin(), schema.outputs().end(), has_float)) return true;
-  }
-  return false;
+    for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
+      if (schema.domain().empty() && (std::any_of(schema.inputs().begin(), schema.inputs().end(), has_float) ||
+                                      std::any_of(schema.outputs().begin(), schema.outputs().end(), has_float))) {
+        operators->insert(schema.Name());
+      }
+    }
+    return operators;
+  }();
+  return kOperators->count(op) != 0;
 }
 
 OpLists MustLoad(const std::string& profile) {
