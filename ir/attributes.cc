@@ -138,6 +138,10 @@ void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::Te
   *Renew(model, node, name, AttributeProto::TENSOR).mutable_t() = std::move(copy);
 }
 
+void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::TensorProto* tensor) {
+  Renew(model, node, name, AttributeProto::TENSOR).unsafe_arena_set_allocated_t(tensor);
+}
+
 bool RemoveAttribute(Model& model, NodeId node, absl::string_view name) {
   const int count = model.node(node).proto->attribute_size();
   for (int i = 0; i < count; ++i) {

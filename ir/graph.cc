@@ -12,6 +12,9 @@
 namespace amp {
 namespace {
 
+// Below this IR version every initializer is listed as a graph input although it is a constant.
+constexpr int kInitializersNeedNoInput = 4;
+
 absl::string_view NormalDomain(absl::string_view domain) { return domain == "ai.onnx" ? absl::string_view() : domain; }
 
 DType TensorElementType(const onnx::TypeProto& type) {
@@ -53,33 +56,41 @@ void Model::SetOpset(absl::string_view domain, int version) {
 int Model::ir_version() const { return static_cast<int>(proto_->ir_version()); }
 
 void Model::SetIrVersion(int version) {
-  constexpr int kInitializersNeedNoInput = 4;
-  Graph& main = mutable_graph(kMainGraph);
-  if (ir_version() < kInitializersNeedNoInput && version >= kInitializersNeedNoInput) {
-    // Below IR 4 every initializer is listed as an input although it is a constant; from 4 on the entry would make it
-    // an overridable default.
-    auto& inputs = *main.proto->mutable_input();
-    std::vector<ValueId> kept;
-    int write = 0;
-    for (size_t i = 0; i < main.inputs.size(); ++i) {
-      Value& v = mutable_value(main.inputs[i]);
-      if (v.IsInitializer()) {
-        v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
-        v.type->CopyFrom(inputs[static_cast<int>(i)].type());
-        v.is_graph_input = v.is_constant_default = false;
-        continue;
-      }
-      inputs.SwapElements(write++, static_cast<int>(i));
-      kept.push_back(main.inputs[i]);
-    }
-    inputs.DeleteSubrange(write, inputs.size() - write);
-    for (int i = 0; i < write; ++i) {
-      mutable_value(kept[static_cast<size_t>(i)]).type = inputs[i].mutable_type();
-    }
-    main.inputs = std::move(kept);
-  }
+  if (ir_version() < kInitializersNeedNoInput && version >= kInitializersNeedNoInput) DropInitializerInputs();
   proto_->set_ir_version(version);
   edited_ = true;
+}
+
+void Model::FreezeInitializers() {
+  const Graph& main = graph(kMainGraph);
+  const auto is_default = [&](ValueId id) { return value(id).IsInitializer(); };
+  if (std::none_of(main.inputs.begin(), main.inputs.end(), is_default)) return;
+  DropInitializerInputs();
+  SetIrVersion(std::max(ir_version(), kInitializersNeedNoInput));
+}
+
+// From kInitializersNeedNoInput on such an entry makes an initializer a default that callers may override.
+void Model::DropInitializerInputs() {
+  Graph& main = mutable_graph(kMainGraph);
+  auto& inputs = *main.proto->mutable_input();
+  std::vector<ValueId> kept;
+  int write = 0;
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    Value& v = mutable_value(main.inputs[i]);
+    if (v.IsInitializer()) {
+      v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
+      v.type->CopyFrom(inputs[static_cast<int>(i)].type());
+      v.is_graph_input = v.is_constant_default = false;
+      continue;
+    }
+    if (write != static_cast<int>(i)) inputs.SwapElements(write, static_cast<int>(i));
+    ++write;
+    kept.push_back(main.inputs[i]);
+  }
+  inputs.DeleteSubrange(write, inputs.size() - write);
+  for (int i = 0; i < write; ++i) mutable_value(kept[static_cast<size_t>(i)]).type = inputs[i].mutable_type();
+  main.inputs = std::move(kept);
+  MarkEdited(kMainGraph);
 }
 
 std::string Model::NodeLabel(NodeId id) const {
@@ -100,7 +111,7 @@ bool Model::IsGraphOutput(ValueId id) const {
 
 bool Model::IsConstant(ValueId id) const {
   const Value& v = value(id);
-  if (v.IsInitializer()) return !v.is_constant_default || ir_version() < 4;
+  if (v.IsInitializer()) return !v.is_constant_default || ir_version() < kInitializersNeedNoInput;
   if (v.producer == kNone) return false;
   const Node& producer = node(v.producer);
   return producer.op_type() == "Constant" && producer.domain().empty() && !IsCallOfFunction(v.producer);
@@ -180,17 +191,28 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
   auto& uses = mutable_value(from).uses;
   std::vector<Use> kept;
   for (const Use& use : uses) {
-    if (use.IsGraphOutput() || !filter(use)) {
+    const bool is_public = use.IsGraphOutput() && use.graph == kMainGraph;
+    if (is_public || !filter(use)) {
       kept.push_back(use);
       continue;
     }
-    Node& reader = mutable_node(use.node);
-    reader.inputs[static_cast<size_t>(use.port)] = to;
-    reader.proto->set_input(use.port, value(to).name);
     mutable_value(to).uses.push_back(use);
-    MarkEdited(reader.graph);
+    WriteUse(use, to);
   }
   uses = std::move(kept);
+}
+
+// Makes topology and message say that `use` reads `value`.
+void Model::WriteUse(const Use& use, ValueId value_id) {
+  const auto port = static_cast<size_t>(use.port);
+  if (use.IsGraphOutput()) {
+    mutable_graph(use.graph).outputs[port] = value_id;
+    graph(use.graph).proto->mutable_output(use.port)->set_name(value(value_id).name);
+  } else {
+    mutable_node(use.node).inputs[port] = value_id;
+    node(use.node).proto->set_input(use.port, value(value_id).name);
+  }
+  MarkEdited(use.graph);
 }
 
 void Model::SetInput(NodeId node_id, int port, ValueId value_id) {
@@ -245,10 +267,8 @@ void Model::Rename(ValueId id, std::string name) {
   g.names[name] = id;
   v.name = std::move(name);
   if (v.producer != kNone) mutable_node(v.producer).proto->set_output(v.producer_port, v.name);
-  for (const Use& use : v.uses) {
-    if (!use.IsGraphOutput()) mutable_node(use.node).proto->set_input(use.port, v.name);
-    MarkEdited(use.graph);
-  }
+  if (v.IsInitializer()) v.initializer->set_name(v.name);
+  for (const Use& use : v.uses) WriteUse(use, id);
   MarkEdited(v.graph);
 }
 
@@ -269,6 +289,17 @@ void Model::TakeOverGraphOutputs(ValueId from, ValueId to, std::string new_name_
 ValueId Model::AddInitializer(GraphId graph_id, std::string name, onnx::TensorProto* tensor) {
   const ValueId id = NewValue(graph_id, std::move(name));
   mutable_graph(graph_id).initializers.push_back(id);
+  if (ir_version() < kInitializersNeedNoInput && graph_id == kMainGraph) {
+    Graph& g = mutable_graph(graph_id);
+    Value& v = mutable_value(id);
+    auto* input = g.proto->add_input();
+    input->set_name(v.name);
+    v.type = input->mutable_type();
+    auto* shape = v.type->mutable_tensor_type()->mutable_shape();
+    for (int64_t dim : tensor->dims()) shape->add_dim()->set_dim_value(dim);
+    v.is_graph_input = v.is_constant_default = true;
+    g.inputs.push_back(id);
+  }
   ReplaceInitializer(id, tensor);
   return id;
 }

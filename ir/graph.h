@@ -154,7 +154,7 @@ class Model {
   };
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
-  // Lets the uses of `from` for which `filter` holds read `to` instead. Graph outputs are never redirected: see
+  // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
   // TakeOverGraphOutputs. Linear in the uses of `from`.
   void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
   void SetInput(NodeId node, int port, ValueId value);
@@ -163,7 +163,7 @@ class Model {
   void TruncateInputs(NodeId node, int count);
   // The node must have no used outputs.
   void Erase(NodeId node);
-  // Gives the value a new name everywhere in the message, graph output lists excepted.
+  // Gives the value a new name everywhere in the message.
   void Rename(ValueId value, std::string name);
   // Lets `value` take over the graph outputs of `from`: `value` gets the name, `from` is renamed to `new_name_of_from`.
   void TakeOverGraphOutputs(ValueId from, ValueId value, std::string new_name_of_from);
@@ -179,6 +179,8 @@ class Model {
 
   // True once anything was edited since Create.
   bool edited() const { return edited_; }
+  // Makes constants of initializers that are graph inputs too: the input entries go. Raises the IR version to 4.
+  void FreezeInitializers();
   // Brings the message up to date: node order, initializers, value_info from the known types.
   void Commit();
 
@@ -198,6 +200,8 @@ class Model {
   void DropUse(ValueId value, const Use& use);
   void MarkEdited(GraphId graph);
   void CommitGraph(Graph& graph);
+  void DropInitializerInputs();
+  void WriteUse(const Use& use, ValueId value);
   void ResolveSchemas();
 
   std::unique_ptr<google::protobuf::Arena> arena_;

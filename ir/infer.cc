@@ -150,7 +150,7 @@ void Inference::FallBackToSchema(NodeId id) {
   const Node& n = model_.node(id);
   for (size_t i = 0; i < n.outputs.size(); ++i) {
     if (n.outputs[i] == kNone || model_.value(n.outputs[i]).type != nullptr) continue;
-    if (n.schema->onnx().outputs().empty()) continue;
+    if (n.schema->num_outputs() == 0) continue;
     const int variable = n.schema->OutputVariable(static_cast<int>(i));
     if (variable >= static_cast<int>(n.schema->variables().size())) continue;
     const auto& allowed = n.schema->variables()[static_cast<size_t>(variable)].tensor_types;
@@ -219,11 +219,11 @@ absl::Status CheckNode(const Model& model, NodeId id) {
     }
     return absl::OkStatus();
   };
-  for (size_t i = 0; i < n.inputs.size() && !n.schema->onnx().inputs().empty(); ++i) {
+  for (size_t i = 0; i < n.inputs.size() && n.schema->num_inputs() > 0; ++i) {
     if (n.inputs[i] == kNone) continue;
     AMP_RETURN_IF_ERROR(check(n.inputs[i], n.schema->InputVariable(static_cast<int>(i)), "input", i));
   }
-  for (size_t i = 0; i < n.outputs.size() && !n.schema->onnx().outputs().empty(); ++i) {
+  for (size_t i = 0; i < n.outputs.size() && n.schema->num_outputs() > 0; ++i) {
     if (n.outputs[i] == kNone) continue;
     AMP_RETURN_IF_ERROR(check(n.outputs[i], n.schema->OutputVariable(static_cast<int>(i)), "output", i));
   }

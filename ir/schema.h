@@ -38,6 +38,9 @@ class OpSchema {
   // variadic the index is >= variables().size() and names the position: variables().size() + offset.
   int InputVariable(int port) const;
   int OutputVariable(int port) const;
+  // Formal parameters; 0 for the few schemas without any.
+  int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const std::vector<Variable>& variables() const { return variables_; }
   bool Allows(int variable, DType type) const;
 

@@ -1,0 +1,121 @@
+#include "ir/constant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "google/protobuf/arena.h"
+#include "ir/attributes.h"
+#include "ir/check.h"
+#include "ir/external_data.h"
+#include "ir/shape.h"
+#include "ir/status.h"
+#include "ir/tensor_view.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kFirstElements = 16;
+
+// The tensor of an initializer or of a Constant node's `value`; null for value_float and value_floats.
+onnx::TensorProto* TensorOf(const Model& model, ValueId value) {
+  const Value& v = model.value(value);
+  if (v.IsInitializer()) return v.initializer;
+  return const_cast<onnx::TensorProto*>(GetTensor(model.node(v.producer), "value"));
+}
+
+// value_float and value_floats as float32.
+std::vector<float> ListOf(const Model& model, ValueId value) {
+  const Node& node = model.node(model.value(value).producer);
+  if (const auto scalar = GetFloat(node, "value_float")) return {*scalar};
+  return GetFloats(node, "value_floats").value_or(std::vector<float>());
+}
+
+absl::Status ForEachFloatChunk(const Model& model, ValueId value, ExternalData* external,
+                               const std::function<void(absl::Span<const float>)>& fn) {
+  const onnx::TensorProto* tensor = TensorOf(model, value);
+  if (tensor == nullptr) {
+    fn(ListOf(model, value));
+    return absl::OkStatus();
+  }
+  AMP_ASSIGN_OR_RETURN(const TensorView view, TensorView::Of(*tensor, external));
+  std::vector<float> aligned;
+  return view.ForEachChunk([&](absl::Span<const std::byte> bytes) {
+    const size_t count = bytes.size() / sizeof(float);
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(float) == 0) {
+      fn(absl::MakeConstSpan(reinterpret_cast<const float*>(bytes.data()), count));
+    } else {
+      aligned.resize(count);
+      std::memcpy(aligned.data(), bytes.data(), bytes.size());
+      fn(aligned);
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
+  auto [it, is_new] = facts_.try_emplace(value);
+  if (!is_new) return &it->second;
+  ConstantFacts& facts = it->second;
+  absl::Status status = ForEachFloatChunk(model_, value, external_, [&](absl::Span<const float> chunk) {
+    SurveyNarrowing(chunk, low_, facts.stats);
+    for (size_t i = 0; i < chunk.size() && facts.first_elements.size() < kFirstElements; ++i) {
+      facts.first_elements.push_back(chunk[i]);
+    }
+  });
+  AMP_RETURN_IF_ERROR(status);
+  return &facts;
+}
+
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
+                                                  ExternalData* external, PendingTensors& pending) {
+  auto* narrowed = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
+  narrowed->set_data_type(static_cast<int32_t>(low));
+  const onnx::TensorProto* tensor = TensorOf(model, value);
+  if (tensor != nullptr) {
+    *narrowed->mutable_dims() = tensor->dims();
+  } else if (!GetFloat(model.node(model.value(value).producer), "value_float").has_value()) {
+    narrowed->add_dims(static_cast<int64_t>(ListOf(model, value).size()));
+  }
+  if (tensor != nullptr && IsExternal(*tensor) && saturate == Saturate::kNo) {
+    AMP_ASSIGN_OR_RETURN(TensorView source, TensorView::Of(*tensor, external));
+    pending.emplace(narrowed, PendingTensor{std::move(source), low});
+    return narrowed;
+  }
+  std::string* bytes = narrowed->mutable_raw_data();
+  std::vector<uint16_t> bits;
+  std::vector<float> clamped;
+  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, external, [&](absl::Span<const float> chunk) {
+    if (saturate == Saturate::kYes) {
+      const float bound = static_cast<float>(LargestFinite(low));
+      clamped.assign(chunk.begin(), chunk.end());
+      for (float& x : clamped) {
+        if (std::isfinite(x)) x = std::clamp(x, -bound, bound);
+      }
+      chunk = clamped;
+    }
+    bits.resize(chunk.size());
+    Narrow(chunk, low, absl::MakeSpan(bits));
+    bytes->append(reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(uint16_t));
+  }));
+  return narrowed;
+}
+
+void DropPayload(Model& model, ValueId value) {
+  onnx::TensorProto* tensor = TensorOf(model, value);
+  if (tensor == nullptr) return;
+  std::string().swap(*tensor->mutable_raw_data());
+  tensor->clear_raw_data();
+  tensor->clear_float_data();
+}
+
+int64_t ConstantBytes(const Model& model, ValueId value) {
+  const int64_t elements = NumElements(model, value);
+  return elements < 0 ? 0 : elements * BitsPerElement(model.value(value).dtype) / 8;
+}
+
+}  // namespace amp

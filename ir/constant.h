@@ -1,0 +1,55 @@
+// Constants' values: looked at in place for guards and reports, and converted to the low type.
+#ifndef AMP_IR_CONSTANT_H_
+#define AMP_IR_CONSTANT_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/status/statusor.h"
+#include "ir/convert.h"
+#include "ir/graph.h"
+#include "ir/pending_tensor.h"
+
+namespace amp {
+
+class ExternalData;
+
+// What narrowing a constant to the low type would do.
+struct ConstantFacts {
+  NarrowingStats stats;
+  std::vector<float> first_elements;  // at most 16
+};
+
+// Facts about float32 constants, each read once. Not thread-safe.
+class ConstantSurvey {
+ public:
+  // `external` may be null when the model has no external data. Both must outlive the survey.
+  ConstantSurvey(const Model& model, ExternalData* external, DType low) : model_(model), external_(external), low_(low) {}
+
+  // REQUIRES: model.IsConstant(value), float32. Errors: reading external data.
+  absl::StatusOr<const ConstantFacts*> Facts(ValueId value);
+
+ private:
+  const Model& model_;
+  ExternalData* external_;
+  DType low_;
+  absl::node_hash_map<ValueId, ConstantFacts> facts_;
+};
+
+enum class Saturate { kNo, kYes };
+
+// A low copy of a float32 constant: an arena-owned tensor of the same shape, without a name. Embedded data is converted at
+// once; external data is left for SaveModel, which finds it in `pending`. Errors: reading external data.
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
+                                                  ExternalData* external, PendingTensors& pending);
+
+// Frees the payload of a constant's tensor that nobody reads any more.
+void DropPayload(Model& model, ValueId value);
+
+// Size of a constant's payload, in bytes, from type and shape.
+int64_t ConstantBytes(const Model& model, ValueId value);
+
+}  // namespace amp
+
+#endif  // AMP_IR_CONSTANT_H_

@@ -1,0 +1,28 @@
+// Upper bounds on what a model may cost. Every one is a flag (--max-...); exceeding one is kResourceExhausted.
+#ifndef AMP_IR_LIMITS_H_
+#define AMP_IR_LIMITS_H_
+
+#include <cstdint>
+
+namespace amp {
+
+struct Limits {
+  int64_t model_bytes = (int64_t{1} << 31) - 1;  // protobuf cannot hold more
+  int nesting = 100;                             // messages within messages; never above 100
+  int graph_depth = 32;                          // graphs within graphs, the main graph included
+  // Sub-messages, strings and unknown fields, each of which costs far more memory than bytes of file. The limit in force
+  // is the larger of `objects` and file bytes / `bytes_per_object`.
+  int64_t objects = 2'000'000;
+  int64_t bytes_per_object = 8;
+  int64_t nodes = 1'000'000;         // of all graphs and functions together
+  int64_t initializers = 1'000'000;  // dense and sparse, of all graphs together
+  int64_t functions = 10'000;        // model-local
+  int call_depth = 100;              // model-local functions calling each other
+  int64_t inlined_nodes = 1'000'000;
+  int rank = 64;
+  int64_t elements = int64_t{1} << 40;  // per tensor
+};
+
+}  // namespace amp
+
+#endif  // AMP_IR_LIMITS_H_

@@ -1,0 +1,58 @@
+#include "ir/model_walk.h"
+
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+using Visit = absl::FunctionRef<void(const onnx::TensorProto&)>;
+
+void WalkGraph(const onnx::GraphProto& graph, Visit visit);
+
+void WalkSparse(const onnx::SparseTensorProto& sparse, Visit visit) {
+  if (sparse.has_values()) visit(sparse.values());
+  if (sparse.has_indices()) visit(sparse.indices());
+}
+
+void WalkAttribute(const onnx::AttributeProto& attribute, Visit visit) {
+  if (attribute.has_t()) visit(attribute.t());
+  for (const auto& tensor : attribute.tensors()) visit(tensor);
+  if (attribute.has_sparse_tensor()) WalkSparse(attribute.sparse_tensor(), visit);
+  for (const auto& sparse : attribute.sparse_tensors()) WalkSparse(sparse, visit);
+  if (attribute.has_g()) WalkGraph(attribute.g(), visit);
+  for (const auto& graph : attribute.graphs()) WalkGraph(graph, visit);
+}
+
+template <typename Nodes>
+void WalkNodes(const Nodes& nodes, Visit visit) {
+  for (const auto& node : nodes) {
+    for (const auto& attribute : node.attribute()) WalkAttribute(attribute, visit);
+  }
+}
+
+void WalkGraph(const onnx::GraphProto& graph, Visit visit) {
+  for (const auto& tensor : graph.initializer()) visit(tensor);
+  for (const auto& sparse : graph.sparse_initializer()) WalkSparse(sparse, visit);
+  WalkNodes(graph.node(), visit);
+}
+
+}  // namespace
+
+void ForEachTensor(const onnx::ModelProto& model, Visit visit) {
+  if (model.has_graph()) WalkGraph(model.graph(), visit);
+  for (const auto& function : model.functions()) {
+    for (const auto& attribute : function.attribute_proto()) WalkAttribute(attribute, visit);
+    WalkNodes(function.node(), visit);
+  }
+  for (const auto& training : model.training_info()) {
+    if (training.has_initialization()) WalkGraph(training.initialization(), visit);
+    if (training.has_algorithm()) WalkGraph(training.algorithm(), visit);
+  }
+}
+
+void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit) {
+  // The message is the caller's to change; walking it as const keeps one walk.
+  ForEachTensor(model, [&](const onnx::TensorProto& tensor) { visit(const_cast<onnx::TensorProto&>(tensor)); });
+}
+
+}  // namespace amp

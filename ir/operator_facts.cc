@@ -1,0 +1,115 @@
+#include "ir/operator_facts.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/attributes.h"
+#include "ir/check.h"
+#include "ir/convert.h"
+#include "ir/schema.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+enum class Absent { kFloat32, kTypeOfFirstInput, kTypeOfSecondInput };
+
+struct TypeAttribute {
+  const char* op_type;
+  const char* attribute;
+  Absent absent;  // what a missing attribute means
+};
+
+constexpr TypeAttribute kTypeAttributes[] = {
+    {"Cast", "to", Absent::kFloat32},
+    {"Bernoulli", "dtype", Absent::kTypeOfFirstInput},
+    {"BlackmanWindow", "output_datatype", Absent::kFloat32},
+    {"DequantizeLinear", "output_dtype", Absent::kTypeOfSecondInput},
+    {"EyeLike", "dtype", Absent::kTypeOfFirstInput},
+    {"HammingWindow", "output_datatype", Absent::kFloat32},
+    {"HannWindow", "output_datatype", Absent::kFloat32},
+    {"MelWeightMatrix", "output_datatype", Absent::kFloat32},
+    {"RandomNormal", "dtype", Absent::kFloat32},
+    {"RandomNormalLike", "dtype", Absent::kTypeOfFirstInput},
+    {"RandomUniform", "dtype", Absent::kFloat32},
+    {"RandomUniformLike", "dtype", Absent::kTypeOfFirstInput},
+};
+
+bool IsOneOf(const Node& node, std::initializer_list<const char*> operators) {
+  return node.domain().empty() &&
+         std::any_of(operators.begin(), operators.end(), [&](const char* op) { return node.op_type() == op; });
+}
+
+// One-element tensor of the low type `dtype`.
+onnx::TensorProto ScalarTensor(float value, DType dtype) {
+  onnx::TensorProto tensor;
+  tensor.add_dims(1);
+  tensor.set_data_type(static_cast<int32_t>(dtype));
+  const uint16_t bits = NarrowOne(value, dtype);
+  tensor.mutable_raw_data()->assign(reinterpret_cast<const char*>(&bits), sizeof(bits));
+  return tensor;
+}
+
+}  // namespace
+
+bool IsCast(const Node& node) { return IsOneOf(node, {"Cast", "CastLike"}); }
+
+bool IsSaturatingBound(const Node& node, int port) { return port > 0 && IsOneOf(node, {"Clip"}); }
+
+bool IsLossOrStateful(const Node& node) {
+  return IsOneOf(node, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Bernoulli", "Multinomial", "RandomNormal",
+                        "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
+}
+
+bool IsHeavy(const Node& node) {
+  return IsOneOf(node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"});
+}
+
+int OpsetWithSeparateStatistics(const Node& node) {
+  constexpr int kOpset = 15;
+  return IsOneOf(node, {"BatchNormalization"}) && node.schema->since_version() < kOpset ? kOpset : 0;
+}
+
+std::optional<float> GetAttributeOperand(const Node& node) {
+  if (IsOneOf(node, {"Pad"})) return GetFloat(node, "value");
+  if (!IsOneOf(node, {"ConstantOfShape"})) return std::nullopt;
+  const onnx::TensorProto* tensor = GetTensor(node, "value");
+  if (tensor == nullptr) return 0.0f;
+  if (tensor->data_type() != onnx::TensorProto::FLOAT) return std::nullopt;
+  if (tensor->float_data_size() == 1) return tensor->float_data(0);
+  float value;
+  if (tensor->raw_data().size() != sizeof(value)) return std::nullopt;
+  std::memcpy(&value, tensor->raw_data().data(), sizeof(value));
+  return value;
+}
+
+void SyncTypeAttributes(Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  if (node.outputs.empty() || node.outputs[0] == kNone || !node.domain().empty()) return;
+  const DType wanted = model.value(node.outputs[0]).dtype;
+  if (node.op_type() == "ConstantOfShape") {
+    const std::optional<float> fill = GetAttributeOperand(node);
+    if (fill.has_value() && IsLowFloat(wanted)) SetTensor(model, id, "value", ScalarTensor(*fill, wanted));
+    return;
+  }
+  if (node.op_type() == "Attention") {
+    if (wanted != DType::kFloat32 && !HasAttribute(node, "softmax_precision")) {
+      SetDType(model, id, "softmax_precision", DType::kFloat32);
+    }
+    return;
+  }
+  for (const TypeAttribute& row : kTypeAttributes) {
+    if (node.op_type() != row.op_type) continue;
+    const auto type_of_input = [&](size_t port) {
+      return port < node.inputs.size() && node.inputs[port] != kNone ? model.value(node.inputs[port]).dtype
+                                                                     : DType::kUndefined;
+    };
+    DType now = DType::kFloat32;
+    if (row.absent == Absent::kTypeOfFirstInput) now = type_of_input(0);
+    if (row.absent == Absent::kTypeOfSecondInput) now = type_of_input(1);
+    now = GetDType(node, row.attribute).value_or(now);
+    if (now != wanted && wanted != DType::kUndefined) SetDType(model, id, row.attribute, wanted);
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,41 @@
+// The few facts about operators' types that ONNX's schemas do not state in a machine-readable form.
+//
+// The type of some outputs is chosen by an attribute instead of an input; painting such an output means editing the
+// attribute. Everything else about types comes from ir/schema.h.
+#ifndef AMP_IR_OPERATOR_FACTS_H_
+#define AMP_IR_OPERATOR_FACTS_H_
+
+#include <optional>
+
+#include "ir/graph.h"
+
+namespace amp {
+
+// Makes the type attributes of `node` say what its output values' types (Value::dtype) say now: Cast.to, ConstantOfShape.value,
+// EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
+// REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
+void SyncTypeAttributes(Model& model, NodeId node);
+
+// Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
+bool IsCast(const Node& node);
+
+// True for a port whose constant is a bound of the result: a value beyond the low type's range may be replaced by the
+// largest finite low value without changing any low result (Clip's min and max).
+bool IsSaturatingBound(const Node& node, int port);
+
+// Losses and operators that draw random numbers or keep state: never converted by force.
+bool IsLossOrStateful(const Node& node);
+
+// MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention: where 16 bits pay, counted in reports.
+bool IsHeavy(const Node& node);
+
+// The lowest ai.onnx opset from which on the operator keeps its statistics in a type of their own, where that differs from
+// what `node`'s schema does (BatchNormalization: 15); 0 for all others.
+int OpsetWithSeparateStatistics(const Node& node);
+
+// A float32 operand that an attribute holds: ConstantOfShape.value, Pad.value. Nothing for others.
+std::optional<float> GetAttributeOperand(const Node& node);
+
+}  // namespace amp
+
+#endif  // AMP_IR_OPERATOR_FACTS_H_

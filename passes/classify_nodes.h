@@ -1,0 +1,45 @@
+// Which class each node of a model has, and which row or rule gave it.
+//
+//   Resize (no mode)       clear   Resize[mode=nearest], seed-float16.list:133
+//   Softmax "/head/probs"  allow   --allow-node "/head/*"
+//   Sin                    unlisted, nobody: a barrier
+//
+// Nodes of If, Loop and Scan bodies are classified like all others. Calls of model-local functions of ai.onnx's own
+// domain are never taken for the operators whose names they use.
+#ifndef AMP_PASSES_CLASSIFY_NODES_H_
+#define AMP_PASSES_CLASSIFY_NODES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "ir/graph.h"
+#include "passes/op_lists.h"
+
+namespace amp {
+
+// What the target promises, by the keys of TargetProperties(): {"stats", "float32"}. Empty: no target, no promises.
+using TargetPromises = absl::flat_hash_map<std::string, std::string>;
+
+struct Classification {
+  OpClass op_class = OpClass::kUnlisted;
+  const OpRow* row = nullptr;      // the operator's row, null if none applies
+  const NameRule* rule = nullptr;  // the rule by name that replaced the row's class, if one did
+};
+
+struct NodeClasses {
+  std::vector<Classification> nodes;  // by NodeId; erased nodes are unlisted
+  std::vector<int64_t> rule_matches;  // by index into OpLists::name_rules(): nodes whose name or output matched
+};
+
+// The result points into `lists`. Nodes without a name are matched by Model::NodeLabel, "Conv#12".
+// Nodes times rules, plus one look-up per node.
+NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const TargetPromises& promises);
+
+// One sentence for every rule that matched nothing, in the order of the rules.
+std::vector<std::string> DescribeUnmatchedRules(const OpLists& lists, const NodeClasses& classes);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_CLASSIFY_NODES_H_

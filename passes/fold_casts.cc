@@ -1,0 +1,46 @@
+#include "passes/fold_casts.h"
+
+#include "ir/operator_facts.h"
+
+namespace amp {
+namespace {
+
+bool IsPlainCast(const Model& model, NodeId id) {
+  return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) && model.node(id).outputs[0] != kNone;
+}
+
+// The value that readers of cast `id` can read instead; kNone if there is none.
+ValueId EquivalentSource(const Model& model, NodeId id) {
+  if (!IsPlainCast(model, id)) return kNone;
+  const NodeId first = model.value(model.node(id).inputs[0]).producer;
+  if (!IsPlainCast(model, first) || !(model.node(id).inserted || model.node(first).inserted)) return kNone;
+  const ValueId source = model.node(first).inputs[0];
+  const DType src = model.value(source).dtype;
+  const DType mid = model.value(model.node(first).outputs[0]).dtype;
+  const DType dst = model.value(model.node(id).outputs[0]).dtype;
+  return src == dst && CastChainIsExact(src, mid, dst) ? source : kNone;
+}
+
+bool IsDead(const Model& model, NodeId id) {
+  return IsPlainCast(model, id) && model.value(model.node(id).outputs[0]).uses.empty();
+}
+
+}  // namespace
+
+std::vector<NodeId> FoldCasts(Model& model) {
+  std::vector<NodeId> erased;
+  for (NodeId id : model.NodesInOrder(kMainGraph)) {
+    const ValueId source = EquivalentSource(model, id);
+    if (source == kNone) continue;
+    const NodeId first = model.value(model.node(id).inputs[0]).producer;
+    model.ReplaceUses(model.node(id).outputs[0], source, [](const Use&) { return true; });
+    for (NodeId cast : {id, first}) {
+      if (!IsDead(model, cast)) continue;
+      model.Erase(cast);
+      erased.push_back(cast);
+    }
+  }
+  return erased;
+}
+
+}  // namespace amp

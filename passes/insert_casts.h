@@ -1,0 +1,65 @@
+// Applies a painting: element types change, and every float32 value that is read in another type than it is produced in
+// gets one Cast per type, shared by all its readers of that type.
+//
+//   x:f32 ─ MatMul(low) ─ y ─┬─ Relu(low)            x ─ Cast ─ MatMul ─ y:f16 ─┬─ Relu
+//                            └─ Softmax(high)                                   └─ Cast ─ Softmax
+//
+// The cast sits right behind its producer. A graph output keeps its name and type: the cast takes the name over and the
+// producer's value is renamed. Constants are left to narrow_weights.h. The painting decides; nothing is decided here.
+#ifndef AMP_PASSES_INSERT_CASTS_H_
+#define AMP_PASSES_INSERT_CASTS_H_
+
+#include <string>
+#include <vector>
+
+#include "passes/paint_graph.h"
+
+namespace amp {
+
+// One Cast that the painting needs.
+struct PlannedCast {
+  ValueId value = kNone;
+  DType from = DType::kFloat32, to = DType::kFloat32;
+  std::vector<Use> readers;
+  bool takes_over_output = false;
+};
+
+// Which graph inputs and outputs, by position, may become low.
+struct ReleasedIo {
+  std::vector<bool> inputs, outputs;
+};
+
+// Everything that changes type or needs a cast, in a stable order: graph inputs first, then nodes in order.
+struct CastPlan {
+  std::vector<ValueId> low_values;     // produced low from now on
+  std::vector<int> low_inputs;         // released graph inputs that become low, by position
+  std::vector<PlannedCast> casts;
+  // Constants read by low vertices, with those readers; the other readers keep float32.
+  struct Constant {
+    ValueId value = kNone;
+    std::vector<Use> low_readers;
+  };
+  std::vector<Constant> constants;
+};
+
+CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                   const ReleasedIo& released, DType low);
+
+// A Cast that was inserted.
+struct InsertedCast {
+  NodeId node = kNone;
+  ValueId value = kNone;   // what it reads
+  DType from = DType::kFloat32, to = DType::kFloat32;
+  std::vector<std::string> readers;  // node labels; "(output NAME)" for graph outputs
+  int64_t num_elements = -1;         // -1: not known
+};
+
+// Inserts one Cast of `value` for `readers` behind `anchor` (kNone: at the front of the main graph).
+NodeId InsertCast(Model& model, ValueId value, DType to, const std::vector<Use>& readers, NodeId anchor);
+
+std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                                     const CastPlan& plan, DType low);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_INSERT_CASTS_H_

@@ -1,0 +1,94 @@
+#include "passes/narrow_weights.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/container/flat_hash_set.h"
+#include "ir/attributes.h"
+#include "ir/operator_facts.h"
+#include "ir/status.h"
+
+namespace amp {
+namespace {
+
+bool HasOnlyTheseReaders(const Model& model, const CastPlan::Constant& constant) {
+  return model.value(constant.value).uses.size() == constant.low_readers.size();
+}
+
+// The copy as a new initializer or Constant node, read by the low readers.
+void AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
+  const Value& original = model.value(constant.value);
+  const std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
+  ValueId copy;
+  if (original.IsInitializer()) {
+    copy = model.AddInitializer(kMainGraph, name, tensor);
+  } else {
+    Model::NewNode spec;
+    spec.op_type = "Constant";
+    spec.name = name;
+    spec.outputs = {name};
+    const NodeId node = model.InsertAfter(kMainGraph, original.producer, spec);
+    AdoptTensor(model, node, "value", tensor);
+    copy = model.node(node).outputs[0];
+    model.CopyType(constant.value, copy);
+    model.SetTensorType(copy, low);
+  }
+  const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
+  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
+  for (const Use& use : constant.low_readers) moved.insert(key(use));
+  model.ReplaceUses(constant.value, copy, [&](const Use& use) { return moved.contains(key(use)); });
+}
+
+void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* tensor) {
+  DropPayload(model, value);
+  if (model.value(value).IsInitializer()) {
+    model.ReplaceInitializer(value, tensor);
+    return;
+  }
+  const NodeId node = model.value(value).producer;
+  RemoveAttribute(model, node, "value_float");
+  RemoveAttribute(model, node, "value_floats");
+  AdoptTensor(model, node, "value", tensor);
+  model.SetTensorType(value, low);
+}
+
+}  // namespace
+
+absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan, DType low, WeightMode mode,
+                                              ConstantSurvey& survey, ExternalData* external, PendingTensors& pending) {
+  NarrowedWeights result;
+  NodeId front = kNone;
+  for (const CastPlan::Constant& constant : plan.constants) {
+    if (mode == WeightMode::kCast) {
+      InsertedCast cast{kNone, constant.value, DType::kFloat32, low, {}, -1};
+      for (const Use& use : constant.low_readers) cast.readers.push_back(model.NodeLabel(use.node));
+      const NodeId producer = model.value(constant.value).producer;
+      cast.node = InsertCast(model, constant.value, low, constant.low_readers, producer == kNone ? front : producer);
+      if (producer == kNone) front = cast.node;
+      result.casts.push_back(std::move(cast));
+      continue;
+    }
+    AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(constant.value));
+    NarrowedWeight record;
+    record.name = model.value(constant.value).name;
+    record.stats = facts->stats;
+    record.bytes_before = ConstantBytes(model, constant.value);
+    record.original_stays = !HasOnlyTheseReaders(model, constant);
+    record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
+    const auto is_bound = [&](const Use& use) { return IsSaturatingBound(model.node(use.node), use.port); };
+    record.saturated = facts->stats.overflow > 0 &&
+                       std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
+    AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
+                         NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
+                                        external, pending));
+    if (record.original_stays) {
+      AddCopy(model, constant, low, tensor);
+    } else {
+      ReplaceOriginal(model, constant.value, low, tensor);
+    }
+    result.weights.push_back(std::move(record));
+  }
+  return result;
+}
+
+}  // namespace amp

@@ -1,0 +1,96 @@
+// The text format of operator lists: one file in, rows out. How files combine is passes/op_lists.h.
+//
+//   include seed-float16                      # start from another list
+//   follow on                                 # the follow pass of the painter
+//   Softmax            deny   why in words
+//   Resize[mode=nearest]  clear  moves values # a condition on an attribute or a property of the target
+//   my.domain::Fast    allow
+//   node "/encoder/*"  deny   why             # one model's nodes, by name
+//   tensor "logits"    deny   why             # ... or by the name of an output
+//
+// The class is allow, infer, deny or clear (White, Gray, Black, Clear in older documentation; any case), or unlisted,
+// which takes the operator off all lists. "#" starts a comment at the start of a line or after a blank. Line ends may
+// be CRLF, and a byte order mark may come first. Every name is checked against ONNX's registry: a typo is an error, not
+// a row that never applies.
+#ifndef AMP_PASSES_OP_LIST_FILE_H_
+#define AMP_PASSES_OP_LIST_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "passes/glob.h"
+
+namespace amp {
+
+// kUnlisted is a barrier: the operator stays as it is and stops every propagation.
+enum class OpClass : uint8_t { kUnlisted, kAllow, kInfer, kDeny, kClear };
+
+absl::string_view OpClassName(OpClass op_class);
+std::optional<OpClass> ParseOpClass(absl::string_view name);
+
+// Properties of the target that a condition may name besides attributes and facts of the node: "device" (cpu, cuda,
+// xpu, tpu), "stats" (float32: where normalisation takes its statistics), "rnn" (bfloat16: has such kernels).
+absl::Span<const absl::string_view> TargetProperties();
+
+struct OpCondition {
+  std::string key;
+  std::string value;  // "" for a flag: Conv[depthwise]
+  bool operator==(const OpCondition&) const = default;
+};
+
+struct OpRow {
+  std::string domain;  // "" for ai.onnx
+  std::string op;
+  std::vector<OpCondition> conditions;  // sorted by key; all have to hold
+  OpClass op_class = OpClass::kUnlisted;
+  std::string why;
+  std::string origin;   // "seed-float16.list:12" or "--deny"
+  int source_rank = 0;  // of the source among all that were loaded: the higher is the stronger
+
+  // "com.microsoft::Gelu", "Resize[mode=nearest]".
+  std::string Label() const;
+};
+
+// Addresses nodes of one model by name, or by the name of one of their outputs.
+struct NameRule {
+  enum class Subject : uint8_t { kNode, kTensor };
+  Subject subject;
+  Glob glob;
+  OpClass op_class;
+  std::string why;
+  std::string origin;
+  int source_rank = 0;
+};
+
+struct OpListFile {
+  struct Include {
+    std::string name;
+    std::string origin;
+  };
+  std::vector<Include> includes;
+  std::vector<OpRow> rows;
+  std::vector<NameRule> name_rules;
+  std::optional<bool> follow;
+  std::string follow_origin;
+  std::vector<std::string> warnings;  // operators of domains that the registry does not know
+};
+
+inline constexpr size_t kMaxListBytes = 1 << 20;
+inline constexpr int kMaxListLines = 100'000;
+
+// `name` is what messages and origins call the file. Errors name it and the line: kInvalidArgument for anything
+// malformed, duplicate or unknown, kResourceExhausted beyond the limits above.
+absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_view text);
+
+// One operator with its conditions, as in the first column of a file or an item of --deny; class and reason stay empty.
+// Appends to `warnings` when the registry does not know the domain.
+absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, std::vector<std::string>& warnings);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_OP_LIST_FILE_H_

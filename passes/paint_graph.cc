@@ -1,0 +1,232 @@
+#include "passes/paint_graph.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace amp {
+namespace {
+
+class Painter {
+ public:
+  Painter(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+          const std::vector<bool>& released, const PaintOptions& options)
+      : model_(model), graph_(graph), traits_(traits), released_(released), options_(options),
+        paint_(static_cast<size_t>(graph.size())) {
+    classes_.reserve(paint_.size());
+    for (VertexId v = 0; v < graph.size(); ++v) classes_.push_back(ClassAtLevel(trait(v).op_class));
+  }
+
+  void Veto(const amp::Veto& veto) {
+    if (trait(veto.vertex).forced_allow) return;
+    class_of(veto.vertex) = OpClass::kDeny;
+    at(veto.vertex).reason = {ReasonKind::kGuard, kNone, veto.why};
+  }
+
+  std::vector<VertexPaint> Run() {
+    if (options_.level == Level::kUnsafeForceAll) {
+      ForceAll();
+    } else {
+      const std::vector<VertexId> seeds = Seed();            // P1
+      if (!seeds.empty()) {
+        DenyForward();                                       // P2
+        PaintBetween(seeds);                                 // P3
+        if (options_.follow) FollowProducers();              // P4, before P5: Relu's low result must not count yet
+        SpreadThroughClear();                                // P5
+      }
+    }
+    JoinExistingCasts();                                     // P8
+    for (VertexId v = 0; v < graph_.size(); ++v) ExplainHigh(v);
+    return std::move(paint_);
+  }
+
+ private:
+  OpClass ClassAtLevel(OpClass op_class) const {
+    if (options_.level == Level::kTreatInferAsDeny && op_class == OpClass::kInfer) return OpClass::kDeny;
+    if (options_.level == Level::kTensorCoresOnly && op_class != OpClass::kAllow) return OpClass::kUnlisted;
+    return op_class;
+  }
+
+  const NodeTraits& trait(VertexId v) const { return traits_[static_cast<size_t>(graph_[v].node)]; }
+  VertexPaint& at(VertexId v) { return paint_[static_cast<size_t>(v)]; }
+  OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
+  bool MayChange(VertexId v) const { return trait(v).processed && graph_[v].is_high && graph_[v].can_be_low; }
+  void MakeLow(VertexId v, ReasonKind kind, VertexId via) {
+    at(v).low = true;
+    at(v).reason = {kind, via, ""};
+  }
+
+  // Depth-first from `roots` along `neighbours`; `enter(w, from)` tells whether to go on from w. Visits w at most once if
+  // enter marks it.
+  void Flood(const std::vector<VertexId>& roots, bool forward, bool backward,
+             const std::function<bool(VertexId, VertexId)>& enter) {
+    std::vector<VertexId> stack(roots.rbegin(), roots.rend());
+    while (!stack.empty()) {
+      const VertexId v = stack.back();
+      stack.pop_back();
+      const auto visit = [&](absl::Span<const VertexId> neighbours) {
+        for (VertexId w : neighbours) {
+          if (enter(w, v)) stack.push_back(w);
+        }
+      };
+      if (forward) visit(graph_.Readers(v));
+      if (backward) visit(graph_.Producers(v));
+    }
+  }
+
+  std::vector<VertexId> VerticesWhere(const std::function<bool(VertexId)>& predicate) {
+    std::vector<VertexId> found;
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (predicate(v)) found.push_back(v);
+    }
+    return found;
+  }
+
+  std::vector<VertexId> Seed() {
+    std::vector<VertexId> seeds = VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kAllow && MayChange(v); });
+    for (VertexId v : seeds) MakeLow(v, ReasonKind::kSeeded, kNone);
+    return seeds;
+  }
+
+  void DenyForward() {
+    const auto is_denied_or_infer = [&](VertexId v) {
+      return class_of(v) == OpClass::kDeny || class_of(v) == OpClass::kInfer;
+    };
+    std::vector<bool> may_be_denied(paint_.size(), false);
+    const std::vector<VertexId> anchors = VerticesWhere(is_denied_or_infer);
+    for (VertexId v : anchors) may_be_denied[static_cast<size_t>(v)] = true;
+    Flood(anchors, false, true, [&](VertexId w, VertexId) {
+      if (class_of(w) != OpClass::kClear || may_be_denied[static_cast<size_t>(w)]) return false;
+      may_be_denied[static_cast<size_t>(w)] = true;
+      return true;
+    });
+    const std::vector<VertexId> denied = VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kDeny; });
+    for (VertexId v : denied) {
+      at(v).denied = true;
+      if (at(v).reason.kind != ReasonKind::kGuard) at(v).reason = {ReasonKind::kDenied, kNone, ""};
+    }
+    Flood(denied, true, false, [&](VertexId w, VertexId from) {
+      if (!may_be_denied[static_cast<size_t>(w)] || at(w).denied) return false;
+      at(w).denied = true;
+      at(w).reason = {ReasonKind::kDeniedByPath, from, ""};
+      return true;
+    });
+  }
+
+  void PaintBetween(const std::vector<VertexId>& seeds) {
+    std::vector<bool> downstream(paint_.size(), false);
+    Flood(seeds, true, false, [&](VertexId w, VertexId) {
+      const bool through = class_of(w) == OpClass::kInfer || class_of(w) == OpClass::kClear;
+      if (!through || at(w).denied || downstream[static_cast<size_t>(w)] || !MayChange(w)) return false;
+      downstream[static_cast<size_t>(w)] = true;
+      return true;
+    });
+    Flood(seeds, false, true, [&](VertexId w, VertexId from) {
+      if (!downstream[static_cast<size_t>(w)] || at(w).low) return false;
+      MakeLow(w, ReasonKind::kBetween, from);
+      return true;
+    });
+  }
+
+  void FollowProducers() {
+    for (NodeId node : model_.NodesInOrder(kMainGraph)) {
+      for (VertexId v : graph_.OfNode(node)) {
+        if (class_of(v) != OpClass::kInfer || at(v).denied || at(v).low || !MayChange(v)) continue;
+        const auto producers = graph_.Producers(v);
+        const auto low = std::find_if(producers.begin(), producers.end(), [&](VertexId p) { return at(p).low; });
+        const bool any_denied = std::any_of(producers.begin(), producers.end(), [&](VertexId p) { return at(p).denied; });
+        if (low != producers.end() && !any_denied) MakeLow(v, ReasonKind::kFollows, *low);
+      }
+    }
+  }
+
+  void SpreadThroughClear() {
+    const std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });
+    Flood(roots, true, true, [&](VertexId w, VertexId from) {
+      if (class_of(w) != OpClass::kClear || at(w).low || at(w).denied || !MayChange(w)) return false;
+      MakeLow(w, ReasonKind::kClearNeighbour, from);
+      return true;
+    });
+  }
+
+  void ForceAll() {
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      const bool can_choose = MayChange(v) && graph_[v].has_input && !trait(v).is_cast;
+      if (can_choose && (trait(v).may_be_forced || trait(v).forced_allow)) MakeLow(v, ReasonKind::kForced, kNone);
+    }
+  }
+
+  void JoinExistingCasts() {
+    for (NodeId node : model_.NodesInOrder(kMainGraph)) {
+      if (!traits_[static_cast<size_t>(node)].is_cast || model_.node(node).outputs.empty()) continue;
+      const ValueId out = model_.node(node).outputs[0];
+      const VertexId v = graph_.OfOutput(node, 0);
+      if (v == kNone || out == kNone || !MayChange(v) || model_.value(out).dtype != DType::kFloat32) continue;
+      if (class_of(v) == OpClass::kDeny) continue;
+      // From the low type itself: folding removes the cast, see fold_casts.h.
+      if (model_.value(model_.node(node).inputs[0]).dtype == graph_.low()) continue;
+      const auto& uses = model_.value(out).uses;
+      const auto reads_low = [&](const Use& use) {
+        if (use.IsGraphOutput()) return use.graph == kMainGraph && released_[static_cast<size_t>(use.port)];
+        const VertexId reader = graph_.OfUse(use);
+        return reader != kNone && at(reader).low;
+      };
+      const auto is_node = [](const Use& use) { return !use.IsGraphOutput(); };
+      const auto first_reader = std::find_if(uses.begin(), uses.end(), is_node);
+      if (first_reader == uses.end() || !std::all_of(uses.begin(), uses.end(), reads_low)) continue;
+      MakeLow(v, ReasonKind::kCastJoins, graph_.OfUse(*first_reader));
+    }
+  }
+
+  void ExplainHigh(VertexId v) {
+    VertexPaint& paint = at(v);
+    if (paint.low || paint.reason.kind == ReasonKind::kGuard) return;
+    const auto set = [&](ReasonKind kind, std::string detail = "") { paint.reason = {kind, paint.reason.via, std::move(detail)}; };
+    if (!graph_[v].is_high) return set(ReasonKind::kNotFloat32);
+    if (!trait(v).processed) return set(ReasonKind::kNotProcessed, trait(v).not_processed_why);
+    if (paint.denied) return;  // P2 said why
+    if (class_of(v) == OpClass::kDeny) return set(ReasonKind::kDenied);
+    if (class_of(v) == OpClass::kUnlisted) return set(ReasonKind::kUnlisted);
+    if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
+    set(ReasonKind::kNoAllowedPath);
+  }
+
+  const Model& model_;
+  const VertexGraph& graph_;
+  const std::vector<NodeTraits>& traits_;
+  const std::vector<bool>& released_;
+  const PaintOptions options_;
+  std::vector<VertexPaint> paint_;
+  std::vector<OpClass> classes_;
+};
+
+}  // namespace
+
+absl::string_view ReasonName(ReasonKind kind) {
+  switch (kind) {
+    case ReasonKind::kSeeded: return "seeded";
+    case ReasonKind::kBetween: return "between";
+    case ReasonKind::kFollows: return "follows";
+    case ReasonKind::kClearNeighbour: return "clear-neighbour";
+    case ReasonKind::kCastJoins: return "cast-joins";
+    case ReasonKind::kForced: return "forced";
+    case ReasonKind::kDenied: return "denied";
+    case ReasonKind::kDeniedByPath: return "denied-by-path";
+    case ReasonKind::kGuard: return "guard";
+    case ReasonKind::kUnlisted: return "unlisted";
+    case ReasonKind::kNotProcessed: return "not-processed";
+    case ReasonKind::kSchemaForbids: return "schema-forbids";
+    case ReasonKind::kNoAllowedPath: return "no-allowed-path";
+    case ReasonKind::kNotFloat32: return "not-float32";
+  }
+  return "";
+}
+
+std::vector<VertexPaint> PaintGraph(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+                                    const std::vector<Veto>& vetoes, const std::vector<bool>& released,
+                                    const PaintOptions& options) {
+  Painter painter(model, graph, traits, released, options);
+  for (const Veto& veto : vetoes) painter.Veto(veto);
+  return painter.Run();
+}
+
+}  // namespace amp

@@ -1,0 +1,89 @@
+// Decides which vertices become low: TensorFlow's auto_mixed_precision rules, step by step.
+//
+//   P1 seed            allow vertices that are float32 and can be low
+//   P2 deny, forward   denied results stay high through infer and clear, up to the last infer
+//   P3 between         infer and clear on a path between two allowed vertices follow them
+//   P4 follow          infer with an allowed producer and no denied one (a property of the profile)
+//   P5 clear follows   clear neighbours, both ways
+//   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself
+// (P6 removes impossible vertices, which P1 never adds; P7 makes loop states agree and needs bodies; P9, the casts, is
+// insert_casts.h.)
+//
+// Every step is a closure and therefore independent of visiting order; P4 runs in topological order. Painting decides and
+// edits nothing. Each vertex carries the reason for its colour.
+// Source: tensorflow/core/grappler/optimizers/auto_mixed_precision.cc, releases 1.15 to 2.21.
+#ifndef AMP_PASSES_PAINT_GRAPH_H_
+#define AMP_PASSES_PAINT_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "passes/op_lists.h"
+#include "passes/vertex_graph.h"
+
+namespace amp {
+
+enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
+
+enum class ReasonKind {
+  // low
+  kSeeded,
+  kBetween,
+  kFollows,
+  kClearNeighbour,
+  kCastJoins,
+  kForced,
+  // high
+  kDenied,           // its own class
+  kDeniedByPath,     // downstream of `via`
+  kGuard,            // `detail` has the numbers
+  kUnlisted,
+  kNotProcessed,     // `detail` says which rule
+  kSchemaForbids,    // the low type at this opset
+  kNoAllowedPath,    // infer or clear without a reason to be low
+  kNotFloat32,       // nothing to convert
+};
+// "seeded", "denied-by-path", ...: the report's stable names.
+absl::string_view ReasonName(ReasonKind kind);
+
+struct Reason {
+  ReasonKind kind = ReasonKind::kNoAllowedPath;
+  VertexId via = kNone;
+  std::string detail;
+};
+
+struct VertexPaint {
+  bool low = false;
+  bool denied = false;  // in P2's set
+  Reason reason;
+};
+
+struct PaintOptions {
+  Level level = Level::kDefault;
+  bool follow = false;
+};
+
+// What painting needs to know about each node, by NodeId.
+struct NodeTraits {
+  OpClass op_class = OpClass::kUnlisted;
+  bool processed = true;
+  bool forced_allow = false;       // by name: class allow, guards overridden
+  bool is_cast = false;            // Cast or CastLike (P8)
+  bool may_be_forced = true;       // by unsafe-force-all: no loss, no state
+  std::string not_processed_why;
+};
+
+// A guard's veto of one vertex.
+struct Veto {
+  VertexId vertex = kNone;
+  std::string why;
+};
+
+// One entry per vertex. `released` tells of a graph output (by position) whether it may become low.
+std::vector<VertexPaint> PaintGraph(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+                                    const std::vector<Veto>& vetoes, const std::vector<bool>& released,
+                                    const PaintOptions& options);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_PAINT_GRAPH_H_

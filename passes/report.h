@@ -1,0 +1,65 @@
+// What was decided and why, as data: for every node, cast and weight. Printed as JSON (--report) or text (--explain).
+#ifndef AMP_PASSES_REPORT_H_
+#define AMP_PASSES_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "passes/insert_casts.h"
+#include "passes/narrow_weights.h"
+#include "passes/paint_graph.h"
+
+namespace amp {
+
+struct NodeReport {
+  std::string path;          // "/encoder/MatMul_3", or "Conv#12" for a node without a name; bodies: "if1.then/Add_1"
+  std::string op_type;       // "com.microsoft::Gelu" outside ai.onnx
+  OpClass op_class = OpClass::kUnlisted;
+  std::string class_origin;  // "seed-float16.list:12", "--deny"
+  std::string class_why;
+  bool is_low = false;
+  bool is_heavy = false;     // IsHeavy (ir/operator_facts.h) on float32, outside bodies
+  std::string reason_kind;   // stable names, see ReasonName
+  std::string reason;        // a sentence
+  int num_casts = 0;         // casts that feed it or read it
+};
+
+struct CastReport {
+  std::string name, value;
+  DType from = DType::kUndefined, to = DType::kUndefined;
+  std::vector<std::string> readers;
+  int64_t num_elements = -1;  // -1: not known
+};
+
+struct Report {
+  static constexpr int kSchemaVersion = 1;
+
+  std::string model;
+  DType low = DType::kFloat16;
+  std::string profile;
+  bool changed = false;
+  std::string unchanged_because;  // when !changed
+  int opset_before = 0, opset_after = 0;
+  int ir_version_before = 0, ir_version_after = 0;
+  std::vector<NodeReport> nodes;
+  std::vector<CastReport> casts;
+  std::vector<NarrowedWeight> weights;
+  std::vector<std::string> removed_casts;  // the user's casts that folding made superfluous
+  std::vector<std::string> advice;
+  std::vector<std::string> warnings;
+  int64_t weight_bytes_before = 0, weight_bytes_after = 0;          // all constants of the model
+  int64_t activation_bytes_before = 0, activation_bytes_after = 0;  // node outputs of known size
+
+  int NumLow() const;
+};
+
+// One JSON object, indented; the fields are documented in the README.
+std::string ReportJson(const Report& report);
+// A table for people: a line per node, the casts, the weights, totals and advice.
+std::string ReportText(const Report& report);
+// "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
+std::string SummaryLine(const Report& report);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REPORT_H_

@@ -1,0 +1,58 @@
+// The rewrite as one function: a float32 model goes in, a mixed-precision model comes out, and a report of why.
+//
+// infer -> classify -> guards -> paint -> [lift opset, again] -> plan casts -> casts -> weights -> fold -> check
+#ifndef AMP_PASSES_REWRITE_MODEL_H_
+#define AMP_PASSES_REWRITE_MODEL_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/op_lists.h"
+#include "passes/report.h"
+
+namespace amp {
+
+enum class Preserve { kTensor, kNode };
+enum class Guards { kConstants, kNone };
+
+struct KeepIo {
+  bool all = true;                 // every graph input and output keeps its type
+  std::vector<std::string> names;  // with all == false: those that do
+};
+
+struct OpsetChoice {
+  enum class Kind { kAuto, kKeep, kFixed };
+  Kind kind = Kind::kAuto;
+  int version = 0;  // kFixed
+};
+
+struct RewriteSettings {
+  DType low = DType::kFloat16;
+  PaintOptions paint;  // `follow` comes from the lists
+  Preserve preserve = Preserve::kTensor;
+  Guards guards = Guards::kConstants;
+  KeepIo keep_io;
+  WeightMode weights = WeightMode::kConvert;
+  OpsetChoice opset;
+  bool freeze_initializers = false;
+  double max_weight_error = 0.01;
+  bool strict = false;  // a rule by name that matches nothing is an error
+  bool diff = false;    // fill RewriteOutcome::diff
+};
+
+struct RewriteOutcome {
+  Report report;           // `model` and `profile` are the caller's to fill
+  PendingTensors pending;  // low copies of external weights, for SaveModel
+  std::string diff;        // see diff_models.h
+};
+
+// Edits `model` iff report.changed; else the model may hold a lifted opset and is to be thrown away, the original bytes
+// being the result. Errors: an unknown name in keep_io, an opset that cannot be reached, reading external data, and
+// kInternal if the result fails its type check. `external` may be null without external data.
+absl::StatusOr<RewriteOutcome> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
+                                           ExternalData* external);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REWRITE_MODEL_H_

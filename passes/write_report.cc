@@ -1,0 +1,226 @@
+#include "passes/write_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ir/operator_facts.h"
+#include "ir/schema.h"
+#include "ir/shape.h"
+#include "ir/status.h"
+
+namespace amp {
+namespace {
+
+std::string OperatorName(const Node& node) {
+  return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
+}
+
+// "loop1/Add#3" for nodes of bodies.
+std::string NodePath(const Model& model, NodeId id) {
+  std::string path = model.NodeLabel(id);
+  for (NodeId owner = model.graph(model.node(id).graph).owner; owner != kNone;
+       owner = model.graph(model.node(owner).graph).owner) {
+    path = absl::StrCat(model.NodeLabel(owner), "/", path);
+  }
+  return path;
+}
+
+int64_t TensorBytes(const Model& model, ValueId id) {
+  const int64_t elements = NumElements(model, id);
+  return elements < 0 ? 0 : elements * BitsPerElement(model.value(id).dtype) / 8;
+}
+
+int64_t WeightBytes(const Model& model) {
+  int64_t bytes = 0;
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (ValueId id : model.graph(graph).initializers) bytes += TensorBytes(model, id);
+    for (NodeId node : model.NodesInOrder(graph)) {
+      for (ValueId out : model.node(node).outputs) {
+        if (out != kNone && model.IsConstant(out)) bytes += TensorBytes(model, out);
+      }
+    }
+  }
+  return bytes;
+}
+
+int64_t ActivationBytes(const Model& model) {
+  int64_t bytes = 0;
+  for (NodeId node : model.NodesInOrder(kMainGraph)) {
+    for (ValueId out : model.node(node).outputs) {
+      if (out != kNone && !model.IsConstant(out)) bytes += TensorBytes(model, out);
+    }
+  }
+  return bytes;
+}
+
+class Explainer {
+ public:
+  Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+            const std::vector<VertexPaint>& paint)
+      : model_(model), classes_(classes), graph_(graph), traits_(traits), paint_(paint) {}
+
+  NodeReport Explain(NodeId id) const {
+    const Node& node = model_.node(id);
+    const Classification& c = classes_.nodes[static_cast<size_t>(id)];
+    NodeReport report;
+    report.path = NodePath(model_, id);
+    report.op_type = OperatorName(node);
+    report.op_class = c.op_class;
+    if (c.rule != nullptr) {
+      report.class_origin = c.rule->origin;
+      report.class_why = c.rule->why;
+    } else if (c.row != nullptr) {
+      report.class_origin = c.row->origin;
+      report.class_why = c.row->why;
+    }
+    const VertexId v = node.graph == kMainGraph ? TellingVertex(id) : kNone;
+    if (v == kNone) {
+      ExplainWithoutVertex(node, id, &report);
+      return report;
+    }
+    const VertexPaint& paint = paint_[static_cast<size_t>(v)];
+    report.is_low = paint.low;
+    report.is_heavy = IsHeavy(node) && graph_[v].is_high;
+    report.reason_kind = std::string(ReasonName(paint.reason.kind));
+    report.reason = Sentence(v, report);
+    return report;
+  }
+
+ private:
+  // The vertex that speaks for the node: a low one, else a vetoed or denied one, else a float32 one, else the first.
+  VertexId TellingVertex(NodeId id) const {
+    const auto rank = [&](VertexId v) {
+      const VertexPaint& paint = paint_[static_cast<size_t>(v)];
+      if (paint.low) return 0;
+      if (!graph_[v].is_high) return 3;
+      return paint.denied ? 1 : 2;
+    };
+    const auto vertices = graph_.OfNode(id);
+    const auto it = std::min_element(vertices.begin(), vertices.end(), [&](VertexId a, VertexId b) { return rank(a) < rank(b); });
+    return it == vertices.end() ? kNone : *it;
+  }
+
+  void ExplainWithoutVertex(const Node& node, NodeId id, NodeReport* report) const {
+    const auto set = [&](absl::string_view kind, std::string why) {
+      report->reason_kind = std::string(kind);
+      report->reason = std::move(why);
+    };
+    if (node.graph != kMainGraph) return set("body", "inside a body: bodies are left as they are");
+    if (model_.IsCallOfFunction(id)) return set("function-call", "call of a model-local function: left as it is");
+    if (!node.bodies.empty()) return set("body", "holds a body: left as it is");
+    if (node.schema == nullptr) {
+      return set("unknown-operator", absl::StrFormat("no schema for %s at opset %d", Escaped(OperatorName(node)),
+                                                     model_.opset(node.domain())));
+    }
+    if (node.inputs.empty() && node.op_type() == "Constant") return set("constant", "converted for low readers");
+    set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
+  }
+
+  std::string Label(VertexId v) const { return Escaped(model_.NodeLabel(graph_[v].node)); }
+
+  // "a <- b <- c" back to the node that is denied itself, at most four names.
+  std::string DenialPath(VertexId v) const {
+    std::vector<std::string> names;
+    while (v != kNone) {
+      names.push_back(Label(v));
+      v = paint_[static_cast<size_t>(v)].reason.kind == ReasonKind::kDeniedByPath ? paint_[static_cast<size_t>(v)].reason.via : kNone;
+    }
+    if (names.size() > 4) names = {names[0], names[1], "...", names.back()};
+    return absl::StrJoin(names, " <- ");
+  }
+
+  std::string Sentence(VertexId v, const NodeReport& node) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    const std::string from = node.class_origin.empty() ? "" : absl::StrCat(" (", Escaped(node.class_origin), ")");
+    const std::string why = node.class_why.empty() ? "" : absl::StrCat(": ", Escaped(node.class_why));
+    switch (reason.kind) {
+      case ReasonKind::kSeeded: return absl::StrCat("allowed", why, from);
+      case ReasonKind::kBetween: return absl::StrCat("between two allowed operators, on the way to ", Label(reason.via));
+      case ReasonKind::kFollows: return absl::StrCat("follows ", Label(reason.via));
+      case ReasonKind::kClearNeighbour: return absl::StrCat("clear, beside ", Label(reason.via));
+      case ReasonKind::kCastJoins: return "every reader of this cast is low";
+      case ReasonKind::kForced: return "forced by --level unsafe-force-all";
+      case ReasonKind::kDenied: return absl::StrCat("denied", why, from);
+      case ReasonKind::kDeniedByPath: return absl::StrCat("downstream of a denied operator: ", DenialPath(reason.via));
+      case ReasonKind::kGuard: return absl::StrCat("guard: ", reason.detail);
+      case ReasonKind::kUnlisted: return absl::StrCat("on no list: stays float32 and stops every propagation", from);
+      case ReasonKind::kNotProcessed: return reason.detail;
+      case ReasonKind::kSchemaForbids:
+        return absl::StrFormat("%s takes no %s at opset %d", Escaped(node.op_type), std::string(DTypeName(graph_.low())),
+                               model_.opset(model_.node(graph_[v].node).domain()));
+      case ReasonKind::kNoAllowedPath:
+        return absl::StrCat(OpClassName(node.op_class), ": nothing beside it makes 16 bits worth a cast");
+      case ReasonKind::kNotFloat32: return "no float32 in or out";
+    }
+    return "";
+  }
+
+  const Model& model_;
+  const NodeClasses& classes_;
+  const VertexGraph& graph_;
+  const std::vector<NodeTraits>& traits_;
+  const std::vector<VertexPaint>& paint_;
+};
+
+}  // namespace
+
+void ReportWriter::Begin(const Model& model, DType low) {
+  report_.low = low;
+  report_.opset_before = model.opset("");
+  report_.ir_version_before = model.ir_version();
+  report_.weight_bytes_before = WeightBytes(model);
+  report_.activation_bytes_before = ActivationBytes(model);
+}
+
+void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
+                                const std::vector<NodeTraits>& traits, const std::vector<VertexPaint>& paint) {
+  const Explainer explainer(model, classes, graph, traits, paint);
+  node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
+  for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
+    for (NodeId id : model.NodesInOrder(graph_id)) {
+      if (model.node(id).inserted) continue;  // by lifting the opset
+      node_index_[static_cast<size_t>(id)] = static_cast<int>(report_.nodes.size());
+      report_.nodes.push_back(explainer.Explain(id));
+    }
+  }
+}
+
+void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {
+  const auto count_for = [&](NodeId id) {
+    if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0) return;
+    ++report_.nodes[static_cast<size_t>(node_index_[static_cast<size_t>(id)])].num_casts;
+  };
+  for (const InsertedCast& cast : casts) {
+    const Node& node = model.node(cast.node);
+    if (node.erased) continue;  // folded away
+    report_.casts.push_back({std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers,
+                             cast.num_elements});
+    count_for(model.value(cast.value).producer);
+    for (const Use& use : model.value(node.outputs[0]).uses) count_for(use.node);
+    if (model.value(cast.value).is_constant_default) {
+      AddAdvice(absl::StrFormat("input '%s' has a default that a caller may override, so it is cast at run time; "
+                                "--freeze-initializers makes it a constant",
+                                Escaped(model.value(cast.value).name)));
+    }
+  }
+}
+
+void ReportWriter::RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased) {
+  for (NodeId id : erased) {
+    if (!model.node(id).inserted) report_.removed_casts.push_back(model.NodeLabel(id));
+  }
+}
+
+Report ReportWriter::Finish(const Model& model, bool changed) {
+  report_.changed = changed;
+  report_.warnings = model.warnings();
+  report_.opset_after = changed ? model.opset("") : report_.opset_before;
+  report_.ir_version_after = changed ? model.ir_version() : report_.ir_version_before;
+  report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
+  report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
+  if (!changed) report_.unchanged_because = "no allowed operator can become low";
+  return std::move(report_);
+}
+
+}  // namespace amp

@@ -1,0 +1,33 @@
+// Collects a Report while a rewrite goes on. Describes decisions in words; takes none.
+#ifndef AMP_PASSES_WRITE_REPORT_H_
+#define AMP_PASSES_WRITE_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "passes/classify_nodes.h"
+#include "passes/report.h"
+
+namespace amp {
+
+class ReportWriter {
+ public:
+  // What the model is before any edit; its types are inferred.
+  void Begin(const Model& model, DType low);
+  // One entry per node of every graph. Call once the painting stands, before it is applied.
+  void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
+                    const std::vector<NodeTraits>& traits, const std::vector<VertexPaint>& paint);
+  void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
+  void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
+  void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
+  void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
+  Report Finish(const Model& model, bool changed);
+
+ private:
+  Report report_;
+  std::vector<int> node_index_;  // into report_.nodes, by NodeId; -1: none
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_WRITE_REPORT_H_
