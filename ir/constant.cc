@@ -8,6 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
+#include "ir/external_data.h"
 #include "ir/shape.h"
 #include "ir/status.h"
 #include "ir/tensor_view.h"

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "ir/convert.h"
 #include "ir/graph.h"
-#include "ir/save.h"
+#include "ir/pending_tensor.h"
 
 namespace amp {
 

@@ -212,6 +212,16 @@ int ReachOfFunction(const FunctionProto& function, int from, int limit, std::str
   return reach;
 }
 
+// Why no node of the model may change its version; empty when they may.
+absl::string_view KeepsWholeModel(const Model& model, int opset) {
+  if (opset == 0) return "the model does not import ai.onnx";
+  for (const auto& import : model.proto().opset_import()) {
+    if (IsOnnx(import.domain()) && import.version() != opset) return "the model imports several versions of ai.onnx";
+  }
+  if (model.proto().training_info_size() > 0) return "the model has training_info graphs";
+  return "";
+}
+
 void LiftOneVersion(Model& model, int opset, Changes& changes) {
   const int existing = model.num_nodes();  // what an edit inserts has the new form already
   for (NodeId id = 0; id < existing; ++id) {
@@ -237,8 +247,8 @@ int ReachableOpset(const Model& model, int target, std::string* blocking) {
     reach = std::max(from, kNewestAdaptedOpset);
     why = absl::StrCat("opset ", reach + 1, " is newer than the adapters");
   }
-  if (from == 0 || model.proto().training_info_size() > 0) {
-    why = from == 0 ? "the model does not import ai.onnx" : "the model has training_info graphs";
+  if (const absl::string_view refusal = KeepsWholeModel(model, from); !refusal.empty()) {
+    why = std::string(refusal);
     return from;
   }
   for (const FunctionProto& function : model.proto().functions()) {

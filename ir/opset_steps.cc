@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
+#include "ir/check.h"
+#include "ir/convert.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -33,10 +35,9 @@ std::string MaskIsUnused(const Model& model, NodeId id) {
 
 // A bound or fill value that becomes an input has to have the data's type.
 std::string KnowsDataType(const Model& model, NodeId id) {
-  const Node& node = model.node(id);
-  const bool known =
-      !node.inputs.empty() && node.inputs[0] != kNone && model.value(node.inputs[0]).dtype != DType::kUndefined;
-  return known ? "" : "the element type of its data is not known";
+  const Value& data = model.value(model.node(id).inputs[0]);
+  const bool known = data.is_tensor && BitsPerElement(data.dtype) >= 16 && LargestFinite(data.dtype) > 0;
+  return known ? "" : "its data is not known to be float16, float32 or float64";
 }
 
 std::string IsNotOldTensorFlowNearest(const Model& model, NodeId id) {
@@ -173,13 +174,14 @@ ValueId AddFloatScalar(Model& model, NodeId node, absl::string_view suffix, floa
     tensor->add_double_data(static_cast<double>(value));
     return AddInitializerFor(model, node, suffix, tensor);
   }
-  onnx::TensorProto* tensor = NewTensor(model, onnx::TensorProto::FLOAT);
-  tensor->add_float_data(value);
-  const ValueId scalar = AddInitializerFor(model, node, suffix, tensor);
-  if (type == DType::kFloat32) return scalar;
-  const ValueId cast = InsertBefore(model, node, "Cast", {scalar});
-  SetDType(model, model.value(cast).producer, "to", type);
-  return cast;
+  onnx::TensorProto* tensor = NewTensor(model, static_cast<onnx::TensorProto::DataType>(type));
+  if (type == DType::kFloat32) {
+    tensor->add_float_data(value);
+  } else {
+    AMP_CHECK(IsLowFloat(type));
+    tensor->add_int32_data(NarrowOne(value, type));
+  }
+  return AddInitializerFor(model, node, suffix, tensor);
 }
 
 std::optional<std::vector<float>> ConstantFloats(const Model& model, ValueId id) {

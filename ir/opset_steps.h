@@ -58,7 +58,7 @@ void UpsampleToResize(Model& model, NodeId node);
 ValueId AddInts(Model& model, NodeId node, absl::string_view suffix, absl::Span<const int64_t> values);
 ValueId AddIntScalar(Model& model, NodeId node, absl::string_view suffix, int64_t value);
 ValueId AddFloats(Model& model, NodeId node, absl::string_view suffix, absl::Span<const float> values);
-// A scalar of a float type; a type other than float32 and float64 gets a Cast before the node.
+// REQUIRES: `type` is float16, bfloat16, float32 or float64.
 ValueId AddFloatScalar(Model& model, NodeId node, absl::string_view suffix, float value, DType type);
 // The elements of a constant float32 tensor whose data is in the file itself; nothing for any other value.
 std::optional<std::vector<float>> ConstantFloats(const Model& model, ValueId value);

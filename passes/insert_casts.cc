@@ -144,7 +144,7 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, con
   for (NodeId node : model.NodesInOrder(kMainGraph)) {
     const auto vertices = graph.OfNode(node);
     const auto is_low = [&](VertexId v) { return paint[static_cast<size_t>(v)].low; };
-    if (!model.node(node).inserted && std::any_of(vertices.begin(), vertices.end(), is_low)) SyncTypeAttributes(model, node);
+    if (std::any_of(vertices.begin(), vertices.end(), is_low)) SyncTypeAttributes(model, node);
   }
   return inserted;
 }

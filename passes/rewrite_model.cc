@@ -11,6 +11,7 @@
 #include "ir/shape.h"
 #include "ir/status.h"
 #include "passes/classify_nodes.h"
+#include "passes/diff_models.h"
 #include "passes/fold_casts.h"
 #include "passes/guard_constants.h"
 #include "passes/insert_casts.h"
@@ -59,15 +60,18 @@ class Rewriter {
   Rewriter(Model& model, const OpLists& lists, const RewriteSettings& settings, ExternalData* external)
       : model_(model), lists_(lists), settings_(settings), external_(external), survey_(model, external, settings.low) {}
 
-  absl::StatusOr<RewriteResult> Run() {
+  absl::StatusOr<RewriteOutcome> Run() {
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
     writer_.Begin(model_, settings_.low);
+    ModelListing before;
+    if (settings_.diff) before = ListModel(model_);
 
     AMP_RETURN_IF_ERROR(LiftIfAsked());
     if (WantsBfloat16Opset()) AMP_RETURN_IF_ERROR(LiftTo(kBfloat16Opset));
     AMP_RETURN_IF_ERROR(Analyse());
+    AMP_RETURN_IF_ERROR(ReportUnmatchedRules());
     if (const int wanted = OpsetForLowStatistics(); wanted > 0) {
       AMP_RETURN_IF_ERROR(LiftTo(wanted));
       AMP_RETURN_IF_ERROR(Analyse());
@@ -75,12 +79,13 @@ class Rewriter {
     writer_.ExplainNodes(model_, classes_, *graph_, traits_, paint_);
     const auto is_low = [](const VertexPaint& paint) { return paint.low; };
     if (std::none_of(paint_.begin(), paint_.end(), is_low)) {
-      result_.report = writer_.Finish(model_, false);
-      return std::move(result_);
+      outcome_.report = writer_.Finish(model_, false);
+      return std::move(outcome_);
     }
     AMP_RETURN_IF_ERROR(Apply());
-    result_.report = writer_.Finish(model_, true);
-    return std::move(result_);
+    if (settings_.diff) outcome_.diff = DiffListings(before, ListModel(model_));
+    outcome_.report = writer_.Finish(model_, true);
+    return std::move(outcome_);
   }
 
  private:
@@ -128,7 +133,8 @@ class Rewriter {
   }
 
   void CollectTraits() {
-    classes_ = ClassifyNodes(model_, lists_, {});
+    // Without a target: recurrent kernels are assumed to exist, float32 statistics are not.
+    classes_ = ClassifyNodes(model_, lists_, {{"rnn", "bfloat16"}});
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
     for (NodeId id : model_.NodesInOrder(kMainGraph)) {
       const Classification& c = classes_.nodes[static_cast<size_t>(id)];
@@ -138,6 +144,7 @@ class Rewriter {
       trait.may_be_forced = !IsLossOrStateful(model_.node(id)) && model_.node(id).op_type() != "Constant";
       if (c.rule != nullptr && c.op_class == OpClass::kAllow) trait.forced_allow = true;
       if (c.rule != nullptr && c.op_class == OpClass::kDeny) {
+        trait.op_class = c.row == nullptr ? OpClass::kUnlisted : c.row->op_class;  // still carries a denial on
         trait.processed = false;
         trait.not_processed_why = absl::StrCat("excluded by ", Escaped(c.rule->origin));
       }
@@ -148,6 +155,14 @@ class Rewriter {
         trait.not_processed_why = "preserved: it produces a graph output (--preserve node)";
       }
     }
+  }
+
+  absl::Status ReportUnmatchedRules() {
+    for (std::string& sentence : DescribeUnmatchedRules(lists_, classes_)) {
+      if (settings_.strict) return UsageError(sentence);
+      model_.AddWarning(std::move(sentence));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Analyse() {
@@ -179,7 +194,7 @@ class Rewriter {
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     std::vector<InsertedCast> casts = ApplyCasts(model_, *graph_, paint_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights, survey_,
-                                                                 external_, result_.pending));
+                                                                 external_, outcome_.pending));
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
     writer_.RecordRemovedCasts(model_, FoldCasts(model_));
     writer_.RecordCasts(model_, casts);
@@ -199,12 +214,12 @@ class Rewriter {
   std::vector<NodeTraits> traits_;
   std::optional<VertexGraph> graph_;
   std::vector<VertexPaint> paint_;
-  RewriteResult result_;
+  RewriteOutcome outcome_;
 };
 
 }  // namespace
 
-absl::StatusOr<RewriteResult> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
+absl::StatusOr<RewriteOutcome> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
                                            ExternalData* external) {
   return Rewriter(model, lists, settings, external).Run();
 }

@@ -37,17 +37,20 @@ struct RewriteSettings {
   OpsetChoice opset;
   bool freeze_initializers = false;
   double max_weight_error = 0.01;
+  bool strict = false;  // a rule by name that matches nothing is an error
+  bool diff = false;    // fill RewriteOutcome::diff
 };
 
-struct RewriteResult {
+struct RewriteOutcome {
   Report report;           // `model` and `profile` are the caller's to fill
   PendingTensors pending;  // low copies of external weights, for SaveModel
+  std::string diff;        // see diff_models.h
 };
 
 // Edits `model` iff report.changed; else the model may hold a lifted opset and is to be thrown away, the original bytes
 // being the result. Errors: an unknown name in keep_io, an opset that cannot be reached, reading external data, and
 // kInternal if the result fails its type check. `external` may be null without external data.
-absl::StatusOr<RewriteResult> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
+absl::StatusOr<RewriteOutcome> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
                                            ExternalData* external);
 
 }  // namespace amp

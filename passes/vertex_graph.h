@@ -43,6 +43,7 @@ class VertexGraph {
   VertexId OfOutput(NodeId node, int port) const;
   // The vertex that reads, or kNone: graph outputs, uses in bodies, ports without a vertex.
   VertexId OfUse(const Use& use) const;
+  // Empty for nodes that were added since.
   absl::Span<const VertexId> OfNode(NodeId node) const;
 
   absl::Span<const VertexId> Readers(VertexId id) const { return Row(readers_, reader_start_, id); }

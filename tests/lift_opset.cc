@@ -1,4 +1,5 @@
 // lift_opset IN.onnx OUT.onnx TARGET: the adapters alone, for tests/judge/adapters.py.
+// lift_opset --rows: the table, one "operator from to" a line.
 // Prints "REACH N" when the model can only be lifted to N, with the reason, writes nothing, and exits with 3.
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include "ir/graph.h"
 #include "ir/infer.h"
 #include "ir/opset_adapters.h"
+#include "ir/opset_steps.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -49,6 +51,12 @@ int Lift(const char* in_path, const char* out_path, int target) {
 }  // namespace amp
 
 int main(int argc, char** argv) {
+  if (argc == 2 && absl::string_view(argv[1]) == "--rows") {
+    for (const amp::OpsetStep& step : amp::OpsetSteps()) {
+      std::printf("%s %d %d\n", std::string(step.op_type).c_str(), step.from, step.to);
+    }
+    return EXIT_SUCCESS;
+  }
   if (argc != 4) return amp::Fail("usage: lift_opset IN.onnx OUT.onnx TARGET");
   return amp::Lift(argv[1], argv[2], std::atoi(argv[3]));
 }

@@ -1,0 +1,20 @@
+// Low copies of weights whose float32 data lies in a file: converted while they are saved, chunk by chunk.
+#ifndef AMP_IR_PENDING_TENSOR_H_
+#define AMP_IR_PENDING_TENSOR_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "ir/dtype.h"
+#include "ir/tensor_view.h"
+
+namespace amp {
+
+// The tensor has its new data_type and dims and no payload; its elements are those of `source`, converted to `to`.
+struct PendingTensor {
+  TensorView source;
+  DType to = DType::kFloat16;
+};
+using PendingTensors = absl::flat_hash_map<const onnx::TensorProto*, PendingTensor>;
+
+}  // namespace amp
+
+#endif  // AMP_IR_PENDING_TENSOR_H_

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Measures the whole process amp-rewrite against its goals and prints one table: bench.py --tool PATH [--runs N].
+
+CPU seconds are user + system of the process, memory is its largest resident set, both as the kernel accounts them
+(wait4). Every figure is the median of runs that go round-robin over all cases, so that a slow minute of the machine
+touches all of them alike. Copying the same files with the same care (fsync) is measured in the same rounds.
+Exits 1 when a goal is missed. Needs the Python packages of the tests for making the models; they are made once.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+GIB, MB = 2**30, 1e6
+# This process imports nothing large and reads no model: a child starts with its parent's peak memory on its account.
+
+
+class Run:
+    def __init__(self, command, log):
+        start = time.perf_counter()
+        with open(log, "wb") as out:
+            actions = [(os.POSIX_SPAWN_DUP2, out.fileno(), 1), (os.POSIX_SPAWN_DUP2, out.fileno(), 2)]
+            pid = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+            _, status, usage = os.wait4(pid, 0)
+        self.wall = time.perf_counter() - start
+        self.cpu = usage.ru_utime + usage.ru_stime
+        self.peak = usage.ru_maxrss * 1024
+        code = os.waitstatus_to_exitcode(status)
+        if code != 0:
+            sys.exit(f"bench: error: {' '.join(command)} ended with {code}: {pathlib.Path(log).read_text()[-2000:]}")
+
+
+class Copy:
+    """Copies files to the folder of the results with the writes on disk, as a save must have them."""
+
+    def __init__(self, files, folder):
+        start, cpu = time.perf_counter(), time.process_time()
+        for file in files:
+            target = folder / ("copy_of_" + file.name)
+            with open(file, "rb") as source, open(target, "wb") as out:
+                while chunk := source.read(1 << 20):
+                    out.write(chunk)
+                out.flush()
+                os.fsync(out.fileno())
+            target.unlink()
+        self.wall, self.cpu, self.peak = time.perf_counter() - start, time.process_time() - cpu, 0
+
+
+def make_models(folder):
+    kinds = {f"graph{n}": ["graph", str(n)] for n in (10_000, 50_000, 100_000)}
+    kinds |= {"external": ["external"], "embedded": ["embedded"]}
+    models = {}
+    for name, arguments in kinds.items():
+        models[name] = folder / f"{name}.onnx"
+        if not models[name].exists():
+            print(f"bench: making {models[name]}", file=sys.stderr)
+            script = pathlib.Path(__file__).with_name("generate_models.py")
+            part = folder / "part" / models[name].name
+            shutil.rmtree(part.parent, ignore_errors=True)
+            part.parent.mkdir()
+            subprocess.run([sys.executable, str(script), *arguments, str(part)], check=True)
+            for file in sorted(part.parent.iterdir(), reverse=True):  # the model last: its presence means complete
+                file.rename(folder / file.name)
+    return models
+
+
+def measure(tool, models, folder, runs):
+    results = folder / "results"
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir()
+
+    def rewrite(name):
+        run = Run([tool, str(models[name]), "-o", str(results / f"{name}.onnx")], folder / "log.txt")
+        for file in results.iterdir():
+            file.unlink()
+        return run
+
+    external = [models["external"], models["external"].with_name("external.onnx.data")]
+    cases = {name: lambda name=name: rewrite(name) for name in models}
+    cases["copy"] = lambda: Copy(external, results)
+    cases["version"] = lambda: Run([tool, "--version"], folder / "log.txt")
+    taken = {name: [] for name in cases}
+    for _ in range(runs):
+        for name, case in cases.items():
+            taken[name].append(case())
+
+    def median(name, what):
+        return statistics.median(getattr(run, what) for run in taken[name])
+
+    return median
+
+
+def rows(median, models):
+    """(what, measured, goal, unit, larger is better)"""
+    cpu = {n: median(f"graph{n}", "cpu") for n in (10_000, 50_000, 100_000)}
+    embedded_size = models["embedded"].stat().st_size
+    largest_tensor = 2048 * 2048 * 4
+    yield "10,000 nodes, CPU", cpu[10_000], 0.2, "s", False
+    yield "50,000 nodes, CPU", cpu[50_000], 1.0, "s", False
+    yield "100,000 nodes, CPU", cpu[100_000], 2.0, "s", False
+    yield "100,000 against 50,000 nodes, CPU", cpu[100_000] / cpu[50_000], 2.3, "x", False
+    yield "1 GiB external data, CPU", median("external", "cpu"), 1.5, "s", False
+    yield "1 GiB external data, speed against copying", median("copy", "wall") / median("external", "wall"), 0.7, "x", True
+    yield "1 GiB external data, peak memory", median("external", "peak") / MB, 200 + 2.5 * largest_tensor / MB, "MB", False
+    yield "1.5 GB embedded, peak memory against its size", median("embedded", "peak") / embedded_size, 2.2, "x", False
+    yield "--version, wall", median("version", "wall") * 1000, 30, "ms", False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tool", required=True, help="the amp-rewrite program")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/bench"), help="needs 5 GB")
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    models = make_models(args.folder)
+    median = measure(os.path.abspath(args.tool), models, args.folder, args.runs)
+    missed = 0
+    print(f"{'what':46} {'measured':>10} {'goal':>10}   verdict   (medians of {args.runs} runs)")
+    for what, measured, goal, unit, larger in rows(median, models):
+        ok = measured >= goal if larger else measured <= goal
+        missed += not ok
+        print(f"{what:46} {measured:7.3g} {unit:2} {'>=' if larger else '<='} {goal:5.3g} {unit:2}   {'met' if ok else 'MISSED'}")
+    copy = median("copy", "wall")
+    print(f"copying the 1 GiB model with fsync: {copy:.2f} s, {GIB / copy / MB:.0f} MB/s")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

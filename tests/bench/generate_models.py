@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Writes the models of the benchmark: generate_models.py graph NODES | external | embedded, then OUT.onnx.
+
+graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
+external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
+"""
+import sys
+
+import numpy as np
+import onnx
+
+WIDTH = 2048  # of a large weight: 2048 x 2048 float32 values are 16 MiB
+
+
+def new_model(name, width):
+    model = onnx.ModelProto(ir_version=8, producer_name="bench")
+    model.opset_import.add(domain="", version=17)
+    graph = model.graph
+    graph.name = name
+    for values, value in ((graph.input, "x"), (graph.output, "y")):
+        tensor = values.add(name=value).type.tensor_type
+        tensor.elem_type = onnx.TensorProto.FLOAT
+        tensor.shape.dim.add(dim_param="batch")
+        tensor.shape.dim.add(dim_value=width)
+    return model
+
+
+def add_node(graph, op_type, inputs, output):
+    graph.node.add(op_type=op_type, name="node_" + output, input=inputs, output=[output])
+
+
+def graph_model(num_nodes, width=8):
+    model = new_model(f"chain_{num_nodes}", width)
+    graph, rng, value = model.graph, np.random.default_rng(1), "x"
+    ops = ("MatMul", "Relu", "Add", "Softmax")
+    for i in range(num_nodes):
+        weight = i // 400
+        if i % 400 == 0:
+            for name, shape in ((f"w{weight}", [width, width]), (f"b{weight}", [width])):
+                data = rng.normal(0, 0.3, shape).astype(np.float32).tobytes()
+                graph.initializer.add(name=name, dims=shape, data_type=onnx.TensorProto.FLOAT, raw_data=data)
+        op = ops[i % 4]
+        extra = {"MatMul": [f"w{weight}"], "Add": [f"b{weight}"]}.get(op, [])
+        output = "y" if i == num_nodes - 1 else f"v{i}"
+        add_node(graph, op, [value, *extra], output)
+        value = output
+    return model
+
+
+def large_model(num_weights, attach):
+    model = new_model(f"large_{num_weights}", WIDTH)
+    value = "x"
+    for i in range(num_weights):
+        tensor = model.graph.initializer.add(name=f"w{i}", dims=[WIDTH, WIDTH], data_type=onnx.TensorProto.FLOAT)
+        attach(tensor, i)
+        add_node(model.graph, "MatMul", [value, f"w{i}"], f"m{i}")
+        value = "y" if i == num_weights - 1 else f"r{i}"
+        add_node(model.graph, "Relu", [f"m{i}"], value)
+    return model
+
+
+def main():
+    kind, path = sys.argv[1], sys.argv[-1]
+    if kind == "graph":
+        model = graph_model(int(sys.argv[2]))
+    else:
+        block = np.random.default_rng(2).normal(0, WIDTH**-0.5, WIDTH * WIDTH).astype(np.float32)
+        if kind == "embedded":
+            model = large_model(90, lambda tensor, i: setattr(tensor, "raw_data", np.roll(block, i).tobytes()))
+        else:
+            with open(path + ".data", "wb") as data:
+
+                def attach(tensor, i):
+                    tensor.data_location = onnx.TensorProto.EXTERNAL
+                    entries = {"location": path.split("/")[-1] + ".data", "offset": data.tell(), "length": block.nbytes}
+                    for key, entry in entries.items():
+                        tensor.external_data.add(key=key, value=str(entry))
+                    np.roll(block, i).tofile(data)
+
+                model = large_model(64, attach)
+    with open(path, "wb") as out:
+        out.write(model.SerializeToString())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""Judges the opset adapters: the lifted model must compute what the original computes, bit for bit.
+
+    adapters.py LIFT_OPSET [--only TEXT]     one small model per operator, version and choice of attributes
+    adapters.py LIFT_OPSET --models DIR      the models in DIR/models and DIR/conformance/light
+
+Both forms run in ONNX Runtime without its optimizations, or in ONNX's reference evaluator where ONNX Runtime has no
+kernel for the old form. The lifted file must pass ONNX's checker, with full check, and keep its inputs and outputs.
+Every row of the table has to be reached by a case. Exit codes: 0 all well, 1 a difference, 77 nothing to judge.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, defs, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+
+import adapter_cases
+
+TARGETS = (9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23)
+SKIPPED = 77
+
+
+def run_onnxruntime(model, feeds):
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def run_reference(model, feeds):
+    return ReferenceEvaluator(model).run(None, feeds)
+
+
+def same(a, b, tolerance):
+    """An empty text, or what differs."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return f"{a.dtype}{a.shape} became {b.dtype}{b.shape}"
+    if a.tobytes() == b.tobytes() or a.dtype == object and (a == b).all():
+        return ""
+    if tolerance and a.dtype.kind == "f" and np.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True):
+        return ""
+    with np.errstate(all="ignore"):
+        worst = np.nanmax(np.abs(a.astype(np.float64) - b.astype(np.float64))) if a.dtype != object else "strings"
+    return f"values differ by {worst}"
+
+
+class Lifter:
+    def __init__(self, binary, folder):
+        self.binary, self.folder = str(pathlib.Path(binary).resolve()), pathlib.Path(folder)
+
+    def lift(self, path, target):
+        """(lifted model or None, text of the refusal)."""
+        out = self.folder / "lifted.onnx"
+        done = subprocess.run([self.binary, str(path), str(out), str(target)], capture_output=True, text=True)
+        if done.returncode == 3:
+            return None, done.stdout.strip()
+        if done.returncode != 0:
+            raise RuntimeError(f"lift_opset failed ({done.returncode}): {done.stderr.strip()}")
+        return onnx.load(out), ""
+
+    def lift_model(self, model, target):
+        path = self.folder / "original.onnx"
+        onnx.save(model, path)
+        return self.lift(path, target)
+
+    def rows(self):
+        text = subprocess.run([self.binary, "--rows"], capture_output=True, text=True, check=True).stdout
+        return {(op, int(a), int(b)) for op, a, b in (line.split() for line in text.splitlines())}
+
+
+def interface(model):
+    return [[(v.name, v.type.SerializeToString()) for v in values] for values in (model.graph.input, model.graph.output)]
+
+
+def onnx_import(model):
+    return next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+
+
+def check_lifted(original, lifted, target):
+    onnx.checker.check_model(lifted, full_check=True)
+    if onnx_import(lifted) != target:
+        return "the import was not raised"
+    before, after = interface(original), interface(lifted)
+    initializers = {t.name for t in original.graph.initializer}
+    if original.ir_version < 4:  # there, constants are listed as inputs
+        before[0] = [i for i in before[0] if i[0] not in initializers]
+    return "" if before == after else "inputs or outputs changed"
+
+
+def judge_values(original, lifted, feeds, tolerance):
+    """(text of the difference, name of the judge)."""
+    try:
+        a, b, judge = run_onnxruntime(original, feeds), run_onnxruntime(lifted, feeds), "onnxruntime"
+    except Exception as error:
+        if "NOT_IMPLEMENTED" not in str(error):
+            return f"onnxruntime: {str(error)[:300]}", "onnxruntime"
+        try:
+            a, b, judge = run_reference(original, feeds), run_reference(lifted, feeds), "reference"
+        except Exception as second:
+            return f"neither judge runs it: {str(error)[:200]} / {str(second)[:200]}", "none"
+    differences = [d for d in (same(x, y, tolerance) for x, y in zip(a, b, strict=True)) if d]
+    return "; ".join(differences), judge
+
+
+def steps_of(op, opset, target):
+    """The (operator, from, to) that a node passes on its way."""
+    becomes = {("Upsample", 10): "Resize", ("Scatter", 11): "ScatterElements"}
+    for version in range(opset + 1, target + 1):
+        older, newer = defs.get_schema(op, version - 1, "").since_version, defs.get_schema(op, version, "").since_version
+        if older != newer:
+            yield op, older, newer
+        op = becomes.get((op, version), op)
+
+
+def judge_cases(lifter, only):
+    failures, judged, reached, judges = [], 0, set(), {}
+    for case in adapter_cases.all_cases():
+        if only and only not in case.name:
+            continue
+        onnx.checker.check_model(case.model)
+        opset = onnx_import(case.model)
+        for target in TARGETS if case.reach is None else (22,):
+            if target <= opset:
+                continue
+            judged += 1
+            label = f"{case.name}: {opset} -> {target}"
+            lifted, refusal = lifter.lift_model(case.model, target)
+            if case.reach is not None:
+                if lifted is not None or not refusal.startswith(f"REACH {case.reach} ") or case.why not in refusal:
+                    failures.append(f"{label}: wanted a stop at {case.reach} ({case.why}), got {refusal or 'a lift'}")
+                continue
+            if lifted is None:
+                failures.append(f"{label}: refused: {refusal}")
+                continue
+            reached.update(steps_of(case.op, opset, target))
+            try:
+                text = check_lifted(case.model, lifted, target)
+            except Exception as error:
+                text = f"checker: {str(error)[:400]}"
+            judge = "checker"
+            if not text:
+                text, judge = judge_values(case.model, lifted, case.feeds, case.tolerance)
+            judges[judge] = judges.get(judge, 0) + 1
+            if text:
+                failures.append(f"{label}: {text}")
+    if not only:
+        for row in sorted(lifter.rows() - reached):
+            if row[2] <= max(TARGETS):
+                failures.append(f"no case reaches the row {row[0]} {row[1]} -> {row[2]}")
+    return failures, judged, judges
+
+
+def feeds_of(model, refs):
+    initializers = {t.name for t in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in initializers]
+    if refs is not None and refs.exists():
+        data = np.load(refs)
+        return {i.name: data["in::" + i.name] for i in inputs}
+    rng = np.random.default_rng(1)
+    return {i.name: rng.standard_normal([d.dim_value or 1 for d in i.type.tensor_type.shape.dim]).astype(np.float32)
+            for i in inputs}
+
+
+def judge_models(lifter, folder, target=22):
+    failures, judged = [], 0
+    for path in sorted((folder / "models").glob("*.onnx")) + sorted((folder / "conformance" / "light").glob("*.onnx")):
+        original = onnx.load(path)
+        lifted, refusal = lifter.lift(path, target)
+        if lifted is None:
+            print(f"{path.name}: not lifted: {refusal}")
+            continue
+        judged += 1
+        try:
+            text = check_lifted(original, lifted, max(target, onnx_import(original)))
+        except Exception as error:
+            text = f"checker: {str(error)[:400]}"
+            try:
+                onnx.checker.check_model(original, full_check=True)
+            except Exception as first:
+                text = ""
+                print(f"{path.name}: the original fails the checker too: {str(first)[:200]}")
+        if not text:
+            feeds = feeds_of(original, folder / "models" / "refs" / (path.stem + ".npz"))
+            text, _ = judge_values(original, lifted, feeds, 0)
+        print(f"{path.name}: opset {onnx_import(original)} -> {onnx_import(lifted)}: {text or 'equal bits'}")
+        if text:
+            failures.append(f"{path.name}: {text}")
+    return failures, judged
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("lift_opset")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--models", type=pathlib.Path)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        lifter = Lifter(arguments.lift_opset, folder)
+        if arguments.models is not None:
+            if not (arguments.models / "models").is_dir():
+                print(f"SKIPPED: {arguments.models} has no models; set AMP_SHARED")
+                return SKIPPED
+            failures, judged = judge_models(lifter, arguments.models)
+        else:
+            failures, judged, judges = judge_cases(lifter, arguments.only)
+            print("judged by", ", ".join(f"{judge}: {count}" for judge, count in sorted(judges.items())))
+    for failure in failures:
+        print("FAILED", failure)
+    print(f"{judged} lifts, {len(failures)} failures")
+    return 1 if failures or judged == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Rewrites every real model in both types, with and without --keep-io, and judges form and numbers.
+
+  real_models.py --tool build/tests/rewrite_batch [--only NAME] [--dtype float16|bfloat16]
+
+The models lie in $AMP_SHARED or in ../shared next to the repository: models/*.onnx with models/refs/*.npz (arrays in::NAME and out::NAME), and
+conformance/light/*.onnx (all weights are constants that reach 1e31: numbers are judged in bfloat16 only). Absent folder: exit 77 (skipped).
+For each rewrite: exit 0; every rule of structure.py; a second run changes no byte; --deny-node '*' gives the input's bytes; external weights give the same graph; relative L2 error with every
+rounding inside the bound of rounding.py, no new NaN / Inf. At least 90 % of the heavy nodes of the ordinary float32 models must be low under the
+default flags; those that stay high are listed with the reason that --report gives.
+A reference file that onnxruntime contradicts on the original is not used, and listed; onnxruntime on the original is the reference then, as for models
+without a file. A model whose float32 run passes 65504 is exempt from numbers in float16, and listed.
+"""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+from onnx import TensorProto
+
+import rounding
+import structure
+from scopes import LOW_TYPES, all_graphs
+from tool import Tool
+
+HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
+MIN_HEAVY_SHARE = 0.9
+LARGEST_FLOAT16 = 65504.0
+# Not ordinary float32 models: 16 bits already, quantised, a training graph.
+NOT_ORDINARY = {"squeezenet_fp16", "libtashkeel_int8", "cct2_training_graph"}
+# The file itself is invalid (conflicting opset imports, nodes out of order): it must be repaired with a warning, and cannot be run as it is.
+BROKEN = {"cct2_training_graph"}
+INPUTS_OF = {"libtashkeel_int8": "libtashkeel_float"}
+# (model, type): why its numbers are outside. Each entry must still be outside, else this list is stale.
+OUTSIDE = {}
+
+
+def shared_folder():
+    stated = os.environ.get("AMP_SHARED")
+    return pathlib.Path(stated) if stated else pathlib.Path(__file__).resolve().parents[3] / "shared"
+
+
+@dataclasses.dataclass
+class Subject:
+    """A model with its inputs and what it gives in float32."""
+    name: str
+    path: pathlib.Path
+    model: onnx.ModelProto
+    is_light: bool
+    feeds: dict = None
+    reference: dict = None
+    note: str = ""
+
+
+class Judge:
+    def __init__(self, tool, folder, shared):
+        self.tool, self.folder, self.shared = tool, pathlib.Path(folder), shared
+        self.passed, self.failures, self.notes = 0, [], []
+        self.heavy = {}  # type -> [low, all, the reasons of the others]
+
+    def expect(self, ok, what):
+        if ok:
+            self.passed += 1
+        else:
+            self.failures.append(what)
+            print(f"FAIL {what}", flush=True)
+
+    def subject(self, path):
+        subject = Subject(path.stem, path, onnx.load(path), path.parent.name == "light")
+        if subject.name in BROKEN:
+            return subject
+        archive = self.shared / "models" / "refs" / f"{INPUTS_OF.get(subject.name, subject.name)}.npz"
+        expected = {}
+        if archive.exists() and not subject.is_light:
+            arrays = np.load(archive)
+            subject.feeds = {k[4:]: arrays[k] for k in arrays.files if k.startswith("in::")}
+            if subject.name not in INPUTS_OF:
+                expected = {k[5:]: arrays[k] for k in arrays.files if k.startswith("out::")}
+        else:
+            subject.feeds = rounding.random_feeds(subject.model, seed=1, dim=1)
+        is_low = any(t.data_type in LOW_TYPES for t in subject.model.graph.initializer)
+        subject.reference = rounding.run_rounded(subject.model, subject.feeds) if is_low else rounding.run(subject.model, subject.feeds)
+        if expected:
+            difference = rounding.compare(expected, subject.reference)
+            limit = rounding.CAP[TensorProto.FLOAT16] if is_low else 1e-3
+            if difference.worst <= limit and not difference.new_bad and not difference.wrong:
+                subject.reference = expected
+            else:
+                self.notes.append(f"{subject.name}: its reference file is off by {difference.worst:.3g} at {difference.where!r} from onnxruntime on the original: not used")
+        return subject
+
+    def judge(self, subject, dtype, keep_io):
+        label, out, again, report = f"{subject.name} {dtype} keep-io {keep_io}", *(self.folder / n for n in ("out.onnx", "again.onnx", "report.json"))
+        flags = ["--dtype", dtype, "--keep-io", keep_io]
+        for file in (out, again, report):
+            file.unlink(missing_ok=True)
+        start = time.time()
+        answer = self.tool.run([subject.path, "-o", out, *flags, "--report", report])
+        seconds = time.time() - start
+        if answer.exit or not out.exists():
+            return self.expect(False, f"{label}: exit {answer.exit}: {answer.first_error()}")
+        rewritten = onnx.load(out)
+        found = structure.problems(subject.model, rewritten, dtype, keep_io, repaired=subject.name in BROKEN)
+        self.expect(not found, f"{label}: {len(found)} rules broken: {'; '.join(found[:4])}")
+        second = self.tool.run([out, "-o", again, *flags])
+        self.expect(not second.exit and again.exists() and again.read_bytes() == out.read_bytes(), f"{label}: a second run changes the file ({second.exit}: {second.first_error()})")
+        again.unlink(missing_ok=True)
+        excluded = self.tool.run([subject.path, "-o", again, *flags, "--deny-node", "*"])
+        same = not excluded.exit and again.exists() and again.read_bytes() == subject.path.read_bytes()
+        self.expect(same, f"{label}: with every node excluded the output is not the input ({excluded.exit}: {excluded.first_error()})")
+        if keep_io == "all":
+            self._external(subject, rewritten, flags, label)
+        facts = json.loads(report.read_text()) if report.exists() else None
+        self.expect(facts is not None, f"{label}: no report was written")
+        if subject.name in BROKEN:
+            warned = "warning" in answer.stderr.lower() or (facts or {}).get("warnings")
+            self.expect(warned, f"{label}: repaired without a warning")
+        heavy = self._heavy(subject, rewritten, dtype, keep_io, facts)
+        verdict, error, limit = self._numbers(subject, rewritten, dtype, label)
+        total = sum(len(g.node) for _, g in all_graphs(subject.model.graph))
+        low = facts["totals"]["low"] if facts else -1
+        casts = structure.added_casts(subject.model, rewritten)
+        bytes_before, bytes_after = subject.path.stat().st_size, out.stat().st_size
+        print(f"{subject.name:34} {dtype:9} {keep_io:5} {f'{low}/{total}':>10} {heavy:>8} {casts:5} {bytes_before / 1e6:7.2f} {bytes_after / 1e6:7.2f} {error:>9} {limit:>8} {seconds:6.2f}  {verdict}", flush=True)
+        return None
+
+    def _external(self, subject, rewritten, flags, label):
+        """The same model with its weights in a file beside it must give the same graph."""
+        split, out = self.folder / "split.onnx", self.folder / "split_out.onnx"
+        for file in (*self.folder.glob("split*"),):
+            file.unlink()
+        copy = onnx.ModelProto.FromString(subject.model.SerializeToString())
+        onnx.save(copy, split, save_as_external_data=True, location="split.data", size_threshold=0)
+        answer = self.tool.run([split, "-o", out, *flags])
+        if answer.exit or not out.exists():
+            return self.expect(False, f"{label}, external weights: exit {answer.exit}: {answer.first_error()}")
+        got = onnx.load(out)
+        weights = lambda m: {t.name: (t.data_type, list(t.dims), onnx.numpy_helper.to_array(t).tobytes()) for t in m.graph.initializer}
+        same = list(got.graph.node) == list(rewritten.graph.node) and weights(got) == weights(rewritten)
+        return self.expect(same, f"{label}: with external weights the graph is another one")
+
+    def _heavy(self, subject, rewritten, dtype, keep_io, facts):
+        if subject.name in BROKEN:
+            return "-"
+        nodes = {i for i, n in enumerate(subject.model.graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
+        low = nodes & structure.low_nodes(subject.model, rewritten, dtype)
+        if keep_io == "all" and subject.name not in NOT_ORDINARY and not subject.is_light:
+            tally = self.heavy.setdefault(dtype, [0, 0, []])
+            tally[0] += len(low)
+            tally[1] += len(nodes)
+            reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
+            for i in sorted(nodes - low):
+                node = subject.model.graph.node[i]
+                why = reasons.get(node.name or f"{node.op_type}#{i}")
+                self.expect(why, f"{subject.name} {dtype}: the report gives no reason why {node.op_type} {node.name or f'#{i}'} stays high")
+                tally[2].append(f"{subject.name}: {node.op_type} {node.name or f'#{i}'}: {why}")
+        return f"{len(low)}/{len(nodes)}"
+
+    def _numbers(self, subject, rewritten, dtype, label):
+        """(verdict, error, bound) as text."""
+        if subject.reference is None:
+            return "form only", "-", "-"
+        if subject.is_light and dtype == "float16":
+            return "form only (constants reach 1e31)", "-", "-"
+        low = structure.DTYPES[dtype]
+        try:
+            wide = rounding.widen(rewritten)
+            if wide.unknown:
+                self.notes.append(f"{label}: types unknown to ONNX's inference, not rounded: {len(wide.unknown)} tensors, first {wide.unknown[0]}")
+            difference = rounding.compare(subject.reference, rounding.run_rounded(rewritten, subject.feeds))
+        except Exception as error:
+            self.expect(False, f"{label}: does not run: {structure._short(error)}")
+            return "FAIL", "-", "-"
+        limit = max(rounding.bound(rewritten, low), 1e-5)
+        if difference.worst == 0 or (subject.name == "squeezenet_fp16"):
+            limit = max(limit, rounding.bound(rewritten, TensorProto.FLOAT16))
+        inside = difference.worst <= limit and not difference.new_bad and not difference.wrong
+        integers = "".join(f", {name}: {share:.1%} of integers equal" for name, share in difference.equal.items())
+        where = f" at {difference.where!r}" if difference.where and not inside else ""
+        texts = f"{difference.worst:.2g}", f"{limit:.2g}"
+        if not inside and dtype == "float16":
+            largest, tensor = rounding.largest_magnitude(subject.model, subject.feeds)
+            if largest > LARGEST_FLOAT16:
+                self.notes.append(f"{label}: exempt, its float32 run reaches {largest:.3g} at {tensor!r}")
+                return f"exempt: float32 reaches {largest:.3g}", *texts
+        listed = OUTSIDE.get((subject.name, dtype))
+        if listed:
+            self.expect(not inside, f"{label}: listed as outside ({listed}) and is inside: take it off the list")
+            return f"listed: {listed}", *texts
+        first = None if inside else rounding.first_divergence(subject.model, rewritten, subject.feeds, limit)
+        detail = f"; first tensor outside {first[0]!r} ({first[1]:.3g}, {first[2]} bad)" if first else ""
+        self.expect(inside, f"{label}: error {difference.worst:.3g}{where}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf{''.join('; ' + w for w in difference.wrong)}{detail}")
+        return ("ok" if inside else "FAIL") + integers, *texts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--only", help="models whose name contains this")
+    parser.add_argument("--dtype", choices=structure.DTYPES)
+    arguments = parser.parse_args()
+    shared = shared_folder()
+    if not (shared / "models").is_dir():
+        print(f"SKIPPED: no models in {shared / 'models'} (set AMP_SHARED): NOTHING WAS JUDGED")
+        return 77
+    paths = sorted((shared / "models").glob("*.onnx")) + sorted((shared / "conformance" / "light").glob("*.onnx"))
+    print(f"{'model':34} {'type':9} {'io':5} {'low/nodes':>10} {'heavy':>8} casts   MB in  MB out     error    bound      s  verdict")
+    with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
+        judge = Judge(tool, folder, shared)
+        for path in paths:
+            if arguments.only and arguments.only not in path.stem:
+                continue
+            try:
+                subject = judge.subject(path)
+            except Exception as error:
+                judge.expect(False, f"{path.stem}: the original does not run: {structure._short(error)}")
+                continue
+            for dtype in structure.DTYPES:
+                for keep_io in ("all", "none"):
+                    if arguments.dtype in (None, dtype):
+                        judge.judge(subject, dtype, keep_io)
+    for dtype, (low, all_heavy, others) in judge.heavy.items():
+        print(f"\n{dtype}: {low} of {all_heavy} heavy nodes low ({low / max(all_heavy, 1):.1%}) over the ordinary float32 models; high:")
+        for line in others:
+            print(f"  {line}")
+        if not arguments.only:
+            judge.expect(low >= MIN_HEAVY_SHARE * all_heavy and all_heavy, f"{dtype}: only {low} of {all_heavy} heavy nodes are low")
+    for note in judge.notes:
+        print(f"note: {note}")
+    print(f"{judge.passed} passed, {len(judge.failures)} failed")
+    return 1 if judge.failures or not judge.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

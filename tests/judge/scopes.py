@@ -1,0 +1,65 @@
+"""Walks an ONNX model scope by scope with the element type of every tensor.
+
+Types come from ONNX's own inference after all value_info was dropped; what inference does not know (operators without a schema) falls back to the
+file's value_info. `typed_graphs(model)` yields (path, graph, types): `types` maps every tensor name visible in that graph, captured ones included, to
+its ONNX element type (0: not a tensor, or unknown).
+"""
+import onnx
+from onnx import AttributeProto, TensorProto
+
+LOW_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
+
+
+def bodies(node):
+    """(attribute name, graph) of every graph that hangs on the node, in attribute order."""
+    for attribute in node.attribute:
+        if attribute.type == AttributeProto.GRAPH:
+            yield attribute.name, attribute.g
+        for i, graph in enumerate(attribute.graphs):
+            yield f"{attribute.name}[{i}]", graph
+
+
+def all_graphs(graph, path=""):
+    """(path, graph), the graph itself first, then all graphs nested in it in node order."""
+    yield path, graph
+    for i, node in enumerate(graph.node):
+        for name, body in bodies(node):
+            yield from all_graphs(body, f"{path}{node.name or node.op_type}#{i}/{name}/")
+
+
+def without_value_info(model):
+    bare = onnx.ModelProto()
+    bare.CopyFrom(model)
+    for _, graph in all_graphs(bare.graph):
+        del graph.value_info[:]
+    return bare
+
+
+def inferred(model, strict=True):
+    """The model with value_info from ONNX's inference alone. Raises onnx.shape_inference.InferenceError under `strict`."""
+    return onnx.shape_inference.infer_shapes(without_value_info(model), check_type=strict, strict_mode=strict)
+
+
+def _typed(graph, stated, outer, path):
+    types = dict(outer)
+    infos = [*graph.value_info, *graph.input, *graph.output]
+    for info in [*(stated.value_info if stated else []), *infos]:
+        types[info.name] = info.type.tensor_type.elem_type if info.type.HasField("tensor_type") else types.get(info.name, 0)
+    types.update((t.name, t.data_type) for t in graph.initializer)
+    types.update((t.values.name, t.values.data_type) for t in graph.sparse_initializer)
+    yield path, graph, types
+    for i, node in enumerate(graph.node):
+        stated_bodies = dict(bodies(stated.node[i])) if stated else {}
+        for name, body in bodies(node):
+            yield from _typed(body, stated_bodies.get(name), types, f"{path}{node.name or node.op_type}#{i}/{name}/")
+
+
+def typed_graphs(model, strict=True):
+    """Yields (path, graph, types); the graphs belong to an inferred copy of the model."""
+    known = inferred(model, strict)
+    return list(_typed(known.graph, model.graph, {}, ""))
+
+
+def opset(model, domain=""):
+    versions = [o.version for o in model.opset_import if o.domain == domain or (domain == "" and o.domain == "ai.onnx")]
+    return max(versions, default=0)

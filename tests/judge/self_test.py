@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Shows that each judge says yes to a good rewrite and no to a bad one. Needs no program under test.
+
+`structure` is given one original with one correct rewrite, both as text, and then that rewrite with one edit per rule; the judge must name the rule.
+`rounding` has its own `--self-test`. The decision judge must see a node and a cast too many or too few; the random-graph judge must pass the naive
+rewriter and notice each of its known defects.
+"""
+import sys
+
+import onnx
+
+import random_graphs
+import structure
+import tf_decisions
+from naive_rewriter import NaiveTool
+
+ORIGINAL = """<ir_version: 8, opset_import: ["": 17], producer_name: "judge">
+g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)
+  <float[2,2] w = {1, 2, 3, 4}, float[2,2] v = {1, 0, 0, 1}, float[2,2] spare = {0, 0, 0, 0}>
+{
+  [mm] m = MatMul(x, w)
+  [relu] r = Relu(m)
+  [exp] e = Exp(m)
+  [sub] y = Sub(r, e)
+  [gemm] u = Gemm<alpha = 0.5>(x, z, v)
+  [side] q = Mul(v, z)
+  [user_down] n = Cast<to = 10>(z)
+  [user_up] k = Cast<to = 1>(n)
+}"""
+
+GOOD = """<ir_version: 8, opset_import: ["": 17], producer_name: "judge">
+g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)
+  <float16[2,2] w_h = {1, 2, 3, 4}, float[2,2] v = {1, 0, 0, 1}, float16[2,2] v_h = {1, 0, 0, 1}, float[2,2] spare = {0, 0, 0, 0}>
+{
+  [cx] x_h = Cast<to = 10>(x)
+  [cz] z_h = Cast<to = 10>(z)
+  [mm] m = MatMul(x_h, w_h)
+  [cm] m_f = Cast<to = 1>(m)
+  [relu] r = Relu(m)
+  [cr] r_f = Cast<to = 1>(r)
+  [exp] e = Exp(m_f)
+  [sub] y = Sub(r_f, e)
+  [gemm] u_h = Gemm<alpha = 0.5>(x_h, z_h, v_h)
+  [cu] u = Cast<to = 1>(u_h)
+  [side] q = Mul(v, z)
+  [user_down] n = Cast<to = 10>(z)
+  [user_up] k = Cast<to = 1>(n)
+}"""
+
+# Rule that must be named, what is wrong, the edit.
+BAD = [
+    ("checker", "an operator's types disagree", [("Sub(r_f, e)", "Sub(r, e)")]),
+    ("io", "an output became low", [("float[2,2] u)", "float16[2,2] u)"), ("u_h = Gemm", "u = Gemm"), ("  [cu] u = Cast<to = 1>(u_h)\n", "")]),
+    ("io", "inputs changed places", [("(float[2,2] x, float[2,2] z)", "(float[2,2] z, float[2,2] x)")]),
+    ("io", "an input was renamed", [("float[2,2] x,", "float[2,2] xx,"), ("10>(x)", "10>(xx)")]),
+    ("io", "an output lost its shape", [("float[2,2] y,", "float[2,A] y,")]),
+    ("node", "a node is gone", [("  [relu] r = Relu(m)\n", ""), ("(r)", "(m)")]),
+    ("node", "a node was renamed", [("[side]", "[side_new]")]),
+    ("node", "a node is another operator", [("e = Exp(", "e = Sqrt(")]),
+    ("node", "an attribute changed", [("alpha = 0.5", "alpha = 0.25")]),
+    ("node", "a new node is no Cast", [("  [sub]", "  [extra] extra = Identity(e)\n  [sub]")]),
+    ("tensor", "a tensor was renamed", [("e = Exp", "ee = Exp"), ("r_f, e)", "r_f, ee)")]),
+    ("cast", "an identity cast", [("  [sub]", "  [ce] e_f = Cast<to = 1>(e)\n  [sub]"), ("r_f, e)", "r_f, e_f)")]),
+    ("cast", "the same cast twice", [("  [exp]", "  [cm2] m_f2 = Cast<to = 1>(m)\n  [exp]"), ("Exp(m_f)", "Exp(m_f2)"), ("Sub(r_f", "Sub(m_f")]),
+    ("cast", "widened and narrowed again", [("  [relu] r = Relu(m)", "  [cmm] m_h = Cast<to = 10>(m_f)\n  [relu] r = Relu(m_h)")]),
+    ("cast", "a cast nobody reads", [("  [sub]", "  [ce] e_h = Cast<to = 10>(e)\n  [sub]")]),
+    ("name", "a new cast has a node's name", [("[cx]", "[exp]")]),
+    ("name", "a new cast has no name", [("[cx] ", "")]),
+    ("order", "not sorted", [("  [cm] m_f = Cast<to = 1>(m)\n", ""), ("  [sub]", "  [cm] m_f = Cast<to = 1>(m)\n  [sub]")]),
+    ("order", "untouched nodes changed places", [("  [side] q = Mul(v, z)\n", ""), ("  [sub]", "  [side] q = Mul(v, z)\n  [sub]")]),
+    ("order", "a cast far from its producer", [("  [cu] u = Cast<to = 1>(u_h)\n", ""), ("  [user_down]", "  [cu] u = Cast<to = 1>(u_h)\n  [user_down]")]),
+    ("weight", "the float32 original is left behind", [("<float16[2,2] w_h", "<float[2,2] w = {1, 2, 3, 4}, float16[2,2] w_h")]),
+    ("weight", "a weight changed under its name", [("float[2,2] v = {1, 0, 0, 1}", "float[2,2] v = {1, 0, 0, 2}")]),
+    ("node", "the user's rounding pair was folded", [("  [user_down] n = Cast<to = 10>(z)\n  [user_up] k = Cast<to = 1>(n)\n", "")]),
+    ("loads", "no kernel takes these types", [("e = Exp(m_f)", "e = Exp(m_f)  bits = BitwiseNot(q)")]),
+]
+
+
+class Count:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def expect(self, ok, what, detail=""):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        print(f"{'ok  ' if ok else 'FAIL'} {what}" + ("" if ok else f": {detail}"))
+
+
+def test_structure(count):
+    original, good = onnx.parser.parse_model(ORIGINAL), onnx.parser.parse_model(GOOD)
+    found = structure.problems(original, good, "float16")
+    count.expect(not found, "structure accepts a correct rewrite", found)
+    found = structure.problems(original, original, "float16")
+    count.expect(not found, "structure accepts an unchanged model", found)
+    for rule, what, edits in BAD:
+        text = GOOD
+        for old, new in edits:
+            assert old in text, (what, old)
+            text = text.replace(old, new)
+        found = structure.problems(original, onnx.parser.parse_model(text), "float16")
+        count.expect(any(f.startswith(rule + ":") for f in found), f"structure refuses: {what}", f"wanted {rule}, found {found}")
+    stale = onnx.parser.parse_model(GOOD)
+    stale.graph.value_info.append(onnx.helper.make_tensor_value_info("m", onnx.TensorProto.FLOAT, [2, 2]))
+    found = structure.problems(original, stale, "float16")
+    count.expect(any(f.startswith("value-info:") for f in found), "structure refuses: stale value_info", found)
+    released = onnx.parser.parse_model(GOOD.replace("float[2,2] u)", "float16[2,2] u)").replace("u_h = Gemm", "u = Gemm").replace("  [cu] u = Cast<to = 1>(u_h)\n", ""))
+    found = structure.problems(original, released, "float16", keep_io="none")
+    count.expect(not found, "structure accepts a low output that was released", found)
+    count.expect(structure.low_nodes(original, good, "float16") == {0, 1, 4}, "structure counts low nodes", structure.low_nodes(original, good, "float16"))
+
+
+def test_decisions(count):
+    original, good = onnx.parser.parse_model(ORIGINAL), onnx.parser.parse_model(GOOD)
+    want = {"low": ["mm", "relu", "gemm"], "casts_down": ["x", "z"], "casts_up": ["m", "r", "u"], "const_casts": ["w", "v"]}
+    count.expect(not tf_decisions.disagreement(original, good, "float16", want), "decisions agree", tf_decisions.disagreement(original, good, "float16", want))
+    for field in want:
+        for change in (want[field][1:], [*want[field], "other"]):
+            got = tf_decisions.disagreement(original, good, "float16", {**want, field: change})
+            count.expect(field in got, f"decisions differ in {field}", got)
+
+
+def test_random_graphs(count):
+    with NaiveTool() as tool:
+        failures = random_graphs.run(tool, seed=7, graphs=40, values=20, echo=False)
+    count.expect(not failures, "random graphs accept the naive rewriter", failures[:3])
+    for defect, rule in [("not idempotent", "twice"), ("greedy exclusion", "exclusion"), ("ignores exclusion", "exclude-all"), ("position dependent", "isomorphic"),
+                         ("wrong wire", "values"), ("wrong weight", "values")]:
+        with NaiveTool(defect) as tool:
+            failures = random_graphs.run(tool, seed=7, graphs=40, values=20, echo=False)
+        count.expect(any(f.rule == rule for f in failures), f"random graphs notice: {defect}", f"wanted {rule}, found {sorted({f.rule for f in failures})}")
+
+
+def main():
+    count = Count()
+    test_structure(count)
+    test_decisions(count)
+    test_random_graphs(count)
+
+    print(f"{count.passed} passed, {count.failed} failed")
+    return 1 if count.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

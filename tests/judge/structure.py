@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""Judges the form of a rewritten model against its original: nothing is executed.
+
+  structure.py ORIGINAL.onnx REWRITTEN.onnx --dtype float16 [--keep-io all|none]
+
+`problems(original, rewritten, dtype, ...)` returns sentences, each starting with the name of the rule that it breaks:
+
+  checker     ONNX's checker with full check passes whenever it passes on the original
+  inference   strict type inference passes after all value_info is dropped
+  value-info  no stated type differs from the inferred one
+  io          inputs and outputs keep name, order, type and shape (a released one may become low)
+  node        every named node survives, under its operator, with its attributes (types apart)
+  tensor      node outputs keep their names, unless a Cast took over a graph output's name
+  cast        no identity cast, no widening and narrowing again, one per (value, type, scope), none unread
+  name        value names are unique over all scopes, new nodes have unique names
+  order       nodes are topologically sorted, untouched nodes keep their order, a cast sits right after its producer
+  weight      no initializer is left behind unread, none is changed under its old name and type
+  loads       onnxruntime loads it where it loads the original (float16)
+
+Cast nodes of the original are the user's: they may round, repeat and do nothing; the rules hold for what the tool added.
+"""
+import argparse
+import collections
+import sys
+
+import onnx
+from onnx import TensorProto
+
+import scopes
+from scopes import LOW_TYPES
+
+DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
+# Attributes that hold an element type or data of it: they may follow the type of their vertex.
+TYPED_ATTRIBUTES = {"to", "dtype", "value", "value_float", "value_floats", "output_dtype", "softmax_precision", "stash_type"}
+
+
+def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=True, functions="inline", repaired=False):
+    """Every broken rule as one sentence. `dtype` is 'float16' or 'bfloat16'; `frozen`: under --freeze-initializers; `runtime`: judge `loads` too; `repaired`: the
+    result has to be valid although the original is not."""
+    found = []
+    if message := _checker(rewritten):
+        found += message if _passes_checker(original) or repaired else []
+    try:
+        known = scopes.inferred(rewritten)
+    except Exception as error:
+        if _infers(original):
+            found.append(f"inference: {_short(error)}")
+        known = scopes.inferred(rewritten, strict=False)
+    typed = list(scopes._typed(known.graph, rewritten.graph, {}, ""))
+    found += _value_info(rewritten, known)
+    found += _io(original, rewritten, DTYPES[dtype], keep_io, frozen)
+    upgraded = scopes.opset(original) != scopes.opset(rewritten)
+    base = original
+    if original.functions and functions == "inline":
+        base = onnx.inliner.inline_local_functions(original, True)
+    found += _nodes(base, rewritten, typed, upgraded)
+    found += _names(original, rewritten)
+    found += _weights(original, rewritten)
+    if runtime and dtype == "float16":
+        found += _loads(original, rewritten)
+    return found
+
+
+def _short(error):
+    return " ".join(str(error).split())[:300]
+
+
+def _checker(model):
+    try:
+        onnx.checker.check_model(model, full_check=True)
+    except Exception as error:
+        return [f"checker: {_short(error)}"]
+    return []
+
+
+def _passes_checker(model):
+    return not _checker(model)
+
+
+def _infers(model):
+    try:
+        scopes.inferred(model)
+        return True
+    except Exception:
+        return False
+
+
+def _value_info(rewritten, known):
+    found = []
+    for (path, stated), (_, inferred) in zip(scopes.all_graphs(rewritten.graph), scopes.all_graphs(known.graph)):
+        types = {v.name: v.type for v in inferred.value_info}
+        for info in stated.value_info:
+            a, b = info.type.tensor_type.elem_type, types[info.name].tensor_type.elem_type if info.name in types else 0
+            if a and b and a != b:
+                found.append(f"value-info: {path}{info.name} is stated as {_type(a)}, inferred as {_type(b)}")
+    return found
+
+
+def _type(number):
+    return TensorProto.DataType.Name(number).lower() if number else "unknown"
+
+
+def _shape(info):
+    tensor = info.type.tensor_type
+    return [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim] if tensor.HasField("shape") else None
+
+
+def _io(original, rewritten, low, keep_io, frozen):
+    found = []
+    released = lambda name: keep_io != "all" and (keep_io == "none" or name not in keep_io.split(","))
+    constants = {t.name for t in original.graph.initializer}
+    constants_now = {t.name for t in rewritten.graph.initializer}
+    drops_constants = original.ir_version < 4 or frozen
+    kept_in = [v for v in original.graph.input if not (drops_constants and v.name in constants)]
+    kept_now = [v for v in rewritten.graph.input if not (drops_constants and (v.name in constants or v.name in constants_now))]
+    for what, before, after in (("input", kept_in, kept_now), ("output", original.graph.output, rewritten.graph.output)):
+        if [v.name for v in before] != [v.name for v in after]:
+            found.append(f"io: {what}s {[v.name for v in before]} became {[v.name for v in after]}")
+            continue
+        for a, b in zip(before, after):
+            x, y = a.type.tensor_type.elem_type, b.type.tensor_type.elem_type
+            may = released(a.name) and x == TensorProto.FLOAT and y == low
+            if x != y and not may:
+                found.append(f"io: {what} {a.name} changed from {_type(x)} to {_type(y)}")
+            if a.type.WhichOneof("value") != b.type.WhichOneof("value") or _shape(a) != _shape(b):
+                found.append(f"io: {what} {a.name} changed shape from {_shape(a)} to {_shape(b)}")
+            if not a.type.HasField("tensor_type") and a.type != b.type:
+                found.append(f"io: {what} {a.name} changed its type")
+    return found
+
+
+def match(before, after):
+    """Pairs the original's nodes with the rewritten model's, scope by scope: [(path after, graph before, graph after, {index before: index after})].
+
+    A node is found by its name where that is unique in both, else by its first output, else (an output's name was taken over by a Cast) as the
+    producer of what that Cast reads."""
+    pairs = []
+
+    def walk(path, old, new):
+        home = {}
+        names_old, names_new = (collections.Counter(n.name for n in g.node if n.name) for g in (old, new))
+        by_name = {n.name: j for j, n in enumerate(new.node) if n.name}
+        by_output = {o: j for j, n in enumerate(new.node) for o in n.output if o}
+        taken = set()
+        outputs = {v.name for v in old.output}
+        for i, node in enumerate(old.node):
+            j = None
+            if node.name and names_old[node.name] == 1 and names_new[node.name] == 1:
+                j = by_name[node.name]
+            else:
+                first = next((o for o in node.output if o), None)
+                j = by_output.get(first)
+                if j is not None and first in outputs:
+                    k = new.node[j]
+                    took_over = k.op_type == "Cast" and (node.op_type != "Cast" or (k.name != node.name and k.input[0] != node.input[0]))
+                    if took_over and k.input[0] in by_output:
+                        j = by_output[k.input[0]]
+                if j is not None and new.node[j].name != node.name:
+                    j = None
+            if j is not None and j not in taken:
+                taken.add(j)
+                home[i] = j
+        pairs.append((path, old, new, home))
+        for i, j in home.items():
+            old_bodies, new_bodies = dict(scopes.bodies(old.node[i])), dict(scopes.bodies(new.node[j]))
+            for name in old_bodies.keys() & new_bodies.keys():
+                walk(f"{path}{new.node[j].name or new.node[j].op_type}#{j}/{name}/", old_bodies[name], new_bodies[name])
+
+    walk("", before.graph, after.graph)
+    return pairs
+
+
+def _attributes(node, upgraded):
+    return {a.name: a.SerializeToString(deterministic=True) for a in node.attribute if a.name not in TYPED_ATTRIBUTES and a.type not in (a.GRAPH, a.GRAPHS)}
+
+
+def _nodes(base, rewritten, typed, upgraded):
+    found = []
+    types_at = {path: types for path, _, types in typed}
+    for path, old, new, home in match(base, rewritten):
+        outputs = {v.name for v in old.output}
+        for i, node in enumerate(old.node):
+            who = f"{path}{node.name or f'{node.op_type}#{i}'}"
+            if i not in home:
+                if not upgraded:
+                    found.append(f"node: {who} is gone")
+                elif node.name:
+                    found.append(f"node: {who} is gone (opset changed)")
+                continue
+            now = new.node[home[i]]
+            if upgraded:
+                continue
+            if (node.op_type, node.domain) != (now.op_type, now.domain):
+                found.append(f"node: {who} was {node.op_type} and is {now.op_type}")
+            if _attributes(node, upgraded) != _attributes(now, upgraded):
+                found.append(f"node: {who} has other attributes")
+            if (node.doc_string, list(node.metadata_props)) != (now.doc_string, list(now.metadata_props)):
+                found.append(f"node: {who} lost its description or metadata")
+            if len(node.output) != len(now.output) or len(node.input) != len(now.input):
+                found.append(f"node: {who} has another number of inputs or outputs")
+            for a, b in zip(node.output, now.output):
+                if a != b and a not in outputs:
+                    found.append(f"tensor: {path}{a} is now called {b}")
+        found += _casts(path, old, new, home, types_at[path], upgraded)
+    return found
+
+
+def _casts(path, old, new, home, types, upgraded):
+    found = []
+    old_places = set(home.values())
+    added = [j for j in range(len(new.node)) if j not in old_places]
+    readers = collections.Counter(name for _, g in scopes.all_graphs(new) for n in g.node for name in n.input)
+    for _, g in scopes.all_graphs(new):
+        readers.update(v.name for v in g.output)
+    by_output = {o: j for j, n in enumerate(new.node) for o in n.output if o}
+    target = lambda n: next(a.i for a in n.attribute if a.name == "to")
+    seen, names = {}, collections.Counter(n.name for _, g in scopes.all_graphs(new) for n in g.node)
+    for j in added:
+        node = new.node[j]
+        if node.op_type != "Cast":
+            if not upgraded:
+                found.append(f"node: {path}{node.name or node.op_type} is new and no Cast")
+            continue
+        to, source = target(node), node.input[0]
+        if not node.name or names[node.name] > 1:
+            found.append(f"name: new cast of {path}{source} is called {node.name!r}")
+        if types.get(source) == to:
+            found.append(f"cast: {path}{node.name} casts {source} to the type that it has")
+        if (source, to) in seen:
+            found.append(f"cast: {path}{source} is cast to {_type(to)} twice, {seen[source, to]} and {node.name}")
+        seen[source, to] = node.name
+        if not readers[node.output[0]]:
+            found.append(f"cast: {path}{node.name} has no reader")
+        maker = by_output.get(source)
+        if maker is not None and maker in added and new.node[maker].op_type == "Cast":
+            found.append(f"cast: {path}{node.name} casts what {new.node[maker].name} cast")
+        between = range((-1 if maker is None else maker) + 1, j)
+        if not upgraded and any(k in old_places for k in between):
+            captured = maker is None and source not in {v.name for v in [*new.input, *new.initializer]}
+            if not captured:
+                found.append(f"order: {path}{node.name} does not sit right after the producer of {source}")
+    # Sorted, and untouched nodes in their order where they were sorted before.
+    order = [home[i] for i in range(len(old.node)) if i in home]
+    if not upgraded and _is_sorted(old) and order != sorted(order):
+        found.append(f"order: {path or 'graph'}: untouched nodes changed their order")
+    if not _is_sorted(new):
+        found.append(f"order: {path or 'graph'} is not topologically sorted")
+    return found
+
+
+def _reads(node):
+    yield from node.input
+    for _, body in scopes.bodies(node):
+        for inner in body.node:
+            yield from _reads(inner)
+        yield from (v.name for v in body.output)
+
+
+def _is_sorted(graph):
+    made_here = {o for n in graph.node for o in n.output if o}
+    made = set()
+    for node in graph.node:
+        if any(name in made_here and name not in made for name in _reads(node)):
+            return False
+        made.update(node.output)
+    return True
+
+
+def _value_names(model):
+    for _, graph in scopes.all_graphs(model.graph):
+        yield from {v.name for v in graph.input} | {t.name for t in graph.initializer} | {t.values.name for t in graph.sparse_initializer}
+        for node in graph.node:
+            yield from (name for name in node.output if name)
+
+
+def _names(original, rewritten):
+    before, after = collections.Counter(_value_names(original)), collections.Counter(_value_names(rewritten))
+    inlined = bool(original.functions)
+    return [f"name: {name} is defined {n} times" for name, n in after.items() if n > 1 and before[name] < n and not (inlined and before[name])]
+
+
+def _weights(original, rewritten):
+    found = []
+    before = {(path, t.name): t for path, g in scopes.all_graphs(original.graph) for t in g.initializer}
+    unread_before = {t for t in _unread(original)}
+    for name in _unread(rewritten):
+        if name not in unread_before:
+            found.append(f"weight: {name} is left behind unread")
+    for path, graph in scopes.all_graphs(rewritten.graph):
+        for tensor in graph.initializer:
+            old = before.get((path, tensor.name))
+            if old is not None and old.data_type == tensor.data_type and old.SerializeToString(deterministic=True) != tensor.SerializeToString(deterministic=True):
+                if list(old.dims) != list(tensor.dims) or onnx.numpy_helper.to_array(old).tobytes() != onnx.numpy_helper.to_array(tensor).tobytes():
+                    found.append(f"weight: {path}{tensor.name} has other data under its old name and type")
+    return found
+
+
+def _unread(model):
+    read = set()
+    for _, graph in scopes.all_graphs(model.graph):
+        read.update(v.name for v in graph.output)
+        for node in graph.node:
+            read.update(node.input)
+        for annotation in graph.quantization_annotation:
+            read.update(p.value for p in annotation.quant_parameter_tensor_names)
+    return [t.name for _, g in scopes.all_graphs(model.graph) for t in g.initializer if t.name not in read]
+
+
+def load_error(model):
+    """None if onnxruntime's CPU provider loads the model, else its message."""
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    try:
+        onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        return _short(error)
+    return None
+
+
+def _loads(original, rewritten):
+    message = load_error(rewritten)
+    if message and load_error(original) is None:
+        return [f"loads: onnxruntime loads the original, not the rewritten model: {message}"]
+    return []
+
+
+def low_nodes(original, rewritten, dtype):
+    """Indices into the original's main graph of the nodes that read or write a low tensor in the rewritten model and did not before."""
+    def types(model):
+        return scopes.typed_graphs(model, strict=False)[0][2]
+    old_types, new_types, lows = types(original), types(rewritten), set()
+    for path, old, new, home in match(original, rewritten):
+        if path:
+            continue
+        for i, j in home.items():
+            ports = [*zip(old.node[i].input, new.node[j].input), *zip(old.node[i].output, new.node[j].output)]
+            if any(a and old_types.get(a) == TensorProto.FLOAT and new_types.get(b) == DTYPES[dtype] for a, b in ports):
+                lows.add(i)
+    return lows
+
+
+def added_casts(original, rewritten):
+    return sum(1 for _, _, new, home in match(original, rewritten) for j, n in enumerate(new.node) if n.op_type == "Cast" and j not in set(home.values()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("original")
+    parser.add_argument("rewritten")
+    parser.add_argument("--dtype", choices=DTYPES, default="float16")
+    parser.add_argument("--keep-io", default="all")
+    parser.add_argument("--frozen", action="store_true", help="the rewrite ran under --freeze-initializers")
+    arguments = parser.parse_args()
+    found = problems(onnx.load(arguments.original), onnx.load(arguments.rewritten), arguments.dtype, arguments.keep_io, arguments.frozen)
+    for line in found:
+        print(line)
+    print(f"{int(not found)} passed, {int(bool(found))} failed")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

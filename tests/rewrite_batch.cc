@@ -1,0 +1,17 @@
+// Runs many rewrites in one process, for judges that need thousands.
+//
+// Reads one JSON array of arguments per line of standard input, runs amp-rewrite on them in-process, and answers one line
+// each: {"exit":0,"stdout":"...","stderr":"..."}.
+#include <iostream>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "tools/amp_rewrite.h"
+
+int main() {
+  for (std::string line; std::getline(std::cin, line);) {
+    const amp::ToolOutput output = amp::RunAmpRewrite(nlohmann::json::parse(line).get<std::vector<std::string>>());
+    const nlohmann::json answer = {{"exit", output.exit_code}, {"stdout", output.out}, {"stderr", output.err}};
+    std::cout << answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  }
+}

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Fails when the source tree breaks the order of modules, a third-party fence or a rule about files.
+
+    tests/structure_test.py [--root DIR]    check the tree
+    tests/structure_test.py --self-test     plant one break of every rule in a small tree; each must be found
+    tests/structure_test.py --sizes         print lines per folder and the longest files
+
+Modules, one way only: ir -> passes, ir -> runtime, lists -> passes; tools and tests on top; passes and runtime never
+know each other. Third-party headers stay behind the folders of FENCES.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MAY_INCLUDE = {
+    "ir": {"ir"},
+    "lists": {"lists", "ir"},
+    "passes": {"passes", "lists", "ir"},
+    "runtime": {"runtime", "ir"},
+    "tools": {"tools", "passes", "lists", "ir"},
+    "tests": {"tests", "tools", "passes", "lists", "runtime", "ir"},
+}
+# What an included header's name looks like, and the only places that may include it.
+FENCES = [
+    ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/amp\.h$"),
+    ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/cpu/"),
+    ("CUDA, cuBLAS or cuDNN", r"cuda|cublas|cudnn|nvrtc|nv_", r"runtime/cuda/"),
+    ("Catch2", r"catch2/|catch\.hpp", r"tests/"),
+    ("CLI11", r"CLI/", r"tools/|tests/"),
+]
+NEVER_IN_CU = r"absl/|google/protobuf/|onnx/"
+TOP_LEVEL = {"CMakeLists.txt", "ir", "passes", "runtime", "lists", "tools", "tests", "third_party", "README.md"}
+TOP_LEVEL_ALLOWED = {"CMakePresets.json", "LICENSE"}
+DOT_FILES = {".ci", ".clang-format", ".clang-tidy", ".gitignore"}
+VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "impl"}
+MAX_DEPTH = 3  # folders, module included
+SOURCES = {".h", ".cc", ".cu", ".cuh"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+def listed_files(root):
+    """Paths below `root` that belong to the project, as git sees it where there is a repository."""
+    command = ["git", "-C", str(root), "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    git = subprocess.run(command, capture_output=True, text=True) if (root / ".git").exists() else None
+    if git and git.returncode == 0:
+        names = [name for name in git.stdout.split("\0") if name and (root / name).exists()]
+    else:
+        names = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()]
+        names = [n for n in names if not n.startswith("build") and not n.startswith(".git/")]
+    return sorted(set(names))
+
+
+def include_complaints(name, text):
+    path = pathlib.PurePosixPath(name)
+    module = path.parts[0]
+    if path.suffix not in SOURCES or module not in MAY_INCLUDE:
+        return
+    for match in INCLUDE.finditer(text):
+        quote, header = match.groups()
+        where = f"{name}:{text.count(chr(10), 0, match.start(2)) + 1}"
+        target = header.split("/")[0]
+        if target in MAY_INCLUDE:
+            if quote == "<":
+                yield f"{where}: our own header {header} is included with <>"
+            if target not in MAY_INCLUDE[module]:
+                yield f"{where}: {module} must not include {target} ({header})"
+            continue
+        if quote == '"' and "/" not in header and header != "amp.h":
+            yield f"{where}: write the path from the root instead of {header}"
+        for what, pattern, allowed in FENCES:
+            if re.match(pattern, header) and not re.match(allowed, name):
+                yield f"{where}: {header}: {what} headers are fenced into {allowed.replace('|', ' ')}"
+        if path.suffix in {".cu", ".cuh"} and re.match(NEVER_IN_CU, header):
+            yield f"{where}: {header} in device code"
+
+
+def guard_complaints(name, text):
+    if not name.endswith(".h"):
+        return
+    guard = "AMP_" + re.sub(r"[^A-Za-z0-9]", "_", name).upper() + "_"
+    if f"#ifndef {guard}\n#define {guard}\n" not in text:
+        yield f"{name}:1: the include guard must be {guard}"
+
+
+def build_list_complaints(root, names):
+    """A source that no CMakeLists.txt names is never compiled, and a test in it never runs."""
+    for name in names:
+        path = pathlib.PurePosixPath(name)
+        if path.suffix not in {".cc", ".cu"} and not path.name.endswith("_test.py"):
+            continue
+        for folder in [path.parent, *path.parent.parents]:
+            lists = root / folder / "CMakeLists.txt"
+            if lists.exists():
+                if not re.search(rf"(^|[\s(/]){re.escape(path.name)}\b", lists.read_text(), re.M):
+                    yield f"{name}: not in {folder / 'CMakeLists.txt'}"
+                break
+
+
+def tree_complaints(names):
+    top = {pathlib.PurePosixPath(n).parts[0] for n in names}
+    for missing in sorted((TOP_LEVEL | DOT_FILES) - top):
+        yield f"{missing}: missing at the top level"
+    for extra in sorted(top - TOP_LEVEL - TOP_LEVEL_ALLOWED - DOT_FILES):
+        yield f"{extra}: not allowed at the top level"
+    for name in names:
+        path = pathlib.PurePosixPath(name)
+        if path.parts[0] in {"ir", "passes", "runtime", "lists", "tools", "third_party"} and len(path.parts) > MAX_DEPTH + 1:
+            yield f"{name}: more than {MAX_DEPTH - 1} folder levels inside a module"
+        if path.stem.lower() in VAGUE_NAMES or VAGUE_NAMES & set(re.split(r"[_\-]", path.stem.lower())[-1:]):
+            yield f"{name}: a name that says nothing"
+
+
+def text_complaints(name, text):
+    if name == "tests/structure_test.py":
+        return
+    for match in re.finditer(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))", text):
+        yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match[1]} without an issue number: {match[1]}(#12)"
+    is_build_file = re.search(r"(CMakeLists\.txt|\.cmake|CMakePresets\.json)$|^tools/dev$|^\.ci/", name)
+    if is_build_file and re.search(r"\b(https?|ftp|git|ssh)://", text):
+        yield f"{name}: an address in a build file; packages come from the distribution or through pip"
+    if re.search(r"[ \t]$", text, re.M) and name.endswith((".py", ".cmake", ".txt", ".list", "tools/dev")):
+        yield f"{name}: spaces at the end of a line"
+
+
+def list_complaints(name, text):
+    """Every row of an operator list says why. Operators and classes are checked against ONNX's schemas elsewhere."""
+    if not (name.startswith("lists/") and name.endswith(".list")):
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = re.sub(r"(^|\s)#.*", "", line).replace("[", " [").split()
+        fields = [f for f in fields if not f.startswith("[")]
+        if fields and fields[0] not in {"include", "follow"} and len(fields) < 3 + (fields[0] in {"node", "tensor"}):
+            yield f"{name}:{number}: a row without a reason"
+
+
+def complaints(root):
+    names = listed_files(root)
+    yield from tree_complaints(names)
+    yield from build_list_complaints(root, names)
+    for name in names:
+        try:
+            text = (root / name).read_text()
+        except UnicodeDecodeError:
+            continue  # test data
+        for check in (include_complaints, guard_complaints, text_complaints, list_complaints):
+            yield from check(name, text)
+
+
+def print_sizes(root):
+    lines = {}
+    for name in listed_files(root):
+        path = pathlib.PurePosixPath(name)
+        if path.suffix in SOURCES | {".py", ".sh", ".cmake"} or path.name in {"CMakeLists.txt", "dev", "run"}:
+            lines[name] = len((root / name).read_text().splitlines())
+    folders = {}
+    for name, count in lines.items():
+        folder = str(pathlib.PurePosixPath(name).parent)
+        files, total = folders.get(folder, (0, 0))
+        folders[folder] = (files + 1, total + count)
+    print("lines  files  folder")
+    for folder, (files, total) in sorted(folders.items()):
+        print(f"{total:5}  {files:5}  {folder}")
+    aims = [n for n in lines if lines[n] > (400 if not n.endswith(".h") else 120)]
+    print("long files (aims: .cc 400, .h 120): " + (", ".join(f"{n} {lines[n]}" for n in sorted(aims)) or "none"))
+
+
+def self_test():
+    good = {name: "" for name in ["README.md", ".ci/run", ".clang-format", ".clang-tidy", ".gitignore", "lists/a.list",
+                                  "third_party/CMakeLists.txt", "tools/dev", "runtime/CMakeLists.txt"]}
+    good["CMakeLists.txt"] = ""
+    for module in ("ir", "passes", "tests"):
+        good[f"{module}/CMakeLists.txt"] = f"add_library({module} {module}.cc)\n"
+        good[f"{module}/{module}.cc"] = '#include <vector>\n#include "absl/strings/str_cat.h"\n#include "ir/a.h"\n'
+    good["ir/a.h"] = "#ifndef AMP_IR_A_H_\n#define AMP_IR_A_H_\n#endif\n"
+    good["ir/ir.cc"] += '#include "onnx/onnx_pb.h"\n'
+    good["lists/a.list"] = "# words\ninclude b\nfollow on\nConv allow dense\nResize[mode=nearest] clear copies values\n"
+    plants = {
+        "ir includes passes": ("ir/ir.cc", '#include "passes/paint.h"\n', "ir must not include passes"),
+        "ir includes runtime": ("ir/ir.cc", '#  include "runtime/session.h"\n', "ir must not include runtime"),
+        "passes include runtime": ("passes/passes.cc", '#include "runtime/session.h"\n', "passes must not include runtime"),
+        "passes include tools": ("passes/passes.cc", '#include "tools/amp.h"\n', "passes must not include tools"),
+        "runtime includes passes": ("runtime/r.h", '#include "passes/paint.h"\n', "runtime must not include passes"),
+        "ONNX outside ir": ("passes/passes.cc", '#include "onnx/onnx_pb.h"\n', "ONNX or protobuf headers"),
+        "ONNX with <>": ("passes/passes.cc", "#include <onnx/defs/schema.h>\n", "ONNX or protobuf headers"),
+        "protobuf outside ir": ("tools/main.h", '#include "google/protobuf/arena.h"\n', "ONNX or protobuf headers"),
+        "oneDNN outside runtime/cpu": ("runtime/r.h", "#include <oneapi/dnnl/dnnl.hpp>\n", "oneDNN headers"),
+        "CUDA outside runtime/cuda": ("runtime/cpu/r.h", "#include <cuda_runtime.h>\n", "CUDA, cuBLAS or cuDNN headers"),
+        "Catch2 outside tests": ("ir/ir.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
+        "Abseil in device code": ("runtime/cuda/k.cuh", '#include "absl/status/status.h"\n', "in device code"),
+        "path not from the root": ("ir/ir.cc", '#include "a.h"\n', "write the path from the root"),
+        "own header with <>": ("ir/ir.cc", "#include <ir/a.h>\n", "with <>"),
+        "wrong guard": ("ir/b.h", "#ifndef B_H\n#define B_H\n#endif\n", "include guard must be AMP_IR_B_H_"),
+        "forgotten source": ("ir/c.cc", "int x;\n", "not in ir/CMakeLists.txt"),
+        "folder at the top": ("docs/a.md", "", "docs: not allowed at the top level"),
+        "file at the top": ("Makefile", "", "Makefile: not allowed at the top level"),
+        "too deep": ("ir/a/b/c/d.h", "", "more than 2 folder levels"),
+        "vague name": ("ir/graph_utils.h", "", "a name that says nothing"),
+        "to-do without a number": ("ir/ir.cc", "// TODO: later\n", "TODO without an issue number"),
+        "address in a build file": ("third_party/CMakeLists.txt", "fetch(https://example.org)\n", "an address"),
+        "row without a reason": ("lists/a.list", "Relu clear\n", "lists/a.list:6: a row without a reason"),
+        "condition without a reason": ("lists/a.list", "Resize[mode=cubic] deny # why\n", "a row without a reason"),
+    }
+    failures = 0
+    for what, (name, text, expected) in {"nothing": ("ir/ir.cc", "", None), **plants}.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for file, content in good.items():
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                (root / file).write_text(content + (text if file == name else ""))
+            if name not in good:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text)
+            found = list(complaints(root))
+            ok = any(expected in f for f in found) if expected else not found
+            failures += not ok
+            print(f"{'ok    ' if ok else 'FAILED'} planted: {what}" + ("" if ok else f"; found {found}"))
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--self-test", action="store_true")
+    parser.add_argument("--sizes", action="store_true")
+    args = parser.parse_args()
+    if args.self_test:
+        sys.exit(1 if self_test() else 0)
+    if args.sizes:
+        print_sizes(args.root)
+        return
+    found = list(complaints(args.root))
+    print("\n".join(found) or f"{len(listed_files(args.root))} files: modules, fences, names and top level as they should be")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+#include "tools/amp.h"
+
+#include <fstream>
+#include <utility>
+
+#include "google/protobuf/arena.h"
+#include "ir/external_data.h"
+#include "ir/graph.h"
+#include "ir/model_file.h"
+#include "ir/status.h"
+#include "ir/validate.h"
+#include "passes/op_lists.h"
+#include "passes/rewrite_model.h"
+
+namespace amp {
+namespace {
+
+DType LowType(RewriteOptions::Dtype dtype) {
+  switch (dtype) {
+    case RewriteOptions::Dtype::kFloat16: return DType::kFloat16;
+    case RewriteOptions::Dtype::kBfloat16: return DType::kBfloat16;
+  }
+  return DType::kFloat16;
+}
+
+amp::Level PaintLevel(RewriteOptions::Level level) {
+  switch (level) {
+    case RewriteOptions::Level::kDefault: return Level::kDefault;
+    case RewriteOptions::Level::kTreatInferAsDeny: return Level::kTreatInferAsDeny;
+    case RewriteOptions::Level::kTensorCoresOnly: return Level::kTensorCoresOnly;
+    case RewriteOptions::Level::kUnsafeForceAll: return Level::kUnsafeForceAll;
+  }
+  return Level::kDefault;
+}
+
+absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options) {
+  OpListOptions lists;
+  AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, LowType(options.dtype)));
+  lists.files = options.lists;
+  const auto add = [&](OpClass op_class, const std::vector<std::string>& items) {
+    for (const std::string& item : items) lists.edits.push_back({op_class, item});
+  };
+  add(OpClass::kAllow, options.allow);
+  add(OpClass::kInfer, options.infer);
+  add(OpClass::kDeny, options.deny);
+  add(OpClass::kClear, options.clear);
+  lists.allow_nodes = options.allow_node;
+  lists.deny_nodes = options.deny_node;
+  lists.deny_tensors = options.deny_tensor;
+  lists.follow = options.follow;
+  return OpLists::Load(lists);
+}
+
+RewriteSettings SettingsFrom(const RewriteOptions& options) {
+  RewriteSettings settings;
+  settings.low = LowType(options.dtype);
+  settings.paint.level = PaintLevel(options.level);
+  settings.preserve = options.preserve == RewriteOptions::Preserve::kNode ? Preserve::kNode : Preserve::kTensor;
+  settings.guards = options.guards == RewriteOptions::Guards::kNone ? Guards::kNone : Guards::kConstants;
+  settings.keep_io = {options.keep_io, options.keep_io_names};
+  settings.weights = options.weights == RewriteOptions::Weights::kCast ? WeightMode::kCast : WeightMode::kConvert;
+  if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;
+  if (options.opset.has_value()) settings.opset = {OpsetChoice::Kind::kFixed, *options.opset};
+  settings.freeze_initializers = options.freeze_initializers;
+  settings.max_weight_error = options.max_weight_error;
+  settings.strict = options.strict;
+  settings.diff = options.diff;
+  return settings;
+}
+
+Limits LimitsFrom(const RewriteOptions::Limits& options) {
+  Limits limits;
+  limits.model_bytes = options.model_bytes;
+  limits.nesting = options.nesting;
+  limits.graph_depth = options.graph_depth;
+  limits.call_depth = options.call_depth;
+  limits.rank = options.rank;
+  limits.objects = options.objects;
+  limits.nodes = options.nodes;
+  limits.initializers = options.initializers;
+  limits.functions = options.functions;
+  limits.elements = options.elements;
+  return limits;
+}
+
+RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const RewriteOptions& options,
+                         const OpLists& lists) {
+  outcome.report.model = name;
+  outcome.report.profile = options.profile;
+  auto& warnings = outcome.report.warnings;
+  warnings.insert(warnings.begin(), lists.warnings().begin(), lists.warnings().end());
+  if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
+    warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
+  }
+  RewriteSummary summary;
+  summary.changed = outcome.report.changed;
+  summary.line = SummaryLine(outcome.report);
+  summary.report_json = ReportJson(outcome.report);
+  summary.explanation = ReportText(outcome.report);
+  summary.diff = std::move(outcome.diff);
+  summary.warnings = warnings;
+  return summary;
+}
+
+}  // namespace
+
+absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  auto arena = std::make_unique<google::protobuf::Arena>();
+  auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
+  copy->CopyFrom(model);
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, SettingsFrom(options), nullptr));
+  RewriteResult result;
+  result.model = outcome.report.changed ? graph->proto() : model;
+  result.summary = Summarise(outcome, "model", options, lists);
+  return result;
+}
+
+absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
+                                           const RewriteOptions& options) {
+  ReadOptions read;
+  read.limits = LimitsFrom(options.limits);
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, ReadModelFile(input, read));
+  AMP_ASSIGN_OR_RETURN(RewriteResult result, Rewrite(*file.model, options));
+  if (!options.dry_run) {
+    std::ofstream out(output, std::ios::binary);
+    result.model.SerializeToOstream(&out);
+  }
+  return result.summary;
+}
+
+absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  return lists.Print();
+}
+
+std::vector<std::string> ListProfiles() { return ProfileNames(); }
+
+}  // namespace amp

@@ -1,0 +1,95 @@
+// Automatic mixed precision for ONNX models: the library's public header.
+//
+//   #include "amp.h"
+//   absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);        // float32 in, mixed float16 out
+//   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
+//
+// Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
+// variables; distinct calls may run in parallel. Everything but this header is internal.
+//
+// Errors of both functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
+// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output). The message
+// is one line that names the place, what was expected and what was found.
+#ifndef AMP_TOOLS_AMP_H_
+#define AMP_TOOLS_AMP_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+
+struct RewriteOptions {
+  enum class Dtype { kFloat16, kBfloat16 };
+  enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
+  enum class Weights { kConvert, kCast };
+  enum class Preserve { kTensor, kNode };
+  enum class Guards { kConstants, kNone };
+  enum class ExternalData { kAuto, kAlways, kNever };
+
+  Dtype dtype = Dtype::kFloat16;
+  std::string profile = "seed";
+  std::vector<std::string> lists;  // overlay files, later ones win
+  std::vector<std::string> allow, infer, deny, clear;  // "Softmax,com.microsoft::BiasGelu"; "-Softmax" unlists
+  std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names
+  std::optional<bool> follow;      // nothing: as the profile says
+  Level level = Level::kDefault;
+  Guards guards = Guards::kConstants;
+  Preserve preserve = Preserve::kTensor;
+  bool keep_io = true;             // all graph inputs and outputs keep their type
+  std::vector<std::string> keep_io_names;  // with keep_io == false: the ones that do
+  Weights weights = Weights::kConvert;
+  double max_weight_error = 0.01;
+  bool freeze_initializers = false;
+  bool keep_opset = false;
+  std::optional<int> opset;        // lift to exactly this
+  bool strict = false;
+  bool diff = false;               // fill RewriteSummary::diff
+
+  // Files only.
+  ExternalData external_data = ExternalData::kAuto;
+  bool in_place = false;
+  bool dry_run = false;            // decide and report, write nothing
+
+  // Upper bounds on what an input may cost; see the README.
+  struct Limits {
+    int64_t model_bytes = (int64_t{1} << 31) - 1;
+    int nesting = 100, graph_depth = 32, call_depth = 100, rank = 64;
+    int64_t objects = 2'000'000, nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
+    int64_t elements = int64_t{1} << 40;
+  } limits;
+};
+
+struct RewriteSummary {
+  bool changed = false;
+  std::string line;          // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
+  std::string report_json;   // documented in the README
+  std::string explanation;   // the same as text
+  std::string diff;
+  std::vector<std::string> warnings;
+};
+
+struct RewriteResult {
+  onnx::ModelProto model;    // the input itself when nothing was converted
+  RewriteSummary summary;
+};
+
+// Rewrites a model in memory. External data cannot be resolved here: kInvalidArgument.
+absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options = {});
+
+// Rewrites a file, streaming external data. Input and any earlier output stay as they are on failure. When nothing is
+// converted, the input's bytes are the output.
+absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
+                                           const RewriteOptions& options = {});
+
+// The effective operator table as a list file, and the profiles' names.
+absl::StatusOr<std::string> PrintLists(const RewriteOptions& options);
+std::vector<std::string> ListProfiles();
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_AMP_H_

@@ -1,0 +1,270 @@
+#include "tools/amp_rewrite.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ir/file_system.h"
+#include "ir/status.h"
+#include "passes/suggest.h"
+#include "tools/amp.h"
+#include "tools/version.h"
+
+namespace amp {
+namespace {
+
+struct Arguments {
+  std::string input, output, report, keep_io = "all", follow = "profile", opset = "auto";
+  bool explain = false, print_lists = false, list_profiles = false, quiet = false, verbose = false;
+  RewriteOptions options;
+};
+
+template <typename Enum>
+using Choices = std::map<std::string, Enum>;
+
+const Choices<RewriteOptions::Dtype> kDtypes = {
+    {"float16", RewriteOptions::Dtype::kFloat16},   {"fp16", RewriteOptions::Dtype::kFloat16},
+    {"half", RewriteOptions::Dtype::kFloat16},      {"bfloat16", RewriteOptions::Dtype::kBfloat16},
+    {"bf16", RewriteOptions::Dtype::kBfloat16}};
+const Choices<RewriteOptions::Level> kLevels = {{"default", RewriteOptions::Level::kDefault},
+                                                {"treat-infer-as-deny", RewriteOptions::Level::kTreatInferAsDeny},
+                                                {"tensor-cores-only", RewriteOptions::Level::kTensorCoresOnly},
+                                                {"unsafe-force-all", RewriteOptions::Level::kUnsafeForceAll}};
+const Choices<RewriteOptions::Weights> kWeights = {{"convert", RewriteOptions::Weights::kConvert},
+                                                   {"cast", RewriteOptions::Weights::kCast}};
+const Choices<RewriteOptions::Preserve> kPreserves = {{"tensor", RewriteOptions::Preserve::kTensor},
+                                                      {"node", RewriteOptions::Preserve::kNode}};
+const Choices<RewriteOptions::Guards> kGuards = {{"constants", RewriteOptions::Guards::kConstants},
+                                                 {"none", RewriteOptions::Guards::kNone}};
+const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOptions::ExternalData::kAuto},
+                                                             {"always", RewriteOptions::ExternalData::kAlways},
+                                                             {"never", RewriteOptions::ExternalData::kNever}};
+
+// A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
+template <typename Enum>
+void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Enum& value, const Choices<Enum>& choices,
+               const std::string& shown, const std::string& help) {
+  app.add_option_function<std::string>(
+         flag,
+         [&value, &choices, flag, shown](const std::string& text) {
+           auto it = choices.find(text);
+           if (it == choices.end()) {
+             std::vector<std::string> names;
+             for (const auto& [name, unused] : choices) names.push_back(name);
+             throw CLI::ValidationError(flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
+           }
+           value = it->second;
+         },
+         help)
+      ->type_name(shown)
+      ->group(group);
+}
+
+void Declare(CLI::App& app, Arguments& a) {
+  RewriteOptions& o = a.options;
+  app.add_option("MODEL", a.input, "ONNX model to rewrite")->group("Files");
+  app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
+  app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
+  AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
+            "weights in a file beside the model; auto: as MODEL has it, and always above 1.5 GiB [auto]");
+
+  const std::string what = "What becomes low";
+  AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16", "the low type (also fp16, half, bf16) [float16]");
+  app.add_option("--profile", o.profile, "base operator lists, see --list-profiles")->capture_default_str()->group(what);
+  const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
+                               const std::string& type, const std::string& help) {
+    app.add_option(flag, values, help)->type_name(type)->group(group)->expected(1)->take_all();
+  };
+  add_strings(what, "--lists", o.lists, "FILE", "overlay list file (repeatable; later ones win)");
+  const std::string items = "OP[,OP...]";
+  add_strings(what, "--allow", o.allow, items, "run these operators low; -OP takes one off all lists (repeatable)");
+  add_strings(what, "--infer", o.infer, items, "low where it saves casts between allowed operators (repeatable)");
+  add_strings(what, "--deny", o.deny, items, "keep these, and what follows from them, float32 (repeatable)");
+  add_strings(what, "--clear", o.clear, items, "follow the neighbours' type (repeatable)");
+  add_strings(what, "--deny-node", o.deny_node, "GLOB", "keep nodes float32 by name: * ? [...] (repeatable)");
+  add_strings(what, "--allow-node", o.allow_node, "GLOB", "run nodes low by name, whatever lists and guards say (repeatable)");
+  add_strings(what, "--deny-tensor", o.deny_tensor, "GLOB", "keep the producers of these tensors float32 (repeatable)");
+  AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
+            "how far to go [default]");
+  app.add_option("--follow", a.follow, "infer operators follow an allowed producer [as the profile says]")
+      ->type_name("on|off")
+      ->group(what);
+
+  const std::string safety = "What stays";
+  AddChoice(app, safety, "--guards", o.guards, kGuards, "constants|none",
+            "keep nodes high whose constants the low type cannot hold [constants]");
+  app.add_option("--max-weight-error", o.max_weight_error, "largest relative L2 rounding error of a weight")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e30))
+      ->group(safety);
+  app.add_option("--keep-io", a.keep_io, "graph inputs and outputs that keep float32")
+      ->type_name("all|none|NAME[,NAME...]")
+      ->capture_default_str()
+      ->group(safety);
+  AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
+            "tensor: an output's producer may become low; node: it may not [tensor]");
+  AddChoice(app, safety, "--weights", o.weights, kWeights, "convert|cast",
+            "convert weights now, or keep them float32 and cast at run time [convert]");
+  app.add_flag("--freeze-initializers", o.freeze_initializers, "make constants of initializers that callers may override")
+      ->group(safety);
+  app.add_option("--opset", a.opset, "auto: raise the opset where the low type needs it")
+      ->type_name("auto|keep|N")
+      ->capture_default_str()
+      ->group(safety);
+
+  const std::string output = "What is printed";
+  app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")->type_name("FILE.json")->group(output);
+  app.add_flag("--explain", a.explain, "print it as a table")->group(output);
+  app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
+  app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
+  app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
+  app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
+  app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
+  app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
+  app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
+
+  RewriteOptions::Limits& limits = o.limits;
+  const auto add_limit = [&](const std::string& flag, auto& value, const std::string& help) {
+    app.add_option(flag, value, help)->capture_default_str()->check(CLI::NonNegativeNumber)->group("Limits");
+  };
+  add_limit("--max-model-bytes", limits.model_bytes, "size of MODEL without external data");
+  add_limit("--max-objects", limits.objects, "messages and strings in MODEL (or bytes / 8, if that is more)");
+  add_limit("--max-nesting", limits.nesting, "messages within messages");
+  add_limit("--max-graph-depth", limits.graph_depth, "graphs within graphs");
+  add_limit("--max-nodes", limits.nodes, "nodes of all graphs");
+  add_limit("--max-initializers", limits.initializers, "initializers of all graphs");
+  add_limit("--max-functions", limits.functions, "model-local functions");
+  add_limit("--max-call-depth", limits.call_depth, "functions calling functions");
+  add_limit("--max-rank", limits.rank, "dimensions of a tensor");
+  add_limit("--max-elements", limits.elements, "elements of a tensor");
+}
+
+// "--deny -Softmax" means "--deny=-Softmax": a value that begins with "-" is no flag there.
+std::vector<std::string> JoinDashedItems(const std::vector<std::string>& arguments) {
+  static const char* const kFlags[] = {"--allow", "--infer", "--deny", "--clear"};
+  std::vector<std::string> joined;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool takes_items = std::find(std::begin(kFlags), std::end(kFlags), arguments[i]) != std::end(kFlags);
+    const bool is_dashed = i + 1 < arguments.size() && arguments[i + 1].size() > 1 && arguments[i + 1][0] == '-' &&
+                           arguments[i + 1][1] != '-';
+    joined.push_back(takes_items && is_dashed ? arguments[i] + "=" + arguments[i + 1] : arguments[i]);
+    if (takes_items && is_dashed) ++i;
+  }
+  return joined;
+}
+
+std::vector<std::string> FlagNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+absl::Status UnknownArgument(const CLI::App& app) {
+  const std::vector<std::string> rest = app.remaining();
+  const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
+  if (!absl::StartsWith(first, "-")) return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
+  return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
+}
+
+absl::Status Interpret(Arguments& a) {
+  RewriteOptions& o = a.options;
+  if (a.follow == "on" || a.follow == "off") {
+    o.follow = a.follow == "on";
+  } else if (a.follow != "profile") {
+    return UsageError("--follow: expected on or off, found '", Escaped(a.follow), "'");
+  }
+  if (a.opset == "keep") {
+    o.keep_opset = true;
+  } else if (int version; a.opset != "auto") {
+    if (!absl::SimpleAtoi(a.opset, &version) || version <= 0) {
+      return UsageError("--opset: expected auto, keep or a version, found '", Escaped(a.opset), "'");
+    }
+    o.opset = version;
+  }
+  o.keep_io = a.keep_io == "all";
+  if (!o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
+  if (a.print_lists || a.list_profiles) return absl::OkStatus();
+  if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
+  if (o.in_place && !a.output.empty()) return UsageError("--in-place and -o exclude each other");
+  if (o.in_place) a.output = a.input;
+  if (a.output.empty() && !o.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
+  return absl::OkStatus();
+}
+
+absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
+  AMP_ASSIGN_OR_RETURN(const RewriteSummary summary, RewriteFile(a.input, a.output, a.options));
+  if (!a.quiet) {
+    constexpr size_t kShown = 5;
+    const size_t shown = a.verbose ? summary.warnings.size() : std::min(summary.warnings.size(), kShown);
+    for (size_t i = 0; i < shown; ++i) {
+      absl::StrAppend(&output.err, "amp-rewrite: warning: ", Escaped(a.input), ": ", summary.warnings[i], "\n");
+    }
+    if (shown < summary.warnings.size()) {
+      absl::StrAppend(&output.err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
+    }
+  }
+  if (a.report == "-") output.out += summary.report_json;
+  if (!a.report.empty() && a.report != "-") std::ofstream(a.report) << summary.report_json;
+  if (a.quiet) return absl::OkStatus();
+  if (a.explain) output.out += summary.explanation;
+  if (a.options.diff) output.out += summary.diff;
+  const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));
+  absl::StrAppend(&output.out, summary.line, "; ", where, summary.changed ? "" : " (the input as it is)", "\n");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
+  ToolOutput output;
+  Arguments a;
+  CLI::App app("Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in\n"
+               "16 bits, the rest stays float32, and a report says why.\n\n"
+               "  amp-rewrite model.onnx -o mixed.onnx --explain",
+               "amp-rewrite");
+  app.set_version_flag("--version", VersionText());
+  app.allow_extras();
+  absl::Status status;
+  try {
+    Declare(app, a);
+    std::vector<std::string> reversed = JoinDashedItems(arguments);
+    std::reverse(reversed.begin(), reversed.end());
+    app.parse(reversed);
+    status = app.remaining().empty() ? Interpret(a) : UnknownArgument(app);
+  } catch (const CLI::CallForHelp&) {
+    output.out = app.help();
+    return output;
+  } catch (const CLI::CallForVersion&) {
+    output.out = VersionText() + "\n";
+    return output;
+  } catch (const CLI::ParseError& error) {
+    std::string text = error.what();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    status = UsageError(text);
+  }
+  if (status.ok() && a.list_profiles) {
+    output.out = absl::StrJoin(ListProfiles(), "\n") + "\n";
+    return output;
+  }
+  if (status.ok() && a.print_lists) {
+    absl::StatusOr<std::string> lists = PrintLists(a.options);
+    status = lists.status();
+    if (lists.ok()) output.out = *lists;
+  } else if (status.ok()) {
+    status = Rewrite(a, output);
+  }
+  if (!status.ok()) {
+    output.exit_code = ExitCode(status);
+    const std::string model = a.input.empty() ? "" : absl::StrCat(Escaped(a.input), ": ");
+    absl::StrAppend(&output.err, "amp-rewrite: error: ", model, std::string(status.message()), "\n");
+  }
+  return output;
+}
+
+}  // namespace amp
