@@ -24,6 +24,7 @@ import collections
 import sys
 
 import onnx
+import onnx.inliner
 from onnx import TensorProto
 
 import scopes
