@@ -26,6 +26,10 @@ int64_t AlignUp(int64_t offset, int64_t size) {
   return (offset + alignment - 1) / alignment * alignment;
 }
 
+bool HasLargeRawData(const onnx::TensorProto& tensor) {
+  return static_cast<int64_t>(tensor.raw_data().size()) >= kSpliced;
+}
+
 // What would be embedded if nothing were external, roughly: the payloads alone.
 absl::StatusOr<int64_t> TotalBytes(const std::vector<Payload>& payloads, const onnx::ModelProto& model) {
   int64_t total = 0;
@@ -93,7 +97,7 @@ absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Save
   absl::Status status;
   ForEachMutableTensor(model, [&](onnx::TensorProto& tensor) {
     const bool pending = options.pending != nullptr && options.pending->contains(&tensor);
-    const bool must_move = pending || IsExternal(tensor) || static_cast<int64_t>(tensor.raw_data().size()) >= kSpliced;
+    const bool must_move = pending || IsExternal(tensor) || HasLargeRawData(tensor);
     const bool could_move = initializers.contains(&tensor) && tensor.data_type() != onnx::TensorProto::STRING;
     if (!status.ok() || (!must_move && !could_move)) return;
     absl::StatusOr<Payload> payload = PayloadOf(tensor, options);
@@ -116,7 +120,7 @@ absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Save
   }
   for (Payload& payload : layout.payloads) payload.external &= payload.size_bytes >= kSmallest;
   std::erase_if(layout.payloads, [&](const Payload& payload) {  // what can simply stay
-    const bool moves = payload.external || IsExternal(*payload.tensor) || payload.size_bytes >= kSpliced;
+    const bool moves = payload.external || IsExternal(*payload.tensor) || HasLargeRawData(*payload.tensor);
     return !moves && (options.pending == nullptr || !options.pending->contains(payload.tensor));
   });
   PlaceInDataFile(&layout);
