@@ -1,5 +1,6 @@
 #include "ir/infer.h"
 
+#include <algorithm>
 #include <exception>
 
 #include "absl/container/flat_hash_map.h"
@@ -23,6 +24,7 @@ class Inference {
  private:
   void InferNode(NodeId node);
   void FallBackToSchema(NodeId node);
+  void InferInputsFromSiblings(NodeId node);
 
   Model& model_;
   std::vector<bool> visited_;
@@ -170,6 +172,31 @@ void Inference::FallBackToSchema(NodeId id) {
   }
 }
 
+// What an unknown operator produces has the type that its readers' type variables ask for.
+void Inference::InferInputsFromSiblings(NodeId id) {
+  const Node& n = model_.node(id);
+  if (n.schema == nullptr || n.schema->num_inputs() == 0) return;
+  const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
+  if (std::none_of(n.inputs.begin(), n.inputs.end(), is_unknown)) return;
+  absl::flat_hash_map<int, DType> bound;
+  const auto bind = [&](ValueId value, int variable) {
+    if (value != kNone && model_.value(value).is_tensor) bound[variable] = model_.value(value).dtype;
+  };
+  for (size_t i = 0; i < n.inputs.size(); ++i) bind(n.inputs[i], n.schema->InputVariable(static_cast<int>(i)));
+  for (size_t i = 0; i < n.outputs.size() && n.schema->num_outputs() > 0; ++i) {
+    bind(n.outputs[i], n.schema->OutputVariable(static_cast<int>(i)));
+  }
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const int variable = n.schema->InputVariable(static_cast<int>(i));
+    auto it = bound.find(variable);
+    if (!is_unknown(n.inputs[i]) || it == bound.end() || variable >= static_cast<int>(n.schema->variables().size())) continue;
+    auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
+    type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(it->second));
+    model_.mutable_value(n.inputs[i]).type = type;
+    model_.SetType(n.inputs[i], *type);
+  }
+}
+
 void Inference::InferGraph(GraphId graph) {
   visited_[static_cast<size_t>(graph)] = true;
   absl::flat_hash_map<ValueId, const onnx::TypeProto*> claimed;  // by the file
@@ -199,6 +226,7 @@ void Inference::InferGraph(GraphId graph) {
       if (it != claimed.end() && IsKnown(*it->second)) model_.SetType(out, *it->second);
     }
   }
+  for (NodeId id : order) InferInputsFromSiblings(id);
 }
 
 absl::Status CheckNode(const Model& model, NodeId id) {
