@@ -42,8 +42,8 @@ void PutBehind(Model& model, ValueId value, ValueId replacement) {
   const NodeId reader = model.value(replacement).producer;
   model.CopyType(value, replacement);
   model.ReplaceUses(value, replacement, [reader](const Use& use) { return use.node != reader; });
-  const std::string freed = model.UniqueName(model.value(replacement).name);
-  model.TakeOverGraphOutputs(value, replacement, freed);
+  const std::string rows = NameFor(model, model.value(value).producer, "rows");
+  model.TakeOverGraphOutputs(value, replacement, rows);
   onnx::TypeProto type;  // the shape that was known is the replacement's
   type.mutable_tensor_type()->set_elem_type(static_cast<int32_t>(model.value(value).dtype));
   if (model.value(value).is_tensor) model.SetType(value, type);

@@ -125,8 +125,8 @@ TEST_CASE("softmax over several dimensions goes through a matrix; outputs and re
             "g (float[2, 3, 4] x) => (float[2, 3, 4] y, float[2, 3, 4] z) {"
             "[y_flatten] y_flatten = Flatten <axis: int = 1> (x)"
             "[y_shape] y_shape = Shape (x)"
-            "y_reshape_1 = Softmax <axis: int = -1> (y_flatten)"
-            "[y_reshape] y = Reshape (y_reshape_1, y_shape)"
+            "y_rows = Softmax <axis: int = -1> (y_flatten)"
+            "[y_reshape] y = Reshape (y_rows, y_shape)"
             "z = Relu (y) }");
 }
 

@@ -182,6 +182,10 @@ def layers():
     yield one("mask", "Dropout", 12, [x4], outputs=2)
     yield one("ratio input", "Dropout", 12, [x4, np.array(0.3, np.float32)])
     yield one("used mask is refused", "Dropout", 7, [x4], outputs=2, reach=9, why="mask")
+    heads = [f32(1, 2, 3, 4) for _ in range(3)]
+    yield one("causal", "Attention", 23, heads, is_causal=1)
+    yield one("mask, past", "Attention", 23, heads + [f32(3, 5), f32(1, 2, 2, 4), f32(1, 2, 2, 4)], outputs=3)
+    yield one("lengths", "Attention", 24, heads + [None, None, None, np.array([2])])
     labels = np.array([1, 0, 2])
     yield one("mean", "SoftmaxCrossEntropyLoss", 12, [f32(3, 4), labels])
     yield one("log", "SoftmaxCrossEntropyLoss", 12, [f32(3, 4), labels], outputs=2, reduction="none")
