@@ -38,7 +38,8 @@ absl::StatusOr<std::string> NormaliseLocation(absl::string_view location) {
   if (location[0] == '/') return refuse("is an absolute path; expected one relative to the model");
   if (location.find('\\') != absl::string_view::npos) return refuse("has a backslash");
   if (location.find('\0') != absl::string_view::npos) return refuse("has a zero byte");
-  const bool drive = location.size() >= 2 && location[1] == ':' && absl::ascii_isalpha(static_cast<unsigned char>(location[0]));
+  const bool drive =
+      location.size() >= 2 && location[1] == ':' && absl::ascii_isalpha(static_cast<unsigned char>(location[0]));
   if (drive) return refuse("names a drive");
   std::vector<absl::string_view> kept;
   for (absl::string_view part : absl::StrSplit(location, '/')) {
@@ -134,6 +135,7 @@ int ExternalData::OpenHubBlob(const std::string& location) {
   if (fs_->StatPath(directory_.get(), location, &info) != 0 || !S_ISLNK(info.st_mode)) return -EXDEV;
   const PathParts target = SplitPath(RealPath(Join(directory_path_, location)));
   if (target.name.empty() || target.directory != real_directory_path_) return -EXDEV;
+  uses_hub_links_ = true;
   return fs_->Open(real_directory_.get(), target.name, O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 }
 
@@ -204,12 +206,6 @@ absl::Status ExternalData::Check(const onnx::ModelProto& model, std::vector<std:
     warnings->push_back(absl::StrCat("external data '", Escaped(name), "' is a file with several hard links"));
   }
   return absl::OkStatus();
-}
-
-std::vector<std::string> ExternalData::Locations() const {
-  std::vector<std::string> names;
-  for (const auto& [location, file] : files_) names.push_back(location);
-  return names;
 }
 
 }  // namespace amp

@@ -2,7 +2,8 @@
 //
 //   location "weights/layer0.bin"      opened below the model's directory, through no symbolic link that leaves it
 //   location "../secret", "/etc/x"     refused
-//   location "model.onnx_data", a symbolic link, while the model was opened through one (a hub cache: both point into one
+//   location "model.onnx_data", a symbolic link, while the model was opened through one (a hub cache: both point into
+//   one
 //                                      folder of blobs)   opened, if it is a regular file directly in that folder
 //
 // Each data file is opened once per model and stays open. Not thread-safe.
@@ -22,21 +23,21 @@
 namespace onnx {
 class ModelProto;
 class TensorProto;
-}
+}  // namespace onnx
 
 namespace amp {
 
 // The entries of a TensorProto's external_data, checked.
 struct ExternalReference {
-  std::string location;   // normalised: no "." or ".." or empty components
+  std::string location;  // normalised: no "." or ".." or empty components
   int64_t offset = 0;
-  int64_t length = -1;    // -1: not given
+  int64_t length = -1;  // -1: not given
 };
 
 bool IsExternal(const onnx::TensorProto& tensor);
 
-// Errors: kDataLoss (missing or duplicate keys, numbers that are not strict decimals), kPermissionDenied (a location that
-// leaves the model's directory). Unknown keys are appended to `unknown_keys` when given.
+// Errors: kDataLoss (missing or duplicate keys, numbers that are not strict decimals), kPermissionDenied (a location
+// that leaves the model's directory). Unknown keys are appended to `unknown_keys` when given.
 absl::StatusOr<ExternalReference> ParseExternalReference(const onnx::TensorProto& tensor,
                                                          std::vector<std::string>* unknown_keys = nullptr);
 
@@ -54,9 +55,10 @@ class ExternalData {
   // Opens and checks every external tensor of the model; warns once per unknown key and data file with several links.
   absl::Status Check(const onnx::ModelProto& model, std::vector<std::string>* warnings);
 
-  // Locations opened so far, in order of name.
-  std::vector<std::string> Locations() const;
+  // Files opened so far, by location.
+  const std::map<std::string, std::shared_ptr<const DataFile>>& files() const { return files_; }
   int directory() const { return directory_.get(); }
+  bool uses_hub_links() const { return uses_hub_links_; }  // some file was found by way of the model's own link
 
  private:
   ExternalData() = default;
@@ -68,9 +70,9 @@ class ExternalData {
   FileSystem* fs_ = nullptr;
   UniqueFile directory_;
   std::string directory_path_;
-  UniqueFile real_directory_;        // of the model's real path; open only if the model is a symbolic link
+  UniqueFile real_directory_;  // of the model's real path; open only if the model is a symbolic link
   std::string real_directory_path_;
-  bool model_is_link_ = false;
+  bool model_is_link_ = false, uses_hub_links_ = false;
   std::map<std::string, std::shared_ptr<const DataFile>> files_;
 };
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -46,6 +47,10 @@ int FileSystem::StatPath(int dir, const std::string& path, struct stat* result) 
   return Result(::fstatat(dir, path.c_str(), result, AT_SYMLINK_NOFOLLOW));
 }
 
+int FileSystem::StatTarget(int dir, const std::string& path, struct stat* result) {
+  return Result(::fstatat(dir, path.c_str(), result, 0));
+}
+
 ssize_t FileSystem::ReadAt(int file, void* buffer, size_t size, int64_t offset) {
   return Result(::pread(file, buffer, size, offset));
 }
@@ -55,6 +60,8 @@ ssize_t FileSystem::Write(int file, const void* buffer, size_t size) { return Re
 int FileSystem::Allocate(int file, int64_t size) { return Result(::fallocate(file, 0, 0, size)); }
 
 int FileSystem::Sync(int file) { return Result(::fsync(file)); }
+
+int FileSystem::Lock(int file) { return Result(::flock(file, LOCK_EX | LOCK_NB)); }
 
 int FileSystem::Rename(int dir, const std::string& from, const std::string& to) {
   return Result(::renameat(dir, from.c_str(), dir, to.c_str()));

@@ -29,11 +29,13 @@ class FileSystem {
   virtual int OpenBeneath(int dir, const std::string& path);
   virtual int Close(int file);
   virtual int Stat(int file, struct stat* result);
-  virtual int StatPath(int dir, const std::string& path, struct stat* result);  // follows no symbolic link
+  virtual int StatPath(int dir, const std::string& path, struct stat* result);    // follows no symbolic link
+  virtual int StatTarget(int dir, const std::string& path, struct stat* result);  // follows symbolic links
   virtual ssize_t ReadAt(int file, void* buffer, size_t size, int64_t offset);
   virtual ssize_t Write(int file, const void* buffer, size_t size);
   virtual int Allocate(int file, int64_t size);  // reserves space, keeps contents
   virtual int Sync(int file);
+  virtual int Lock(int file);  // exclusive and advisory; -EWOULDBLOCK if another process has it
   virtual int Rename(int dir, const std::string& from, const std::string& to);
   virtual int Unlink(int dir, const std::string& path);
   virtual int List(int dir, std::vector<std::string>* names);  // without "." and ".."

@@ -10,8 +10,8 @@ struct Limits {
   int64_t model_bytes = (int64_t{1} << 31) - 1;  // protobuf cannot hold more
   int nesting = 100;                             // messages within messages; never above 100
   int graph_depth = 32;                          // graphs within graphs, the main graph included
-  // Sub-messages, strings and unknown fields, each of which costs far more memory than bytes of file. The limit in force
-  // is the larger of `objects` and file bytes / `bytes_per_object`.
+  // Sub-messages, strings and unknown fields, each of which costs far more memory than bytes of file. The limit in
+  // force is the larger of `objects` and file bytes / `bytes_per_object`.
   int64_t objects = 2'000'000;
   int64_t bytes_per_object = 8;
   int64_t nodes = 1'000'000;         // of all graphs and functions together

@@ -11,6 +11,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream.h"
 #include "ir/model_walk.h"
+#include "ir/opset_imports.h"
 #include "ir/payload_marker.h"
 #include "ir/status.h"
 #include "ir/validate.h"
@@ -152,13 +153,13 @@ bool SameVersion(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
-absl::Status LoadedFile::CopyOriginal(int to) const {
+absl::Status LoadedFile::CopyOriginal(absl::FunctionRef<absl::Status(absl::string_view)> sink) const {
   std::vector<char> buffer(static_cast<size_t>(TensorView::kChunkBytes));
   for (int64_t at = 0; at < original->size_bytes;) {
     const int64_t size = std::min(original->size_bytes - at, TensorView::kChunkBytes);
     const absl::Span<char> part = absl::MakeSpan(buffer.data(), static_cast<size_t>(size));
     AMP_RETURN_IF_ERROR(ReadFully(*original->fs, original->file.get(), at, part));
-    AMP_RETURN_IF_ERROR(WriteFully(*original->fs, to, absl::string_view(part.data(), part.size())));
+    AMP_RETURN_IF_ERROR(sink(absl::string_view(part.data(), part.size())));
     at += size;
   }
   return absl::OkStatus();
@@ -180,7 +181,8 @@ absl::StatusOr<LoadedFile> ReadModelFile(const std::string& path, const ReadOpti
   original->size_bytes = before.st_size;
   file.device = before.st_dev;
   file.inode = before.st_ino;
-  AMP_RETURN_IF_ERROR(ParseFenced(ByteSource::File(fs, descriptor, before.st_size), options.limits, options.payloads, &file));
+  AMP_RETURN_IF_ERROR(
+      ParseFenced(ByteSource::File(fs, descriptor, before.st_size), options.limits, options.payloads, &file));
   if (const int error = fs.Stat(descriptor, &after); error < 0) return IoError("cannot inspect: ", ErrnoText(error));
   if (!SameVersion(before, after)) return IoError("file changed while it was read");
   file.original = std::move(original);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/arena.h"
@@ -24,7 +25,7 @@
 namespace onnx {
 class ModelProto;
 class TensorProto;
-}
+}  // namespace onnx
 
 namespace amp {
 
@@ -43,7 +44,7 @@ struct ReadOptions {
 struct LoadedFile {
   std::string path;
   std::unique_ptr<google::protobuf::Arena> arena;
-  onnx::ModelProto* model = nullptr;        // lives on the arena
+  onnx::ModelProto* model = nullptr;         // lives on the arena
   std::shared_ptr<const DataFile> original;  // the file, still open; null for a model from memory
   std::shared_ptr<ExternalData> external;    // null for a model from memory
   uint64_t device = 0, inode = 0;            // of the file
@@ -51,13 +52,13 @@ struct LoadedFile {
   PrescanResult counts;
   std::vector<std::string> warnings;
 
-  // The bytes of the file as they were read, to the writable descriptor `to`.
-  absl::Status CopyOriginal(int to) const;
+  // Hands the bytes of the file, as they were read, to `sink`. REQUIRES: original.
+  absl::Status CopyOriginal(absl::FunctionRef<absl::Status(absl::string_view)> sink) const;
 };
 
-// Errors: kUnavailable (no such file, reading fails, the file changes meanwhile), kPermissionDenied (not a regular file),
-// kDataLoss (no ONNX model, with the byte offset), kResourceExhausted (a limit). Nothing is validated beyond the wire
-// format: see LoadModel.
+// Errors: kUnavailable (no such file, reading fails, the file changes meanwhile), kPermissionDenied (not a regular
+// file), kDataLoss (no ONNX model, with the byte offset), kResourceExhausted (a limit). Nothing is validated beyond the
+// wire format: see LoadModel.
 absl::StatusOr<LoadedFile> ReadModelFile(const std::string& path, const ReadOptions& options = {});
 
 // The same from memory; external data cannot be resolved.

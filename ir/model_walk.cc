@@ -5,18 +5,20 @@
 namespace amp {
 namespace {
 
-using Visit = absl::FunctionRef<void(const onnx::TensorProto&)>;
+using TensorVisit = absl::FunctionRef<void(const onnx::TensorProto&)>;
+enum class Place { kInitializer, kElsewhere };
+using Visit = absl::FunctionRef<void(const onnx::TensorProto&, Place)>;
 
 void WalkGraph(const onnx::GraphProto& graph, Visit visit);
 
 void WalkSparse(const onnx::SparseTensorProto& sparse, Visit visit) {
-  if (sparse.has_values()) visit(sparse.values());
-  if (sparse.has_indices()) visit(sparse.indices());
+  if (sparse.has_values()) visit(sparse.values(), Place::kElsewhere);
+  if (sparse.has_indices()) visit(sparse.indices(), Place::kElsewhere);
 }
 
 void WalkAttribute(const onnx::AttributeProto& attribute, Visit visit) {
-  if (attribute.has_t()) visit(attribute.t());
-  for (const auto& tensor : attribute.tensors()) visit(tensor);
+  if (attribute.has_t()) visit(attribute.t(), Place::kElsewhere);
+  for (const auto& tensor : attribute.tensors()) visit(tensor, Place::kElsewhere);
   if (attribute.has_sparse_tensor()) WalkSparse(attribute.sparse_tensor(), visit);
   for (const auto& sparse : attribute.sparse_tensors()) WalkSparse(sparse, visit);
   if (attribute.has_g()) WalkGraph(attribute.g(), visit);
@@ -31,14 +33,12 @@ void WalkNodes(const Nodes& nodes, Visit visit) {
 }
 
 void WalkGraph(const onnx::GraphProto& graph, Visit visit) {
-  for (const auto& tensor : graph.initializer()) visit(tensor);
+  for (const auto& tensor : graph.initializer()) visit(tensor, Place::kInitializer);
   for (const auto& sparse : graph.sparse_initializer()) WalkSparse(sparse, visit);
   WalkNodes(graph.node(), visit);
 }
 
-}  // namespace
-
-void ForEachTensor(const onnx::ModelProto& model, Visit visit) {
+void WalkModel(const onnx::ModelProto& model, Visit visit) {
   if (model.has_graph()) WalkGraph(model.graph(), visit);
   for (const auto& function : model.functions()) {
     for (const auto& attribute : function.attribute_proto()) WalkAttribute(attribute, visit);
@@ -48,6 +48,18 @@ void ForEachTensor(const onnx::ModelProto& model, Visit visit) {
     if (training.has_initialization()) WalkGraph(training.initialization(), visit);
     if (training.has_algorithm()) WalkGraph(training.algorithm(), visit);
   }
+}
+
+}  // namespace
+
+void ForEachTensor(const onnx::ModelProto& model, TensorVisit visit) {
+  WalkModel(model, [&](const onnx::TensorProto& tensor, Place) { visit(tensor); });
+}
+
+void ForEachInitializer(const onnx::ModelProto& model, TensorVisit visit) {
+  WalkModel(model, [&](const onnx::TensorProto& tensor, Place place) {
+    if (place == Place::kInitializer) visit(tensor);
+  });
 }
 
 void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit) {

@@ -18,6 +18,8 @@ namespace amp {
 
 void ForEachTensor(const onnx::ModelProto& model, absl::FunctionRef<void(const onnx::TensorProto&)> visit);
 void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit);
+// Dense initializers only, of all graphs: the tensors that every runtime accepts as external data.
+void ForEachInitializer(const onnx::ModelProto& model, absl::FunctionRef<void(const onnx::TensorProto&)> visit);
 
 }  // namespace amp
 

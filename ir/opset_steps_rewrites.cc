@@ -69,6 +69,11 @@ void GridSampleRenameModes(Model& model, NodeId node) {
   if (mode == "bicubic") SetString(model, node, "mode", "cubic");
 }
 
+void MeanVarianceWriteAxes(Model& model, NodeId node) {
+  // The default stays [0, 2, 3]; but ONNX 1.23's shape inference fails on a node of version 13 that leaves it out.
+  if (!HasAttribute(model.node(node), "axes")) SetInts(model, node, "axes", {0, 2, 3});
+}
+
 void ResizeDropScalesBesideSizes(Model& model, NodeId node) {
   constexpr size_t kScales = 2, kSizes = 3;
   const auto& inputs = model.node(node).inputs;

@@ -10,18 +10,41 @@ namespace amp {
 namespace {
 
 enum class Kind : uint8_t {
-  kNone,    // one number, or not a field of the message
-  kNumbers, // repeated numbers, packed or not
-  kString,  // string or bytes
-  kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor, kSegment, kValueInfo, kType, kTypeOfTensor, kTypeOfElement,
-  kTypeOfMap, kTypeOpaque, kShape, kDimension, kOperatorSet, kEntry, kFunction, kTraining, kAnnotation, kNodeDevice,
-  kSharding, kIntIntList, kShardedDim, kSimpleShardedDim, kDevice,
+  kNone,     // one number, or not a field of the message
+  kNumbers,  // repeated numbers, packed or not
+  kString,   // string or bytes
+  kModel,
+  kGraph,
+  kNode,
+  kAttribute,
+  kTensor,
+  kSparseTensor,
+  kSegment,
+  kValueInfo,
+  kType,
+  kTypeOfTensor,
+  kTypeOfElement,
+  kTypeOfMap,
+  kTypeOpaque,
+  kShape,
+  kDimension,
+  kOperatorSet,
+  kEntry,
+  kFunction,
+  kTraining,
+  kAnnotation,
+  kNodeDevice,
+  kSharding,
+  kIntIntList,
+  kShardedDim,
+  kSimpleShardedDim,
+  kDevice,
   kGroup,  // an unknown group
   kCount
 };
 
-// The fields of ONNX 1.23's messages that are strings, bytes or messages, and the plain ones, so that unknown fields are
-// told apart: protobuf keeps those, too, at many times their size in the file.
+// The fields of ONNX 1.23's messages that are strings, bytes or messages, and the plain ones, so that unknown fields
+// are told apart: protobuf keeps those, too, at many times their size in the file.
 struct Field {
   Kind message;
   int number;
@@ -30,61 +53,137 @@ struct Field {
 constexpr int kMaxField = 32;
 constexpr int kRawData = 9;
 constexpr Field kFields[] = {
-    {Kind::kModel, 8, Kind::kOperatorSet}, {Kind::kModel, 2, Kind::kString}, {Kind::kModel, 3, Kind::kString},
-    {Kind::kModel, 4, Kind::kString}, {Kind::kModel, 6, Kind::kString}, {Kind::kModel, 7, Kind::kGraph},
-    {Kind::kModel, 14, Kind::kEntry}, {Kind::kModel, 20, Kind::kTraining}, {Kind::kModel, 25, Kind::kFunction},
-    {Kind::kModel, 26, Kind::kDevice}, {Kind::kModel, 1, Kind::kNone}, {Kind::kModel, 5, Kind::kNone},
-    {Kind::kGraph, 1, Kind::kNode}, {Kind::kGraph, 2, Kind::kString}, {Kind::kGraph, 5, Kind::kTensor},
-    {Kind::kGraph, 15, Kind::kSparseTensor}, {Kind::kGraph, 10, Kind::kString}, {Kind::kGraph, 11, Kind::kValueInfo},
-    {Kind::kGraph, 12, Kind::kValueInfo}, {Kind::kGraph, 13, Kind::kValueInfo}, {Kind::kGraph, 14, Kind::kAnnotation},
+    {Kind::kModel, 8, Kind::kOperatorSet},
+    {Kind::kModel, 2, Kind::kString},
+    {Kind::kModel, 3, Kind::kString},
+    {Kind::kModel, 4, Kind::kString},
+    {Kind::kModel, 6, Kind::kString},
+    {Kind::kModel, 7, Kind::kGraph},
+    {Kind::kModel, 14, Kind::kEntry},
+    {Kind::kModel, 20, Kind::kTraining},
+    {Kind::kModel, 25, Kind::kFunction},
+    {Kind::kModel, 26, Kind::kDevice},
+    {Kind::kModel, 1, Kind::kNone},
+    {Kind::kModel, 5, Kind::kNone},
+    {Kind::kGraph, 1, Kind::kNode},
+    {Kind::kGraph, 2, Kind::kString},
+    {Kind::kGraph, 5, Kind::kTensor},
+    {Kind::kGraph, 15, Kind::kSparseTensor},
+    {Kind::kGraph, 10, Kind::kString},
+    {Kind::kGraph, 11, Kind::kValueInfo},
+    {Kind::kGraph, 12, Kind::kValueInfo},
+    {Kind::kGraph, 13, Kind::kValueInfo},
+    {Kind::kGraph, 14, Kind::kAnnotation},
     {Kind::kGraph, 16, Kind::kEntry},
-    {Kind::kNode, 1, Kind::kString}, {Kind::kNode, 2, Kind::kString}, {Kind::kNode, 3, Kind::kString},
-    {Kind::kNode, 4, Kind::kString}, {Kind::kNode, 7, Kind::kString}, {Kind::kNode, 8, Kind::kString},
-    {Kind::kNode, 5, Kind::kAttribute}, {Kind::kNode, 6, Kind::kString}, {Kind::kNode, 9, Kind::kEntry},
+    {Kind::kNode, 1, Kind::kString},
+    {Kind::kNode, 2, Kind::kString},
+    {Kind::kNode, 3, Kind::kString},
+    {Kind::kNode, 4, Kind::kString},
+    {Kind::kNode, 7, Kind::kString},
+    {Kind::kNode, 8, Kind::kString},
+    {Kind::kNode, 5, Kind::kAttribute},
+    {Kind::kNode, 6, Kind::kString},
+    {Kind::kNode, 9, Kind::kEntry},
     {Kind::kNode, 10, Kind::kNodeDevice},
-    {Kind::kAttribute, 1, Kind::kString}, {Kind::kAttribute, 21, Kind::kString}, {Kind::kAttribute, 13, Kind::kString},
-    {Kind::kAttribute, 4, Kind::kString}, {Kind::kAttribute, 5, Kind::kTensor}, {Kind::kAttribute, 6, Kind::kGraph},
-    {Kind::kAttribute, 22, Kind::kSparseTensor}, {Kind::kAttribute, 14, Kind::kType},
-    {Kind::kAttribute, 9, Kind::kString}, {Kind::kAttribute, 10, Kind::kTensor}, {Kind::kAttribute, 11, Kind::kGraph},
-    {Kind::kAttribute, 23, Kind::kSparseTensor}, {Kind::kAttribute, 15, Kind::kType},
-    {Kind::kAttribute, 20, Kind::kNone}, {Kind::kAttribute, 2, Kind::kNone}, {Kind::kAttribute, 3, Kind::kNone},
-    {Kind::kAttribute, 7, Kind::kNumbers}, {Kind::kAttribute, 8, Kind::kNumbers},
-    {Kind::kTensor, 3, Kind::kSegment}, {Kind::kTensor, 6, Kind::kString}, {Kind::kTensor, 8, Kind::kString},
-    {Kind::kTensor, 12, Kind::kString}, {Kind::kTensor, 9, Kind::kString}, {Kind::kTensor, 13, Kind::kEntry},
-    {Kind::kTensor, 16, Kind::kEntry}, {Kind::kTensor, 1, Kind::kNumbers}, {Kind::kTensor, 2, Kind::kNone},
-    {Kind::kTensor, 4, Kind::kNumbers}, {Kind::kTensor, 5, Kind::kNumbers}, {Kind::kTensor, 7, Kind::kNumbers},
-    {Kind::kTensor, 10, Kind::kNumbers}, {Kind::kTensor, 11, Kind::kNumbers}, {Kind::kTensor, 14, Kind::kNone},
-    {Kind::kSparseTensor, 1, Kind::kTensor}, {Kind::kSparseTensor, 2, Kind::kTensor},
+    {Kind::kAttribute, 1, Kind::kString},
+    {Kind::kAttribute, 21, Kind::kString},
+    {Kind::kAttribute, 13, Kind::kString},
+    {Kind::kAttribute, 4, Kind::kString},
+    {Kind::kAttribute, 5, Kind::kTensor},
+    {Kind::kAttribute, 6, Kind::kGraph},
+    {Kind::kAttribute, 22, Kind::kSparseTensor},
+    {Kind::kAttribute, 14, Kind::kType},
+    {Kind::kAttribute, 9, Kind::kString},
+    {Kind::kAttribute, 10, Kind::kTensor},
+    {Kind::kAttribute, 11, Kind::kGraph},
+    {Kind::kAttribute, 23, Kind::kSparseTensor},
+    {Kind::kAttribute, 15, Kind::kType},
+    {Kind::kAttribute, 20, Kind::kNone},
+    {Kind::kAttribute, 2, Kind::kNone},
+    {Kind::kAttribute, 3, Kind::kNone},
+    {Kind::kAttribute, 7, Kind::kNumbers},
+    {Kind::kAttribute, 8, Kind::kNumbers},
+    {Kind::kTensor, 3, Kind::kSegment},
+    {Kind::kTensor, 6, Kind::kString},
+    {Kind::kTensor, 8, Kind::kString},
+    {Kind::kTensor, 12, Kind::kString},
+    {Kind::kTensor, 9, Kind::kString},
+    {Kind::kTensor, 13, Kind::kEntry},
+    {Kind::kTensor, 16, Kind::kEntry},
+    {Kind::kTensor, 1, Kind::kNumbers},
+    {Kind::kTensor, 2, Kind::kNone},
+    {Kind::kTensor, 4, Kind::kNumbers},
+    {Kind::kTensor, 5, Kind::kNumbers},
+    {Kind::kTensor, 7, Kind::kNumbers},
+    {Kind::kTensor, 10, Kind::kNumbers},
+    {Kind::kTensor, 11, Kind::kNumbers},
+    {Kind::kTensor, 14, Kind::kNone},
+    {Kind::kSparseTensor, 1, Kind::kTensor},
+    {Kind::kSparseTensor, 2, Kind::kTensor},
     {Kind::kSparseTensor, 3, Kind::kNumbers},
-    {Kind::kSegment, 1, Kind::kNone}, {Kind::kSegment, 2, Kind::kNone},
-    {Kind::kValueInfo, 1, Kind::kString}, {Kind::kValueInfo, 2, Kind::kType}, {Kind::kValueInfo, 3, Kind::kString},
+    {Kind::kSegment, 1, Kind::kNone},
+    {Kind::kSegment, 2, Kind::kNone},
+    {Kind::kValueInfo, 1, Kind::kString},
+    {Kind::kValueInfo, 2, Kind::kType},
+    {Kind::kValueInfo, 3, Kind::kString},
     {Kind::kValueInfo, 4, Kind::kEntry},
-    {Kind::kType, 1, Kind::kTypeOfTensor}, {Kind::kType, 4, Kind::kTypeOfElement}, {Kind::kType, 5, Kind::kTypeOfMap},
-    {Kind::kType, 9, Kind::kTypeOfElement}, {Kind::kType, 8, Kind::kTypeOfTensor}, {Kind::kType, 7, Kind::kTypeOpaque},
+    {Kind::kType, 1, Kind::kTypeOfTensor},
+    {Kind::kType, 4, Kind::kTypeOfElement},
+    {Kind::kType, 5, Kind::kTypeOfMap},
+    {Kind::kType, 9, Kind::kTypeOfElement},
+    {Kind::kType, 8, Kind::kTypeOfTensor},
+    {Kind::kType, 7, Kind::kTypeOpaque},
     {Kind::kType, 6, Kind::kString},
-    {Kind::kTypeOfTensor, 1, Kind::kNone}, {Kind::kTypeOfTensor, 2, Kind::kShape},
+    {Kind::kTypeOfTensor, 1, Kind::kNone},
+    {Kind::kTypeOfTensor, 2, Kind::kShape},
     {Kind::kTypeOfElement, 1, Kind::kType},
-    {Kind::kTypeOfMap, 1, Kind::kNone}, {Kind::kTypeOfMap, 2, Kind::kType},
-    {Kind::kTypeOpaque, 1, Kind::kString}, {Kind::kTypeOpaque, 2, Kind::kString},
+    {Kind::kTypeOfMap, 1, Kind::kNone},
+    {Kind::kTypeOfMap, 2, Kind::kType},
+    {Kind::kTypeOpaque, 1, Kind::kString},
+    {Kind::kTypeOpaque, 2, Kind::kString},
     {Kind::kShape, 1, Kind::kDimension},
-    {Kind::kDimension, 1, Kind::kNone}, {Kind::kDimension, 2, Kind::kString}, {Kind::kDimension, 3, Kind::kString},
-    {Kind::kOperatorSet, 1, Kind::kString}, {Kind::kOperatorSet, 2, Kind::kNone},
-    {Kind::kEntry, 1, Kind::kString}, {Kind::kEntry, 2, Kind::kString},
-    {Kind::kFunction, 1, Kind::kString}, {Kind::kFunction, 4, Kind::kString}, {Kind::kFunction, 5, Kind::kString},
-    {Kind::kFunction, 6, Kind::kString}, {Kind::kFunction, 11, Kind::kAttribute}, {Kind::kFunction, 7, Kind::kNode},
-    {Kind::kFunction, 8, Kind::kString}, {Kind::kFunction, 9, Kind::kOperatorSet}, {Kind::kFunction, 10, Kind::kString},
-    {Kind::kFunction, 13, Kind::kString}, {Kind::kFunction, 12, Kind::kValueInfo}, {Kind::kFunction, 14, Kind::kEntry},
-    {Kind::kTraining, 1, Kind::kGraph}, {Kind::kTraining, 2, Kind::kGraph}, {Kind::kTraining, 3, Kind::kEntry},
+    {Kind::kDimension, 1, Kind::kNone},
+    {Kind::kDimension, 2, Kind::kString},
+    {Kind::kDimension, 3, Kind::kString},
+    {Kind::kOperatorSet, 1, Kind::kString},
+    {Kind::kOperatorSet, 2, Kind::kNone},
+    {Kind::kEntry, 1, Kind::kString},
+    {Kind::kEntry, 2, Kind::kString},
+    {Kind::kFunction, 1, Kind::kString},
+    {Kind::kFunction, 4, Kind::kString},
+    {Kind::kFunction, 5, Kind::kString},
+    {Kind::kFunction, 6, Kind::kString},
+    {Kind::kFunction, 11, Kind::kAttribute},
+    {Kind::kFunction, 7, Kind::kNode},
+    {Kind::kFunction, 8, Kind::kString},
+    {Kind::kFunction, 9, Kind::kOperatorSet},
+    {Kind::kFunction, 10, Kind::kString},
+    {Kind::kFunction, 13, Kind::kString},
+    {Kind::kFunction, 12, Kind::kValueInfo},
+    {Kind::kFunction, 14, Kind::kEntry},
+    {Kind::kTraining, 1, Kind::kGraph},
+    {Kind::kTraining, 2, Kind::kGraph},
+    {Kind::kTraining, 3, Kind::kEntry},
     {Kind::kTraining, 4, Kind::kEntry},
-    {Kind::kAnnotation, 1, Kind::kString}, {Kind::kAnnotation, 2, Kind::kEntry},
-    {Kind::kNodeDevice, 1, Kind::kString}, {Kind::kNodeDevice, 2, Kind::kSharding}, {Kind::kNodeDevice, 3, Kind::kNone},
-    {Kind::kSharding, 1, Kind::kString}, {Kind::kSharding, 2, Kind::kNumbers}, {Kind::kSharding, 3, Kind::kIntIntList},
+    {Kind::kAnnotation, 1, Kind::kString},
+    {Kind::kAnnotation, 2, Kind::kEntry},
+    {Kind::kNodeDevice, 1, Kind::kString},
+    {Kind::kNodeDevice, 2, Kind::kSharding},
+    {Kind::kNodeDevice, 3, Kind::kNone},
+    {Kind::kSharding, 1, Kind::kString},
+    {Kind::kSharding, 2, Kind::kNumbers},
+    {Kind::kSharding, 3, Kind::kIntIntList},
     {Kind::kSharding, 4, Kind::kShardedDim},
-    {Kind::kIntIntList, 1, Kind::kNone}, {Kind::kIntIntList, 2, Kind::kNumbers},
-    {Kind::kShardedDim, 1, Kind::kNone}, {Kind::kShardedDim, 2, Kind::kSimpleShardedDim},
-    {Kind::kSimpleShardedDim, 1, Kind::kNone}, {Kind::kSimpleShardedDim, 2, Kind::kString},
+    {Kind::kIntIntList, 1, Kind::kNone},
+    {Kind::kIntIntList, 2, Kind::kNumbers},
+    {Kind::kShardedDim, 1, Kind::kNone},
+    {Kind::kShardedDim, 2, Kind::kSimpleShardedDim},
+    {Kind::kSimpleShardedDim, 1, Kind::kNone},
+    {Kind::kSimpleShardedDim, 2, Kind::kString},
     {Kind::kSimpleShardedDim, 3, Kind::kNone},
-    {Kind::kDevice, 1, Kind::kString}, {Kind::kDevice, 2, Kind::kNone}, {Kind::kDevice, 3, Kind::kString},
+    {Kind::kDevice, 1, Kind::kString},
+    {Kind::kDevice, 2, Kind::kNone},
+    {Kind::kDevice, 3, Kind::kString},
 };
 
 struct FieldTable {
@@ -223,8 +322,7 @@ class Scanner {
     result_.depth = std::max(result_.depth, top_);
     if (next.kind != Kind::kGraph) return absl::OkStatus();
     if (++graphs_open_ > limits_.graph_depth) {
-      return LimitError("byte ", at, ": expected at most ", limits_.graph_depth,
-                        " graphs within graphs, found more");
+      return LimitError("byte ", at, ": expected at most ", limits_.graph_depth, " graphs within graphs, found more");
     }
     result_.graph_depth = std::max(result_.graph_depth, graphs_open_);
     return absl::OkStatus();
@@ -237,7 +335,8 @@ class Scanner {
     if (done.growth != 0) EditPrefix(done.prefix_offset, done.start, done.end - done.start + done.growth, done.growth);
   }
 
-  // The length prefix at [offset, start) becomes that of `length`; the current frame grows by `growth` and by the prefix.
+  // The length prefix at [offset, start) becomes that of `length`; the current frame grows by `growth` and by the
+  // prefix.
   void EditPrefix(int64_t offset, int64_t start, int64_t length, int64_t growth) {
     WireEdit edit;
     edit.offset = offset;
@@ -323,15 +422,18 @@ class Scanner {
       case 1:
         if (!field.IsNumber()) AMP_RETURN_IF_ERROR(CountObject());
         return Skip(8, at);
-      case 2: return StepDelimited(at, static_cast<uint32_t>(number), field);
+      case 2:
+        return StepDelimited(at, static_cast<uint32_t>(number), field);
       case 3:
         AMP_RETURN_IF_ERROR(CountObject());
         return Push({.kind = Kind::kGroup, .end = frame().end, .group = static_cast<uint32_t>(number)}, at);
-      case 4: return StepEndGroup(at, static_cast<uint32_t>(number));
+      case 4:
+        return StepEndGroup(at, static_cast<uint32_t>(number));
       case 5:
         if (!field.IsNumber()) AMP_RETURN_IF_ERROR(CountObject());
         return Skip(4, at);
-      default: return Malformed(at, "wire type ", tag & 7, " does not exist");
+      default:
+        return Malformed(at, "wire type ", tag & 7, " does not exist");
     }
   }
 

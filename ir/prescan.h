@@ -1,14 +1,15 @@
 // A walk over the bytes of a model file before protobuf sees them, so that parsing them cannot blow up.
 //
-// A 4 MB file of two-byte empty sub-messages costs protobuf half a gigabyte; a chain of nested messages costs stack. The
-// walk follows the wire format with a table of ONNX's messages, keeps one small window of the file in memory, jumps over
-// payloads without reading them, and allocates nothing but a note per large payload:
+// A 4 MB file of two-byte empty sub-messages costs protobuf half a gigabyte; a chain of nested messages costs stack.
+// The walk follows the wire format with a table of ONNX's messages, keeps one small window of the file in memory, jumps
+// over payloads without reading them, and allocates nothing but a note per large payload:
 //
 //   model { graph { node*  initializer { dims data_type  raw_data: 300 MB } } }
 //                                                        ^ LargePayload{offset, length}
 //
-// Those notes, with the length prefixes of the enclosing messages, let a reader parse the file without its large payloads
-// (and a writer splice payloads into a serialised model) although every enclosing length changes: see WireEdit.
+// Those notes, with the length prefixes of the enclosing messages, let a reader parse the file without its large
+// payloads (and a writer splice payloads into a serialised model) although every enclosing length changes: see
+// WireEdit.
 #ifndef AMP_IR_PRESCAN_H_
 #define AMP_IR_PRESCAN_H_
 
@@ -33,9 +34,7 @@ struct ByteSource {
   absl::string_view memory;
 
   static ByteSource File(FileSystem& fs, int file, int64_t size) { return {&fs, file, size, {}}; }
-  static ByteSource Memory(absl::string_view bytes) {
-    return {nullptr, -1, static_cast<int64_t>(bytes.size()), bytes};
-  }
+  static ByteSource Memory(absl::string_view bytes) { return {nullptr, -1, static_cast<int64_t>(bytes.size()), bytes}; }
 };
 
 // Bytes [offset, offset + old_size) of the source become `prefix`, or the contents of payload number `payload`.
@@ -54,10 +53,10 @@ struct RawData {
 
 struct PrescanResult {
   int64_t objects = 0, nodes = 0, initializers = 0, functions = 0;
-  int depth = 0, graph_depth = 0;   // largest seen
-  std::vector<WireEdit> edits;      // in order of offset, not overlapping; empty when no raw_data was replaced
-  std::vector<RawData> payloads;    // the replaced ones, in order; WireEdit::payload points here
-  int64_t edited_size = 0;          // size of the whole after the edits
+  int depth = 0, graph_depth = 0;  // largest seen
+  std::vector<WireEdit> edits;     // in order of offset, not overlapping; empty when no raw_data was replaced
+  std::vector<RawData> payloads;   // the replaced ones, in order; WireEdit::payload points here
+  int64_t edited_size = 0;         // size of the whole after the edits
 };
 
 // Called for each raw_data; a size asks for its replacement by that many other bytes.

@@ -35,16 +35,26 @@ struct Minifloat {
 std::optional<Minifloat> MinifloatOf(DType dtype) {
   using S = Minifloat::Specials;
   switch (dtype) {
-    case DType::kFloat16: return Minifloat{5, 10, 15, S::kIeee};
-    case DType::kBfloat16: return Minifloat{8, 7, 127, S::kIeee};
-    case DType::kFloat8E4M3FN: return Minifloat{4, 3, 7, S::kNanIsAllOnes};
-    case DType::kFloat8E4M3FNUZ: return Minifloat{4, 3, 8, S::kNanIsNegativeZero};
-    case DType::kFloat8E5M2: return Minifloat{5, 2, 15, S::kIeee};
-    case DType::kFloat8E5M2FNUZ: return Minifloat{5, 2, 16, S::kNanIsNegativeZero};
-    case DType::kFloat4E2M1: return Minifloat{2, 1, 1, S::kNone};
-    case DType::kFloat6E2M3: return Minifloat{2, 3, 1, S::kNone};
-    case DType::kFloat6E3M2: return Minifloat{3, 2, 3, S::kNone};
-    default: return std::nullopt;
+    case DType::kFloat16:
+      return Minifloat{5, 10, 15, S::kIeee};
+    case DType::kBfloat16:
+      return Minifloat{8, 7, 127, S::kIeee};
+    case DType::kFloat8E4M3FN:
+      return Minifloat{4, 3, 7, S::kNanIsAllOnes};
+    case DType::kFloat8E4M3FNUZ:
+      return Minifloat{4, 3, 8, S::kNanIsNegativeZero};
+    case DType::kFloat8E5M2:
+      return Minifloat{5, 2, 15, S::kIeee};
+    case DType::kFloat8E5M2FNUZ:
+      return Minifloat{5, 2, 16, S::kNanIsNegativeZero};
+    case DType::kFloat4E2M1:
+      return Minifloat{2, 1, 1, S::kNone};
+    case DType::kFloat6E2M3:
+      return Minifloat{2, 3, 1, S::kNone};
+    case DType::kFloat6E3M2:
+      return Minifloat{3, 2, 3, S::kNone};
+    default:
+      return std::nullopt;
   }
 }
 
@@ -92,24 +102,37 @@ int64_t SignExtend(uint32_t value, int bits) {
 // nullopt: not an integer type, or a uint64 that does not fit.
 std::optional<int64_t> IntegerAt(const std::vector<std::byte>& bytes, int64_t i, DType dtype) {
   switch (dtype) {
-    case DType::kInt64: return ElementAt<int64_t>(bytes, i);
-    case DType::kInt32: return ElementAt<int32_t>(bytes, i);
-    case DType::kUint32: return ElementAt<uint32_t>(bytes, i);
-    case DType::kInt16: return ElementAt<int16_t>(bytes, i);
-    case DType::kUint16: return ElementAt<uint16_t>(bytes, i);
-    case DType::kInt8: return ElementAt<int8_t>(bytes, i);
-    case DType::kUint8: return ElementAt<uint8_t>(bytes, i);
-    case DType::kBool: return ElementAt<uint8_t>(bytes, i) != 0 ? 1 : 0;
-    case DType::kUint4: return PackedElement(bytes, i, 4);
-    case DType::kInt4: return SignExtend(PackedElement(bytes, i, 4), 4);
-    case DType::kUint2: return PackedElement(bytes, i, 2);
-    case DType::kInt2: return SignExtend(PackedElement(bytes, i, 2), 2);
+    case DType::kInt64:
+      return ElementAt<int64_t>(bytes, i);
+    case DType::kInt32:
+      return ElementAt<int32_t>(bytes, i);
+    case DType::kUint32:
+      return ElementAt<uint32_t>(bytes, i);
+    case DType::kInt16:
+      return ElementAt<int16_t>(bytes, i);
+    case DType::kUint16:
+      return ElementAt<uint16_t>(bytes, i);
+    case DType::kInt8:
+      return ElementAt<int8_t>(bytes, i);
+    case DType::kUint8:
+      return ElementAt<uint8_t>(bytes, i);
+    case DType::kBool:
+      return ElementAt<uint8_t>(bytes, i) != 0 ? 1 : 0;
+    case DType::kUint4:
+      return PackedElement(bytes, i, 4);
+    case DType::kInt4:
+      return SignExtend(PackedElement(bytes, i, 4), 4);
+    case DType::kUint2:
+      return PackedElement(bytes, i, 2);
+    case DType::kInt2:
+      return SignExtend(PackedElement(bytes, i, 2), 2);
     case DType::kUint64: {
       const uint64_t value = ElementAt<uint64_t>(bytes, i);
       if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
       return static_cast<int64_t>(value);
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -195,12 +218,24 @@ absl::StatusOr<TensorView> TensorView::Of(const onnx::TensorProto& tensor, Exter
       found = field.size();
     };
     switch (view.dtype_) {
-      case DType::kFloat32: use(tensor.float_data(), Storage::kBytes); break;
-      case DType::kFloat64: use(tensor.double_data(), Storage::kBytes); break;
-      case DType::kInt64: use(tensor.int64_data(), Storage::kBytes); break;
-      case DType::kUint64: use(tensor.uint64_data(), Storage::kBytes); break;
-      case DType::kInt32: use(tensor.int32_data(), Storage::kBytes); break;
-      case DType::kUint32: use(tensor.uint64_data(), Storage::kUint64PerUint32); break;
+      case DType::kFloat32:
+        use(tensor.float_data(), Storage::kBytes);
+        break;
+      case DType::kFloat64:
+        use(tensor.double_data(), Storage::kBytes);
+        break;
+      case DType::kInt64:
+        use(tensor.int64_data(), Storage::kBytes);
+        break;
+      case DType::kUint64:
+        use(tensor.uint64_data(), Storage::kBytes);
+        break;
+      case DType::kInt32:
+        use(tensor.int32_data(), Storage::kBytes);
+        break;
+      case DType::kUint32:
+        use(tensor.uint64_data(), Storage::kUint64PerUint32);
+        break;
       case DType::kComplex64:
         use(tensor.float_data(), Storage::kBytes);
         expected *= 2;
@@ -274,12 +309,15 @@ absl::Status TensorView::SqueezeSixBits(const ChunkFn& fn) const {
 
 absl::Status TensorView::ForEachChunk(const ChunkFn& fn) const {
   switch (storage_) {
-    case Storage::kFile: return ReadFileChunks(fn);
-    case Storage::kUint64PerUint32: return SqueezeChunks<uint64_t, uint32_t>(fn);
+    case Storage::kFile:
+      return ReadFileChunks(fn);
+    case Storage::kUint64PerUint32:
+      return SqueezeChunks<uint64_t, uint32_t>(fn);
     case Storage::kInt32PerElement:
       if (BitsPerElement(dtype_) == 16) return SqueezeChunks<int32_t, uint16_t>(fn);
       return BitsPerElement(dtype_) == 6 ? SqueezeSixBits(fn) : SqueezeChunks<int32_t, uint8_t>(fn);
-    case Storage::kBytes: break;
+    case Storage::kBytes:
+      break;
   }
   const int64_t chunk = ChunkBytes(dtype_);
   for (int64_t at = 0; at < size_bytes_; at += chunk) {

@@ -1,12 +1,12 @@
-// The elements of a tensor, wherever they are: in raw_data, in a typed field, or in a region of a file. Nothing is copied
-// to be looked at; a file is read a chunk at a time.
+// The elements of a tensor, wherever they are: in raw_data, in a typed field, or in a region of a file. Nothing is
+// copied to be looked at; a file is read a chunk at a time.
 //
 //   TensorView view = *TensorView::Of(tensor, external);
 //   view.ForEachChunk([&](absl::Span<const std::byte> chunk) { ...; return absl::OkStatus(); });
 //
 // Elements come as ONNX's raw_data has them: little-endian, types below 8 bits packed. Typed fields with one int32 or
-// uint64 per narrower element are squeezed on the way. A view of a message's field is valid as long as that message keeps
-// the field's elements; a view of a file region owns its file. Copies are cheap. Safe for concurrent reading.
+// uint64 per narrower element are squeezed on the way. A view of a message's field is valid as long as that message
+// keeps the field's elements; a view of a file region owns its file. Copies are cheap. Safe for concurrent reading.
 #ifndef AMP_IR_TENSOR_VIEW_H_
 #define AMP_IR_TENSOR_VIEW_H_
 
@@ -52,8 +52,8 @@ class TensorView {
 
   TensorView() = default;
 
-  // REQUIRES: the tensor passed ValidateModel. `external` resolves tensors with external data and may be null if there is
-  // none. Errors: kDataLoss for strings and for a payload of the wrong size; those of ExternalData.
+  // REQUIRES: the tensor passed ValidateModel. `external` resolves tensors with external data and may be null if there
+  // is none. Errors: kDataLoss for strings and for a payload of the wrong size; those of ExternalData.
   static absl::StatusOr<TensorView> Of(const onnx::TensorProto& tensor, ExternalData* external);
   // `num_elements` elements from `offset` of the file on.
   static absl::StatusOr<TensorView> OfFile(std::shared_ptr<const DataFile> file, int64_t offset, DType dtype,
@@ -63,6 +63,10 @@ class TensorView {
   absl::Span<const int64_t> dims() const { return dims_; }
   int64_t num_elements() const { return num_elements_; }
   int64_t size_bytes() const { return size_bytes_; }
+
+  // The file region behind the view; null and 0 when the elements are in memory.
+  const DataFile* file() const { return file_.get(); }
+  int64_t file_offset() const { return offset_; }
 
   // All bytes at once when they lie in memory in raw_data's form, else nullopt.
   std::optional<absl::Span<const std::byte>> InMemory() const;

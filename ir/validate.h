@@ -1,8 +1,9 @@
 // Everything about a model message that can be judged before a library sees it: ONNX's own checker, its inference
-// functions and the kernels below the executor read past ends, divide by zero or recurse for ever when it does not hold.
+// functions and the kernels below the executor read past ends, divide by zero or recurse for ever when it does not
+// hold.
 //
-// Labels in the errors: the node's or tensor's name, what was expected, what was found. Linear time. Names, SSA form and
-// cycles are judged where the graph is built (Model::Create).
+// Labels in the errors: the node's or tensor's name, what was expected, what was found. Linear time. Names, SSA form
+// and cycles are judged where the graph is built (Model::Create).
 #ifndef AMP_IR_VALIDATE_H_
 #define AMP_IR_VALIDATE_H_
 
@@ -18,11 +19,6 @@ class ModelProto;
 }
 
 namespace amp {
-
-// "" and "ai.onnx" are one domain. A domain that is imported several times gets the highest of its versions under which
-// every one of its operators has a schema (operators that have none under any version have no say), and a warning.
-// The same for the imports of each model-local function.
-void RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warnings);
 
 // Errors: kDataLoss (malformed or unsupported), kResourceExhausted (a limit), kPermissionDenied (an external location
 // that leaves the model's directory). `left_out`: sizes of payloads that are not in the message.

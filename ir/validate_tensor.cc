@@ -56,14 +56,21 @@ Payload FindPayload(const onnx::TensorProto& tensor, const LeftOutPayloads* left
 // The typed field for `dtype`, and how many entries `num_elements` elements take there.
 Payload TypedField(DType dtype, int64_t num_elements) {
   switch (dtype) {
-    case DType::kFloat32: return {"float_data", num_elements, 1};
-    case DType::kComplex64: return {"float_data", 2 * num_elements, 1};
-    case DType::kFloat64: return {"double_data", num_elements, 1};
-    case DType::kComplex128: return {"double_data", 2 * num_elements, 1};
-    case DType::kInt64: return {"int64_data", num_elements, 1};
+    case DType::kFloat32:
+      return {"float_data", num_elements, 1};
+    case DType::kComplex64:
+      return {"float_data", 2 * num_elements, 1};
+    case DType::kFloat64:
+      return {"double_data", num_elements, 1};
+    case DType::kComplex128:
+      return {"double_data", 2 * num_elements, 1};
+    case DType::kInt64:
+      return {"int64_data", num_elements, 1};
     case DType::kUint32:
-    case DType::kUint64: return {"uint64_data", num_elements, 1};
-    case DType::kString: return {"string_data", num_elements, 1};
+    case DType::kUint64:
+      return {"uint64_data", num_elements, 1};
+    case DType::kString:
+      return {"string_data", num_elements, 1};
     default:
       if (BitsPerElement(dtype) < 6) return {"int32_data", RawBytes(dtype, num_elements).value_or(-1), 1};
       return {"int32_data", num_elements, 1};
@@ -108,11 +115,12 @@ absl::Status ValidateTensor(const onnx::TensorProto& tensor, const Limits& limit
                       found.entries);
   }
   const Payload expected = TypedField(dtype, num_elements);
-  const bool matches = expected.entries == found.entries &&
-                       (expected.entries == 0 || absl::string_view(expected.field) == found.field);
+  const bool matches =
+      expected.entries == found.entries && (expected.entries == 0 || absl::string_view(expected.field) == found.field);
   if (matches) return absl::OkStatus();
-  return ModelError("expected ", expected.entries, " entries of ", expected.field, " or raw_data for its shape and type, found ",
-                    found.entries, found.fields_filled == 0 ? "" : " of ", found.fields_filled == 0 ? "" : found.field);
+  return ModelError("expected ", expected.entries, " entries of ", expected.field,
+                    " or raw_data for its shape and type, found ", found.entries,
+                    found.fields_filled == 0 ? "" : " of ", found.fields_filled == 0 ? "" : found.field);
 }
 
 absl::Status ValidateSparseTensor(const onnx::SparseTensorProto& sparse, const Limits& limits,

@@ -133,7 +133,8 @@ class Rewriter {
   }
 
   void CollectTraits() {
-    classes_ = ClassifyNodes(model_, lists_, {});
+    // Without a target: recurrent kernels are assumed to exist, float32 statistics are not.
+    classes_ = ClassifyNodes(model_, lists_, {{"rnn", "bfloat16"}});
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
     for (NodeId id : model_.NodesInOrder(kMainGraph)) {
       const Classification& c = classes_.nodes[static_cast<size_t>(id)];

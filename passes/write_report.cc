@@ -191,6 +191,7 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
     if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0) return;
     ++report_.nodes[static_cast<size_t>(node_index_[static_cast<size_t>(id)])].num_casts;
   };
+  std::vector<std::string> overridable;
   for (const InsertedCast& cast : casts) {
     const Node& node = model.node(cast.node);
     if (node.erased) continue;  // folded away
@@ -198,12 +199,14 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
                              cast.num_elements});
     count_for(model.value(cast.value).producer);
     for (const Use& use : model.value(node.outputs[0]).uses) count_for(use.node);
-    if (model.value(cast.value).is_constant_default) {
-      AddAdvice(absl::StrFormat("input '%s' has a default that a caller may override, so it is cast at run time; "
-                                "--freeze-initializers makes it a constant",
-                                Escaped(model.value(cast.value).name)));
-    }
+    if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
   }
+  if (overridable.empty()) return;
+  constexpr size_t kShown = 3;
+  const size_t more = overridable.size() > kShown ? overridable.size() - kShown : 0;
+  overridable.resize(overridable.size() - more);
+  AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", absl::StrJoin(overridable, ", "),
+                         more > 0 ? absl::StrCat(" and ", more, " more") : "", "; --freeze-initializers makes constants of them"));
 }
 
 void ReportWriter::RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased) {

@@ -1,0 +1,200 @@
+#include "ir/atomic_file.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "ir/status.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 20;
+
+// What a signal handler may look at: plain memory behind an atomic flag.
+struct RememberedFile {
+  std::atomic<int> state{0};  // 0 free, 1 being changed, 2 in use
+  int dir = -1;
+  std::array<char, 256> name = {};
+};
+std::array<RememberedFile, 16> remembered_files;
+
+void RemoveRemembered(int signal) {
+  for (RememberedFile& file : remembered_files) {
+    if (file.state.load(std::memory_order_acquire) == 2) ::unlinkat(file.dir, file.name.data(), 0);
+  }
+  ::raise(signal);  // SA_RESETHAND: the default action, once this handler returns
+}
+
+// ".model.onnx.amp-": what every temporary of `target` begins with. Long names are cut, for names end at 255 bytes.
+std::string TemporaryPrefix(const std::string& target) { return absl::StrCat(".", target.substr(0, 200), ".amp-"); }
+
+uint64_t RandomNumber() {
+  uint64_t number = 0;
+  if (::getentropy(&number, sizeof(number)) == 0) return number;
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// The process id in the temporary's name; 0 if it is no temporary with that prefix.
+pid_t OwnerOf(absl::string_view name, absl::string_view prefix) {
+  if (!absl::ConsumePrefix(&name, prefix) || !absl::ConsumeSuffix(&name, ".tmp")) return 0;
+  const size_t dash = name.find('-');
+  pid_t pid = 0;
+  if (dash == absl::string_view::npos || !absl::SimpleAtoi(name.substr(0, dash), &pid)) return 0;
+  const absl::string_view random = name.substr(dash + 1);
+  const bool hex = random.size() == 16 && random.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+  return hex && pid > 0 ? pid : 0;
+}
+
+absl::Status CannotWrite(absl::string_view what, int error) { return IoError("cannot ", what, ": ", ErrnoText(error)); }
+
+}  // namespace
+
+AtomicFile::AtomicFile(FileSystem& fs, int dir, std::string name, UniqueFile file)
+    : fs_(&fs), dir_(dir), name_(std::move(name)), file_(std::move(file)) {
+  RememberForSignals(dir_, name_);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : fs_(other.fs_),
+      dir_(other.dir_),
+      name_(other.name_),
+      file_(std::move(other.file_)),
+      buffer_(std::move(other.buffer_)),
+      size_(other.size_),
+      pending_(std::exchange(other.pending_, false)) {}
+
+AtomicFile::~AtomicFile() {
+  if (!pending_) return;
+  fs_->Unlink(dir_, name_);
+  ForgetForSignals(dir_, name_);
+}
+
+absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& fs, int dir, const std::string& target, mode_t mode) {
+  int error = 0;
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    std::string name = absl::StrFormat("%s%d-%016x.tmp", TemporaryPrefix(target), ::getpid(), RandomNumber());
+    error = fs.Open(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    if (error == -EEXIST) continue;
+    if (error < 0) break;
+    AtomicFile file(fs, dir, std::move(name), UniqueFile(fs, error));
+    fs.Lock(file.descriptor());  // only keeps sweepers off; where locks are missing, the process id has to do
+    return file;
+  }
+  return CannotWrite("create a file in the output's directory", error);
+}
+
+absl::Status AtomicFile::Reserve(int64_t size) {
+  if (size <= 0) return absl::OkStatus();
+  int error = 0;
+  do {
+    error = fs_->Allocate(file_.get(), size);
+  } while (error == -EINTR);
+  const bool unsupported = error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL || error == -ENODEV;
+  if (error == 0 || unsupported) return absl::OkStatus();
+  return IoError("cannot reserve ", size, " bytes: ", ErrnoText(error));
+}
+
+absl::Status AtomicFile::Flush() {
+  absl::Status status = WriteFully(*fs_, file_.get(), buffer_);
+  buffer_.clear();
+  return status;
+}
+
+absl::Status AtomicFile::Append(absl::string_view bytes) {
+  size_ += static_cast<int64_t>(bytes.size());
+  if (buffer_.size() + bytes.size() > kBufferBytes) AMP_RETURN_IF_ERROR(Flush());
+  if (bytes.size() >= kBufferBytes) return WriteFully(*fs_, file_.get(), bytes);
+  buffer_.append(bytes.data(), bytes.size());
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Finish() {
+  AMP_RETURN_IF_ERROR(Flush());
+  if (const int error = fs_->Sync(file_.get()); error < 0) return CannotWrite("write (fsync)", error);
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Rename(const std::string& target) {
+  if (const int error = fs_->Rename(dir_, name_, target); error < 0)
+    return CannotWrite("rename the finished file", error);
+  pending_ = false;
+  ForgetForSignals(dir_, name_);
+  file_ = UniqueFile();  // with it goes the lock that kept sweepers off
+  return absl::OkStatus();
+}
+
+void SweepTemporaries(FileSystem& fs, int dir, const std::string& target) {
+  std::vector<std::string> names;
+  if (fs.List(dir, &names) < 0) return;
+  const std::string prefix = TemporaryPrefix(target);
+  for (const std::string& name : names) {
+    const pid_t owner = OwnerOf(name, prefix);
+    if (owner == 0 || ::kill(owner, 0) == 0 || errno != ESRCH) continue;
+    UniqueFile file(fs, fs.Open(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    if (!file.ok() || fs.Lock(file.get()) == -EWOULDBLOCK) continue;  // its owner lives, seen from elsewhere
+    fs.Unlink(dir, name);
+  }
+}
+
+absl::Status WriteFileAtomically(const std::string& path, const std::function<absl::Status(AtomicFile&)>& produce,
+                                 FileSystem& fs) {
+  const PathParts parts = SplitPath(path);
+  if (parts.name.empty()) return UsageError("expected a file name, found a directory");
+  UniqueFile dir(fs, fs.Open(AT_FDCWD, parts.directory, O_RDONLY | O_DIRECTORY));
+  if (!dir.ok()) return IoError("cannot open the output's directory: ", ErrnoText(dir.get()));
+  struct stat info = {};
+  const bool exists = fs.StatTarget(dir.get(), parts.name, &info) == 0;
+  if (exists && !S_ISREG(info.st_mode)) return RefusedError("the output exists and is not a regular file");
+  SweepTemporaries(fs, dir.get(), parts.name);
+  AMP_ASSIGN_OR_RETURN(AtomicFile file,
+                       AtomicFile::Create(fs, dir.get(), parts.name, exists ? info.st_mode & 0777 : 0666));
+  AMP_RETURN_IF_ERROR(produce(file));
+  AMP_RETURN_IF_ERROR(file.Finish());
+  AMP_RETURN_IF_ERROR(file.Rename(parts.name));
+  fs.Sync(dir.get());  // the file is whole either way; only how soon the rename is durable depends on it
+  return absl::OkStatus();
+}
+
+void RemoveTemporariesOnSignals() {
+  struct sigaction action = {};
+  action.sa_handler = RemoveRemembered;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN);
+  ::signal(SIGPIPE, SIG_IGN);
+}
+
+void RememberForSignals(int dir, const std::string& name) {
+  for (RememberedFile& file : remembered_files) {
+    int free = 0;
+    if (name.size() >= file.name.size() || !file.state.compare_exchange_strong(free, 1)) continue;
+    file.dir = dir;
+    std::memcpy(file.name.data(), name.c_str(), name.size() + 1);
+    file.state.store(2, std::memory_order_release);
+    return;
+  }
+}
+
+void ForgetForSignals(int dir, const std::string& name) {
+  for (RememberedFile& file : remembered_files) {
+    if (file.state.load() == 2 && file.dir == dir && name == file.name.data()) {
+      file.state.store(0);
+      return;
+    }
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,316 @@
+#include "ir/save.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "ir/atomic_file.h"
+#include "ir/external_data.h"
+#include "ir/model_walk.h"
+#include "ir/payload_marker.h"
+#include "ir/prescan.h"
+#include "ir/save_payload.h"
+#include "ir/status.h"
+#include "ir/validate.h"
+#include "onnx/onnx_pb.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace amp {
+namespace {
+
+constexpr int64_t kSpliced = 65536;
+
+// "m.onnx.0123456789abcdef.data" for the target "m.onnx".
+bool IsDataFileName(absl::string_view name, absl::string_view target) {
+  if (!absl::ConsumePrefix(&name, target) || !absl::ConsumePrefix(&name, ".") || !absl::ConsumeSuffix(&name, ".data")) {
+    return false;
+  }
+  return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
+}
+
+absl::StatusOr<std::string> Serialize(const onnx::ModelProto& model) {
+  const size_t size = model.ByteSizeLong();
+  if (size > INT32_MAX) {
+    return LimitError("the output: expected at most ", INT32_MAX, " bytes without external data, found ", size);
+  }
+  std::string bytes(size, '\0');
+  google::protobuf::io::ArrayOutputStream array(bytes.data(), static_cast<int>(size));
+  google::protobuf::io::CodedOutputStream stream(&array);
+  stream.SetSerializationDeterministic(true);
+  if (!model.SerializeToCodedStream(&stream)) return absl::InternalError("the model cannot be serialised");
+  return bytes;
+}
+
+class Saver {
+ public:
+  Saver(const std::string& path, const SaveOptions& options)
+      : path_(path), parts_(SplitPath(path)), options_(options), fs_(*options.fs) {}
+  ~Saver() {
+    if (created_data_.empty()) return;  // renamed, but the model that needs it never came to be
+    fs_.Unlink(dir_.get(), created_data_);
+    ForgetForSignals(dir_.get(), created_data_);
+  }
+
+  // Opens the directory, refuses what must not be overwritten, sweeps leftovers, notes what an earlier output refers
+  // to.
+  absl::Status Prepare() {
+    if (parts_.name.empty()) return UsageError("the output: expected a file name, found a directory");
+    dir_ = UniqueFile(fs_, fs_.Open(AT_FDCWD, parts_.directory, O_RDONLY | O_DIRECTORY));
+    if (!dir_.ok()) return IoError("cannot open the output's directory: ", ErrnoText(dir_.get()));
+    struct stat info = {};
+    exists_ = fs_.StatTarget(dir_.get(), parts_.name, &info) == 0;
+    if (exists_) {
+      if (!S_ISREG(info.st_mode)) return RefusedError("the output exists and is not a regular file");
+      AMP_RETURN_IF_ERROR(CheckIdentity(info));
+      mode_ = info.st_mode & 0777;
+      NoteOldReferences();
+    }
+    SweepTemporaries(fs_, dir_.get(), parts_.name);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteData(const PayloadLayout& layout) {
+    if (layout.data_bytes == 0) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), parts_.name, mode_));
+    AMP_RETURN_IF_ERROR(file.Reserve(layout.data_bytes));
+    XXH3_state_t hash;
+    XXH3_64bits_reset(&hash);
+    const auto append = [&](absl::string_view bytes) {
+      XXH3_64bits_update(&hash, bytes.data(), bytes.size());
+      return file.Append(bytes);
+    };
+    for (const Payload& payload : layout.payloads) {
+      if (!payload.external || !payload.first) continue;
+      AMP_RETURN_IF_ERROR(append(std::string(static_cast<size_t>(payload.offset - file.size()), '\0')));
+      AMP_RETURN_IF_ERROR(StreamPayload(payload, append));
+    }
+    if (file.size() != layout.data_bytes) return absl::InternalError("the data file has not the size that was planned");
+    AMP_RETURN_IF_ERROR(file.Finish());
+    result_.data_bytes = layout.data_bytes;
+    result_.data_file = absl::StrFormat("%s.%016x.data", parts_.name, XXH3_64bits_digest(&hash));
+    struct stat info = {};
+    const bool there_before = fs_.StatPath(dir_.get(), result_.data_file, &info) == 0;
+    AMP_RETURN_IF_ERROR(file.Rename(result_.data_file));
+    if (!there_before) {
+      created_data_ = result_.data_file;
+      RememberForSignals(dir_.get(), created_data_);
+    }
+    return SyncDirectory();
+  }
+
+  // REQUIRES: WriteData, for the name.
+  absl::Status WriteModel(onnx::ModelProto& model, const PayloadLayout& layout) {
+    StrippedTensors stripped;
+    const PayloadMarker marker;
+    std::vector<const Payload*> spliced;
+    for (const Payload& payload : layout.payloads) {
+      stripped.Strip(payload.tensor);
+      if (payload.external) {
+        PointToData(payload);
+      } else if (payload.size_bytes >= kSpliced) {
+        payload.tensor->set_raw_data(marker.Text(static_cast<int>(spliced.size())));
+        spliced.push_back(&payload);
+      } else {
+        std::string* raw = payload.tensor->mutable_raw_data();
+        AMP_RETURN_IF_ERROR(StreamPayload(payload, [&](absl::string_view bytes) {
+          raw->append(bytes.data(), bytes.size());
+          return absl::OkStatus();
+        }));
+      }
+    }
+    AMP_ASSIGN_OR_RETURN(const std::string skeleton, Serialize(model));
+    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), parts_.name, mode_));
+    AMP_RETURN_IF_ERROR(WriteSpliced(skeleton, marker, spliced, &file));
+    return Publish(std::move(file));
+  }
+
+  absl::Status WriteVerbatim(const LoadedFile& input) {
+    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), parts_.name, mode_));
+    AMP_RETURN_IF_ERROR(file.Reserve(input.original->size_bytes));
+    AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) { return file.Append(bytes); }));
+    return Publish(std::move(file));
+  }
+
+  absl::StatusOr<SaveResult> Finish() {
+    for (const std::string& name : old_references_) {
+      if (name == result_.data_file || new_references_.contains(name)) continue;
+      if (IsDataFileName(name, parts_.name)) {
+        fs_.Unlink(dir_.get(), name);
+      } else {
+        result_.notes.push_back(absl::StrCat("'", Escaped(name), "' is left; the model that was replaced used it"));
+      }
+    }
+    return std::move(result_);
+  }
+
+  bool SameDirectoryAs(int directory) {
+    struct stat here = {}, there = {};
+    return fs_.Stat(dir_.get(), &here) == 0 && fs_.Stat(directory, &there) == 0 && here.st_dev == there.st_dev &&
+           here.st_ino == there.st_ino;
+  }
+
+ private:
+  absl::Status CheckIdentity(const struct stat& info) {
+    if (options_.input == nullptr) return absl::OkStatus();
+    const bool is_input = options_.input->original != nullptr && info.st_dev == options_.input->device &&
+                          info.st_ino == options_.input->inode;
+    if (is_input && !options_.in_place) return RefusedError("the output is the input; expected --in-place");
+    if (options_.input->external == nullptr) return absl::OkStatus();
+    for (const auto& [location, file] : options_.input->external->files()) {
+      struct stat data = {};
+      if (fs_.Stat(file->file.get(), &data) == 0 && data.st_dev == info.st_dev && data.st_ino == info.st_ino) {
+        return RefusedError("the output is the input's external data '", Escaped(location), "'");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static std::set<std::string> ReferencesOf(const onnx::ModelProto& model) {
+    std::set<std::string> names;
+    ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
+      if (!IsExternal(tensor)) return;
+      if (auto reference = ParseExternalReference(tensor); reference.ok()) names.insert(reference->location);
+    });
+    return names;
+  }
+
+  void NoteOldReferences() {
+    ReadOptions read;
+    read.limits = options_.limits;
+    read.payloads = Payloads::kLeaveOut;
+    read.fs = options_.fs;
+    // Anything may be in the way of the output; what is no model refers to nothing.
+    if (auto old = ReadModelFile(path_, read); old.ok()) old_references_ = ReferencesOf(*old->model);
+  }
+
+  void PointToData(const Payload& payload) {
+    payload.tensor->set_data_location(onnx::TensorProto::EXTERNAL);
+    const auto add = [&](const char* key, std::string value) {
+      auto* entry = payload.tensor->add_external_data();
+      entry->set_key(key);
+      entry->set_value(std::move(value));
+    };
+    add("location", result_.data_file);
+    add("offset", absl::StrCat(payload.offset));
+    add("length", absl::StrCat(payload.size_bytes));
+  }
+
+  absl::Status WriteSpliced(const std::string& skeleton, const PayloadMarker& marker,
+                            const std::vector<const Payload*>& spliced, AtomicFile* file) {
+    std::vector<const Payload*> in_order;
+    const auto replace = [&](const RawData& raw) -> std::optional<int64_t> {
+      const absl::string_view text(skeleton.data() + raw.offset, static_cast<size_t>(raw.length));
+      const int index = marker.Find(text, static_cast<int>(spliced.size()));
+      if (index < 0) return std::nullopt;
+      in_order.push_back(spliced[static_cast<size_t>(index)]);
+      return in_order.back()->size_bytes;
+    };
+    Limits own = options_.limits;  // our own bytes: only their structure is of interest
+    own.objects = own.nodes = own.initializers = own.functions = INT64_MAX;
+    AMP_ASSIGN_OR_RETURN(const PrescanResult plan, Prescan(ByteSource::Memory(skeleton), own, replace));
+    const int64_t max_bytes = std::min<int64_t>(options_.limits.model_bytes, INT32_MAX);
+    if (plan.edited_size > max_bytes) {
+      return LimitError("the output: expected at most ", max_bytes, " bytes without external data, found ",
+                        plan.edited_size);
+    }
+    AMP_RETURN_IF_ERROR(file->Reserve(plan.edited_size));
+    const auto append = [&](absl::string_view bytes) { return file->Append(bytes); };
+    const absl::string_view source = skeleton;
+    int64_t at = 0;
+    for (const WireEdit& edit : plan.edits) {
+      AMP_RETURN_IF_ERROR(append(source.substr(static_cast<size_t>(at), static_cast<size_t>(edit.offset - at))));
+      AMP_RETURN_IF_ERROR(edit.payload < 0 ? append(edit.prefix)
+                                           : StreamPayload(*in_order[static_cast<size_t>(edit.payload)], append));
+      at = edit.offset + edit.old_size;
+    }
+    return append(source.substr(static_cast<size_t>(at)));
+  }
+
+  // From a written temporary to the output in place.
+  absl::Status Publish(AtomicFile file) {
+    AMP_RETURN_IF_ERROR(file.Finish());
+    AMP_RETURN_IF_ERROR(CheckWritten(file.temporary_name()));
+    result_.model_bytes = file.size();
+    AMP_RETURN_IF_ERROR(file.Rename(parts_.name));
+    if (!created_data_.empty()) ForgetForSignals(dir_.get(), created_data_);
+    created_data_.clear();
+    fs_.Sync(dir_.get());  // the output is whole either way; only how soon the rename is durable depends on it
+    return absl::OkStatus();
+  }
+
+  // What is on the disk now must load like any model.
+  absl::Status CheckWritten(const std::string& name) {
+    ReadOptions read;
+    read.limits = options_.limits;
+    read.payloads = Payloads::kLeaveOut;
+    read.fs = options_.fs;
+    auto written = LoadModel(parts_.directory + "/" + name, read);
+    if (!written.ok()) {
+      if (written.status().code() != absl::StatusCode::kDataLoss) return written.status();
+      return absl::InternalError(absl::StrCat("what was written is no valid model: ", written.status().message()));
+    }
+    new_references_ = ReferencesOf(*written->model);
+    return absl::OkStatus();
+  }
+
+  absl::Status SyncDirectory() {
+    const int error = fs_.Sync(dir_.get());
+    if (error < 0 && error != -EINVAL && error != -ENOTSUP) {
+      return IoError("cannot write (fsync of the directory): ", ErrnoText(error));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string& path_;
+  const PathParts parts_;
+  const SaveOptions& options_;
+  FileSystem& fs_;
+  UniqueFile dir_;
+  bool exists_ = false;
+  mode_t mode_ = 0666;
+  std::string created_data_;  // renamed into place by us, not yet referred to
+  std::set<std::string> old_references_, new_references_;
+  SaveResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options) {
+  try {
+    AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(model, options));
+    Saver saver(path, options);
+    AMP_RETURN_IF_ERROR(saver.Prepare());
+    AMP_RETURN_IF_ERROR(saver.WriteData(layout));
+    AMP_RETURN_IF_ERROR(saver.WriteModel(model, layout));
+    return saver.Finish();
+  } catch (const std::bad_alloc&) {
+    return LimitError("the output: not enough memory to write it");
+  }
+}
+
+absl::StatusOr<SaveResult> SaveUnchanged(const LoadedFile& input, const std::string& path, const SaveOptions& options) {
+  SaveOptions with_input = options;
+  with_input.input = &input;
+  with_input.pending = nullptr;
+  Saver saver(path, with_input);
+  AMP_RETURN_IF_ERROR(saver.Prepare());
+  const bool has_data = !input.external->files().empty();
+  const bool found_there = saver.SameDirectoryAs(input.external->directory()) && !input.external->uses_hub_links();
+  if (has_data && !found_there) return SaveModel(*input.model, path, with_input);
+  AMP_RETURN_IF_ERROR(saver.WriteVerbatim(input));
+  return saver.Finish();
+}
+
+}  // namespace amp

@@ -1,0 +1,60 @@
+// Writing a model, with or without a data file beside it, so that a failure at any moment leaves what was there.
+//
+//   data   -> .m.onnx.amp-*.tmp, fsync -> rename to m.onnx.<16 hex digits of its content>.data
+//   model  -> .m.onnx.amp-*.tmp, fsync -> parsed and validated again -> rename to m.onnx -> fsync of the directory
+//
+// The data file's name comes from its content, so that the old model keeps pointing at the old data until the rename of
+// the model switches both at once. Payloads are streamed from where they are; none is held in memory for saving.
+#ifndef AMP_IR_SAVE_H_
+#define AMP_IR_SAVE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/file_system.h"
+#include "ir/limits.h"
+#include "ir/model_file.h"
+#include "ir/pending_tensor.h"
+
+namespace onnx {
+class ModelProto;
+class TensorProto;
+}  // namespace onnx
+
+namespace amp {
+
+// kAuto: tensors that were external stay so; from 1.5 GiB on, all initializers. kAlways: all initializers. kNever:
+// none. Tensors below 1 KiB are embedded in any case.
+enum class ExternalDataPolicy { kAuto, kAlways, kNever };
+
+struct SaveOptions {
+  ExternalDataPolicy external_data = ExternalDataPolicy::kAuto;
+  bool in_place = false;              // the output may be the input
+  const LoadedFile* input = nullptr;  // what the model was made from: resolves external data, must not be overwritten
+  const PendingTensors* pending = nullptr;
+  Limits limits;
+  FileSystem* fs = &FileSystem::Real();
+  int64_t external_from_bytes = int64_t{3} << 29;  // kAuto's 1.5 GiB
+};
+
+struct SaveResult {
+  int64_t model_bytes = 0;
+  int64_t data_bytes = 0;
+  std::string data_file;           // name beside the model; "" if there is none
+  std::vector<std::string> notes;  // files that were left although no model of this name needs them any more
+};
+
+// Same model and payloads, same bytes. `model` is changed meanwhile and is as it was on return, also after an error.
+// Errors: kPermissionDenied (the output is the input or its data, or no regular file), kResourceExhausted (over 2 GiB
+// and not external), kUnavailable (reading or writing), kInternal (what was written does not validate).
+absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options);
+
+// The input's bytes, verbatim. Only where its external data would not be found from the output's directory is the model
+// written anew, with a copy of the data. REQUIRES: input.original; options.input and options.pending are ignored.
+absl::StatusOr<SaveResult> SaveUnchanged(const LoadedFile& input, const std::string& path, const SaveOptions& options);
+
+}  // namespace amp
+
+#endif  // AMP_IR_SAVE_H_
