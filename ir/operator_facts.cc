@@ -7,6 +7,7 @@
 #include "ir/check.h"
 #include "ir/convert.h"
 #include "ir/schema.h"
+#include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -99,7 +100,8 @@ void SyncTypeAttributes(Model& model, NodeId id) {
     return;
   }
   for (const TypeAttribute& row : kTypeAttributes) {
-    if (node.op_type() != row.op_type) continue;
+    // Older versions without the attribute take the type of an input, which is typed by the same variable.
+    if (node.op_type() != row.op_type || node.schema->onnx().attributes().count(row.attribute) == 0) continue;
     const auto type_of_input = [&](size_t port) {
       return port < node.inputs.size() && node.inputs[port] != kNone ? model.value(node.inputs[port]).dtype
                                                                      : DType::kUndefined;

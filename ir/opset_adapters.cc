@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/check.h"
 #include "ir/opset_steps.h"
@@ -298,6 +299,39 @@ void Lift(Model& model, int target) {
   initializers.RemoveFrom(model);
 }
 
+bool IsUndefinedOnnx(const Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  return !node.erased && IsOnnx(node.domain()) && node.schema == nullptr && !model.IsCallOfFunction(id);
+}
+
+// The first opset that defines the operator; 0 if none does.
+int FirstOpset(absl::string_view op_type) {
+  for (int opset = 1; opset <= kNewestAdaptedOpset; ++opset) {
+    if (FindOpSchema("", op_type, opset) != nullptr) return opset;
+  }
+  return 0;
+}
+
+// The first imported domain that is not ONNX's: "com.microsoft". Empty if there is none.
+std::string ForeignDomain(const Model& model) {
+  for (const auto& import : model.proto().opset_import()) {
+    if (!import.domain().empty() && !absl::StartsWith(import.domain(), "ai.onnx")) return import.domain();
+  }
+  return "";
+}
+
+// Operators that ai.onnx has never had cannot be its own; they belong to a runtime's domain that the file imports.
+void MoveUndefinedOperators(Model& model) {
+  const std::string domain = ForeignDomain(model);
+  if (domain.empty()) return;
+  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    if (!IsUndefinedOnnx(model, id)) continue;
+    model.AddWarning(absl::StrCat("node '", Escaped(model.NodeLabel(id)), "': ai.onnx has no operator ",
+                                  Escaped(model.node(id).op_type()), "; moved to domain ", Escaped(domain)));
+    model.EditProto(id).set_domain(domain);
+  }
+}
+
 }  // namespace
 
 int ReachableOpset(const Model& model, int target, std::string* blocking) {
@@ -315,13 +349,19 @@ absl::Status LiftOpset(Model& model, int target) {
 }
 
 bool UnifyOpset(Model& model, int also_imported) {
-  std::string blocking;
   if (also_imported <= model.opset("")) return false;
-  if (Reachable(model, also_imported, UnknownOperators::kLeave, &blocking) < also_imported) {
-    model.AddWarning(absl::StrCat("nodes of opset ", also_imported, " stay in a model of opset ", model.opset(""), ": ", blocking));
+  int target = also_imported;
+  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    if (IsUndefinedOnnx(model, id)) target = std::max(target, FirstOpset(model.node(id).op_type()));
+  }
+  std::string blocking;
+  if (Reachable(model, target, UnknownOperators::kLeave, &blocking) < target) {
+    model.AddWarning(
+        absl::StrCat("nodes of opset ", target, " stay in a model of opset ", model.opset(""), ": ", blocking));
     return false;
   }
-  Lift(model, also_imported);
+  Lift(model, target);
+  MoveUndefinedOperators(model);
   return true;
 }
 

@@ -53,6 +53,16 @@ DType TensorTypeOf(absl::string_view onnx_type) {
 
 }  // namespace
 
+namespace {
+
+// RMSNormalization types Y by its own variable V, but ONNX's inference gives it X's type T: only equal ones are valid to
+// both.
+std::string VariableName(const onnx::OpSchema& schema, const std::string& type_text) {
+  return schema.Name() == "RMSNormalization" && type_text == "V" ? "T" : type_text;
+}
+
+}  // namespace
+
 OpSchema::OpSchema(const onnx::OpSchema& schema)
     : name_(schema.Name()),
       domain_(schema.domain()),
@@ -70,10 +80,11 @@ OpSchema::OpSchema(const onnx::OpSchema& schema)
     if (port.heterogeneous) {
       heterogeneous_types_ |= types;
     } else {
-      const auto same_name = [&](const Variable& v) { return v.name == parameter.GetTypeStr(); };
+      const std::string variable = VariableName(schema, parameter.GetTypeStr());
+      const auto same_name = [&](const Variable& v) { return v.name == variable; };
       auto it = std::find_if(variables_.begin(), variables_.end(), same_name);
       port.variable = static_cast<int>(it - variables_.begin());
-      if (it == variables_.end()) variables_.push_back({parameter.GetTypeStr(), types});
+      if (it == variables_.end()) variables_.push_back({variable, types});
     }
     ports->push_back(port);
   };

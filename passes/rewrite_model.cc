@@ -10,6 +10,7 @@
 #include "ir/schema.h"
 #include "ir/shape.h"
 #include "ir/status.h"
+#include "ir/undeclared_attributes.h"
 #include "passes/classify_nodes.h"
 #include "passes/diff_models.h"
 #include "passes/fold_casts.h"
@@ -192,6 +193,7 @@ class Rewriter {
   }
 
   absl::Status Apply() {
+    RemoveUndeclaredAttributes(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     std::vector<InsertedCast> casts = ApplyCasts(model_, *graph_, paint_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights, survey_,
