@@ -5,7 +5,9 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "ir/attributes.h"
 #include "ir/schema.h"
+#include "ir/shape.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
 
@@ -45,14 +47,11 @@ std::optional<std::string> DefaultText(const Node& node, const std::string& name
   return value == nullptr ? std::nullopt : ScalarText(*value);
 }
 
-// Extent of a dimension of a value, or -1 if it is not known.
-int64_t Extent(const Model& model, ValueId id, int dim) {
-  if (id == kNone) return -1;
-  const Value& value = model.value(id);
-  if (value.initializer != nullptr) return dim < value.initializer->dims_size() ? value.initializer->dims(dim) : -1;
-  if (value.type == nullptr || !value.type->tensor_type().has_shape()) return -1;
-  const onnx::TensorShapeProto& shape = value.type->tensor_type().shape();
-  return dim < shape.dim_size() && shape.dim(dim).has_dim_value() ? shape.dim(dim).dim_value() : -1;
+// Extent of a dimension of a value, kUnknownDim if it is not known.
+int64_t Extent(const Model& model, ValueId id, size_t dim) {
+  if (id == kNone) return kUnknownDim;
+  const std::optional<std::vector<int64_t>> shape = ShapeOf(model, id);
+  return shape && dim < shape->size() ? (*shape)[dim] : kUnknownDim;
 }
 
 // One group per input channel, and more than one. Weights are [C_out, C_in / group, ...], transposed ones [C_in, ...].
@@ -84,11 +83,7 @@ std::optional<std::string> NodeFact(const Model& model, NodeId id, absl::string_
   const Node& node = model.node(id);
   const std::string name(key);
   if (key == kDepthwise && node.schema != nullptr && HasGroups(node.schema->onnx())) {
-    int64_t group = 1;
-    for (const AttributeProto& attribute : node.proto->attribute()) {
-      if (attribute.name() == "group") group = attribute.i();
-    }
-    return IsDepthwise(model, node, group) ? "1" : "0";
+    return IsDepthwise(model, node, GetInt(node, "group", 1)) ? "1" : "0";
   }
   for (const AttributeProto& attribute : node.proto->attribute()) {
     if (attribute.name() == name) return ScalarText(attribute);

@@ -27,10 +27,57 @@ std::string IsSpatial(const Model& model, NodeId id) {
   return NotTraining(model, id);
 }
 
+// The mask was of the data's type up to version 7, and unspecified outside training up to 10; now it is all true.
 std::string MaskIsUnused(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const bool used = node.outputs.size() > 1 && node.outputs[1] != kNone && !model.value(node.outputs[1]).uses.empty();
-  return used ? "its mask changes type, from float to bool" : "";
+  return used ? "its mask changes meaning" : "";
+}
+
+// The extents of the spatial dimensions of [N, C, D1, D2 ...], kNone where not known.
+std::vector<int64_t> SpatialExtents(const Model& model, ValueId id, size_t count) {
+  std::vector<int64_t> extents(count, kNone);
+  const onnx::TypeProto* type = model.value(id).type;
+  if (type == nullptr || !type->has_tensor_type()) return extents;
+  const auto& shape = type->tensor_type().shape();
+  for (size_t i = 0; i < count && static_cast<int>(i) + 2 < shape.dim_size(); ++i) {
+    const auto& dim = shape.dim(static_cast<int>(i) + 2);
+    if (dim.has_dim_value()) extents[i] = dim.dim_value();
+  }
+  return extents;
+}
+
+// With ceil_mode, version 22 leaves out windows that would start behind the data, in the padding on the right. There is
+// none where `pad_end + stride <= window`; else the extent of the data decides.
+std::string NoWindowStartsInPadding(const Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  if (GetInt(node, "ceil_mode", 0) == 0 || GetString(node, "auto_pad", "NOTSET") != "NOTSET") return "";
+  const auto kernel = GetInts(node, "kernel_shape").value_or(std::vector<int64_t>());
+  const auto given = [&](absl::string_view name, size_t count, int64_t unset) {
+    auto values = GetInts(node, name).value_or(std::vector<int64_t>());
+    values.resize(count, unset);
+    return values;
+  };
+  const size_t axes = kernel.size();
+  const auto strides = given("strides", axes, 1), dilations = given("dilations", axes, 1);
+  const auto pads = given("pads", 2 * axes, 0);
+  const auto extents = SpatialExtents(model, node.inputs[0], axes);
+  for (size_t i = 0; i < axes; ++i) {
+    constexpr int64_t kSane = int64_t{1} << 31;
+    for (int64_t x : {kernel[i], strides[i], dilations[i]}) {
+      if (x < 1 || x > kSane) return "its window, strides or dilations are out of range";
+    }
+    for (int64_t x : {pads[i], pads[axes + i]}) {
+      if (x < 0 || x > kSane) return "its pads are out of range";
+    }
+    const int64_t window = (kernel[i] - 1) * dilations[i] + 1;
+    if (pads[axes + i] + strides[i] <= window) continue;
+    const int64_t free = extents[i] + pads[i] + pads[axes + i] - window;
+    const bool known = extents[i] != kNone && extents[i] < kSane && free >= 0;
+    const int64_t last_start = (free + strides[i] - 1) / strides[i] * strides[i];
+    if (!known || last_start >= extents[i] + pads[i]) return "with ceil_mode, a window may start in the padding";
+  }
+  return "";
 }
 
 // A bound or fill value that becomes an input has to have the data's type.
@@ -52,6 +99,7 @@ constexpr OpsetStep kSteps[] = {
     {"Attention", 24, 25},
     {"AveragePool", 7, 10},
     {"AveragePool", 11, 19},
+    {"AveragePool", 19, 22, nullptr, NoWindowStartsInPadding},
     {"BatchNormalization", 7, 9, BatchNormalizationDropSpatial, IsSpatial},
     {"BatchNormalization", 9, 14, nullptr, NotTraining},
     {"Cast", 13, 19},
@@ -67,7 +115,7 @@ constexpr OpsetStep kSteps[] = {
     {"DequantizeLinear", 19, 21},
     {"DequantizeLinear", 21, 23},
     {"Dropout", 7, 10, DropoutMaskToBool, MaskIsUnused},
-    {"Dropout", 10, 12, DropoutRatioToInput},
+    {"Dropout", 10, 12, DropoutRatioToInput, MaskIsUnused},
     {"GRU", 7, 14},
     {"GatherND", 11, 12},
     {"Gemm", 9, 11},
@@ -77,8 +125,11 @@ constexpr OpsetStep kSteps[] = {
     {"LogSoftmax", 11, 13, SoftmaxUncoerce},
     {"Loop", 1, 11},
     {"LpPool", 11, 18},
+    {"LpPool", 18, 22, nullptr, NoWindowStartsInPadding},
     {"MaxPool", 1, 8},
     {"MaxPool", 8, 10},
+    {"MaxPool", 12, 22, nullptr, NoWindowStartsInPadding},
+    {"MeanVarianceNormalization", 9, 13, MeanVarianceWriteAxes},
     {"OptionalHasElement", 15, 18},
     {"Pad", 2, 11, PadsToInputs, KnowsDataType},
     {"Pad", 13, 18},

@@ -45,6 +45,7 @@ void TopKToInput(Model& model, NodeId node);
 void UpsampleScalesToInput(Model& model, NodeId node);
 
 void GridSampleRenameModes(Model& model, NodeId node);
+void MeanVarianceWriteAxes(Model& model, NodeId node);
 void ResizeDropScalesBesideSizes(Model& model, NodeId node);
 void ResizeNameOldCoordinates(Model& model, NodeId node);
 void RoiAlignNameOldCoordinates(Model& model, NodeId node);

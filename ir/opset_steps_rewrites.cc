@@ -42,8 +42,8 @@ void PutBehind(Model& model, ValueId value, ValueId replacement) {
   const NodeId reader = model.value(replacement).producer;
   model.CopyType(value, replacement);
   model.ReplaceUses(value, replacement, [reader](const Use& use) { return use.node != reader; });
-  const std::string freed = model.UniqueName(model.value(replacement).name);
-  model.TakeOverGraphOutputs(value, replacement, freed);
+  const std::string rows = NameFor(model, model.value(value).producer, "rows");
+  model.TakeOverGraphOutputs(value, replacement, rows);
   onnx::TypeProto type;  // the shape that was known is the replacement's
   type.mutable_tensor_type()->set_elem_type(static_cast<int32_t>(model.value(value).dtype));
   if (model.value(value).is_tensor) model.SetType(value, type);
@@ -67,6 +67,11 @@ void GridSampleRenameModes(Model& model, NodeId node) {
   const std::string mode = GetString(model.node(node), "mode", "bilinear");
   if (mode == "bilinear") SetString(model, node, "mode", "linear");
   if (mode == "bicubic") SetString(model, node, "mode", "cubic");
+}
+
+void MeanVarianceWriteAxes(Model& model, NodeId node) {
+  // The default stays [0, 2, 3]; but ONNX 1.23's shape inference fails on a node of version 13 that leaves it out.
+  if (!HasAttribute(model.node(node), "axes")) SetInts(model, node, "axes", {0, 2, 3});
 }
 
 void ResizeDropScalesBesideSizes(Model& model, NodeId node) {

@@ -9,9 +9,10 @@
 namespace amp {
 
 // The tensor has its new data_type and dims and no payload; its elements are those of `source`, converted to `to`.
+// Conversions: none, and float32 or float64 to float16 or bfloat16.
 struct PendingTensor {
   TensorView source;
-  DType to = DType::kFloat16;
+  DType to = DType::kUndefined;
 };
 using PendingTensors = absl::flat_hash_map<const onnx::TensorProto*, PendingTensor>;
 

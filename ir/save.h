@@ -12,13 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "ir/dtype.h"
 #include "ir/file_system.h"
 #include "ir/limits.h"
 #include "ir/model_file.h"
-#include "ir/tensor_view.h"
+#include "ir/pending_tensor.h"
 
 namespace onnx {
 class ModelProto;
@@ -26,14 +24,6 @@ class TensorProto;
 }  // namespace onnx
 
 namespace amp {
-
-// The payload of a TensorProto that has its new data_type and dims but no data yet: `source`, converted to `to`.
-// Conversions: none, and float32 or float64 to float16 or bfloat16.
-struct PendingTensor {
-  TensorView source;
-  DType to = DType::kUndefined;
-};
-using PendingTensors = absl::flat_hash_map<const onnx::TensorProto*, PendingTensor>;
 
 // kAuto: tensors that were external stay so; from 1.5 GiB on, all initializers. kAlways: all initializers. kNever:
 // none. Tensors below 1 KiB are embedded in any case.

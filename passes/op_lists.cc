@@ -59,7 +59,7 @@ class SourceLoader {
   static constexpr int kMaxFiles = 64;
 
   // `path` is "" for an embedded list.
-  absl::Status LoadText(const std::string& name, const std::string& path, std::string text) {
+  absl::Status LoadText(const std::string& name, const std::string& path, const std::string& text) {
     if (++num_files_ > kMaxFiles) return LimitError(Escaped(name), ": more than ", kMaxFiles, " list files");
     AMP_ASSIGN_OR_RETURN(OpListFile file, ParseOpListFile(name, text));
     open_.emplace_back(name, path);

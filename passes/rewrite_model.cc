@@ -76,7 +76,7 @@ class Rewriter {
       AMP_RETURN_IF_ERROR(LiftTo(wanted));
       AMP_RETURN_IF_ERROR(Analyse());
     }
-    writer_.ExplainNodes(model_, classes_, *graph_, traits_, paint_);
+    writer_.ExplainNodes(model_, classes_, *graph_, paint_);
     const auto is_low = [](const VertexPaint& paint) { return paint.low; };
     if (std::none_of(paint_.begin(), paint_.end(), is_low)) {
       outcome_.report = writer_.Finish(model_, false);

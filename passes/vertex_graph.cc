@@ -99,11 +99,13 @@ void VertexGraph::AddEdges(const Model& model) {
 }
 
 VertexId VertexGraph::OfInput(NodeId node, int port) const {
-  return port_vertices_[static_cast<size_t>(ports_[static_cast<size_t>(node)].first_input + port)];
+  const auto index = ports_[static_cast<size_t>(node)].first_input + port;
+  return port_vertices_[static_cast<size_t>(index)];
 }
 
 VertexId VertexGraph::OfOutput(NodeId node, int port) const {
-  return port_vertices_[static_cast<size_t>(ports_[static_cast<size_t>(node)].first_output + port)];
+  const auto index = ports_[static_cast<size_t>(node)].first_output + port;
+  return port_vertices_[static_cast<size_t>(index)];
 }
 
 VertexId VertexGraph::OfUse(const Use& use) const {

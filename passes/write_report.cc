@@ -56,9 +56,9 @@ int64_t ActivationBytes(const Model& model) {
 
 class Explainer {
  public:
-  Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+  Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
             const std::vector<VertexPaint>& paint)
-      : model_(model), classes_(classes), graph_(graph), traits_(traits), paint_(paint) {}
+      : model_(model), classes_(classes), graph_(graph), paint_(paint) {}
 
   NodeReport Explain(NodeId id) const {
     const Node& node = model_.node(id);
@@ -159,7 +159,6 @@ class Explainer {
   const Model& model_;
   const NodeClasses& classes_;
   const VertexGraph& graph_;
-  const std::vector<NodeTraits>& traits_;
   const std::vector<VertexPaint>& paint_;
 };
 
@@ -174,8 +173,8 @@ void ReportWriter::Begin(const Model& model, DType low) {
 }
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-                                const std::vector<NodeTraits>& traits, const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, traits, paint);
+                                const std::vector<VertexPaint>& paint) {
+  const Explainer explainer(model, classes, graph, paint);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {

@@ -16,7 +16,7 @@ class ReportWriter {
   void Begin(const Model& model, DType low);
   // One entry per node of every graph. Call once the painting stands, before it is applied.
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-                    const std::vector<NodeTraits>& traits, const std::vector<VertexPaint>& paint);
+                    const std::vector<VertexPaint>& paint);
   void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }

@@ -25,7 +25,7 @@ MAY_INCLUDE = {
 }
 # What an included header's name looks like, and the only places that may include it.
 FENCES = [
-    ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/amp\.h$"),
+    ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/amp\.(h|cc)$"),
     ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/cpu/"),
     ("CUDA, cuBLAS or cuDNN", r"cuda|cublas|cudnn|nvrtc|nv_", r"runtime/cuda/"),
     ("Catch2", r"catch2/|catch\.hpp", r"tests/"),
@@ -72,7 +72,7 @@ def include_complaints(name, text):
             yield f"{where}: write the path from the root instead of {header}"
         for what, pattern, allowed in FENCES:
             if re.match(pattern, header) and not re.match(allowed, name):
-                yield f"{where}: {header}: {what} headers are fenced into {allowed.replace('|', ' ')}"
+                yield f"{where}: {header}: {what} headers are fenced into {allowed}"
         if path.suffix in {".cu", ".cuh"} and re.match(NEVER_IN_CU, header):
             yield f"{where}: {header} in device code"
 
@@ -94,7 +94,9 @@ def build_list_complaints(root, names):
         for folder in [path.parent, *path.parent.parents]:
             lists = root / folder / "CMakeLists.txt"
             if lists.exists():
-                if not re.search(rf"(^|[\s(/]){re.escape(path.name)}\b", lists.read_text(), re.M):
+                build_files = [lists, *(root / path.parent).glob("*.cmake")]
+                text = "\n".join(file.read_text() for file in build_files)
+                if not re.search(rf"(^|[\s(/]){re.escape(path.name)}\b", text, re.M):
                     yield f"{name}: not in {folder / 'CMakeLists.txt'}"
                 break
 

@@ -1,12 +1,14 @@
 #include "tools/amp.h"
 
-#include <fstream>
+#include <memory>
 #include <utility>
 
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
 #include "ir/graph.h"
 #include "ir/model_file.h"
+#include "ir/opset_imports.h"
+#include "ir/save.h"
 #include "ir/status.h"
 #include "ir/validate.h"
 #include "passes/op_lists.h"
@@ -83,11 +85,21 @@ Limits LimitsFrom(const RewriteOptions::Limits& options) {
   return limits;
 }
 
+ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
+  switch (policy) {
+    case RewriteOptions::ExternalData::kAuto: return ExternalDataPolicy::kAuto;
+    case RewriteOptions::ExternalData::kAlways: return ExternalDataPolicy::kAlways;
+    case RewriteOptions::ExternalData::kNever: return ExternalDataPolicy::kNever;
+  }
+  return ExternalDataPolicy::kAuto;
+}
+
 RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const RewriteOptions& options,
-                         const OpLists& lists) {
+                         const OpLists& lists, const std::vector<std::string>& file_warnings) {
   outcome.report.model = name;
   outcome.report.profile = options.profile;
   auto& warnings = outcome.report.warnings;
+  warnings.insert(warnings.begin(), file_warnings.begin(), file_warnings.end());
   warnings.insert(warnings.begin(), lists.warnings().begin(), lists.warnings().end());
   if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
     warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
@@ -109,25 +121,37 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
+  std::vector<std::string> warnings;
+  RepairOpsetImports(*copy, &warnings);
+  AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, SettingsFrom(options), nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
-  result.summary = Summarise(outcome, "model", options, lists);
+  result.summary = Summarise(outcome, "model", options, lists, warnings);
   return result;
 }
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, ReadModelFile(input, read));
-  AMP_ASSIGN_OR_RETURN(RewriteResult result, Rewrite(*file.model, options));
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, SettingsFrom(options), file.external.get()));
   if (!options.dry_run) {
-    std::ofstream out(output, std::ios::binary);
-    result.model.SerializeToOstream(&out);
+    SaveOptions save;
+    save.external_data = DataPolicy(options.external_data);
+    save.in_place = options.in_place;
+    save.input = &file;
+    save.pending = &outcome.pending;
+    save.limits = read.limits;
+    AMP_ASSIGN_OR_RETURN(const SaveResult saved, outcome.report.changed ? SaveModel(graph->proto(), output, save)
+                                                                        : SaveUnchanged(file, output, save));
+    file.warnings.insert(file.warnings.end(), saved.notes.begin(), saved.notes.end());
   }
-  return result.summary;
+  return Summarise(outcome, input, options, lists, file.warnings);
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {

@@ -1,14 +1,13 @@
 #include "tools/amp_rewrite.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "ir/file_system.h"
+#include "ir/atomic_file.h"
 #include "ir/status.h"
 #include "passes/suggest.h"
 #include "tools/amp.h"
@@ -210,7 +209,9 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
     }
   }
   if (a.report == "-") output.out += summary.report_json;
-  if (!a.report.empty() && a.report != "-") std::ofstream(a.report) << summary.report_json;
+  if (!a.report.empty() && a.report != "-") {
+    AMP_RETURN_IF_ERROR(WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report_json); }));
+  }
   if (a.quiet) return absl::OkStatus();
   if (a.explain) output.out += summary.explanation;
   if (a.options.diff) output.out += summary.diff;

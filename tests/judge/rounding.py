@@ -24,6 +24,7 @@ import sys
 import ml_dtypes
 import numpy as np
 import onnx
+import onnx.inliner
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 import scopes
@@ -55,6 +56,8 @@ def widen(model, rounding=True):
         typed = scopes.typed_graphs(stated)
     except Exception:  # The checker judges validity; here the types that can be had are enough, and the rest is listed.
         typed = scopes.typed_graphs(stated, strict=False)
+    if any(name and name not in types for (_, g, types) in typed for n in g.node for name in n.output):
+        typed = scopes.typed_graphs(stated, strict=False, guess=True)
     wide = onnx.ModelProto()
     wide.CopyFrom(stated)
     wide_graphs = [graph for _, graph in scopes.all_graphs(wide.graph)]
@@ -272,8 +275,8 @@ def first_divergence(original, rewritten, feeds, limit):
     """The first tensor of the main graph, in order, that is further off than `limit`: (name, its error, new NaN / Inf), or None."""
     base = onnx.inliner.inline_local_functions(original, True) if original.functions else original
     wide = widen(rewritten).model
-    shown, order = _expose(base, scopes.typed_graphs(base, strict=False)[0][2])
-    wide_shown, _ = _expose(wide, scopes.typed_graphs(wide, strict=False)[0][2])
+    shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
+    wide_shown, _ = _expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
     reference, got = run(shown, feeds), run(wide_shown, feeds)
     for name in order:
         if name in got:
@@ -286,7 +289,7 @@ def first_divergence(original, rewritten, feeds, limit):
 def largest_magnitude(model, feeds):
     """(largest finite magnitude, its tensor) over all float tensors of the main graph in the float32 run."""
     base = onnx.inliner.inline_local_functions(model, True) if model.functions else model
-    shown, order = _expose(base, scopes.typed_graphs(base, strict=False)[0][2])
+    shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     got, best = run(shown, feeds), (0.0, "")
     for name in order:
         array = np.abs(np.asarray(got[name], np.float64))

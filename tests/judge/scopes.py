@@ -40,6 +40,38 @@ def inferred(model, strict=True):
     return onnx.shape_inference.infer_shapes(without_value_info(model), check_type=strict, strict_mode=strict)
 
 
+def with_guesses(model):
+    """A copy in which the outputs of operators that ONNX does not know have value_info: the type of the node's first tensor input, as is the rule for
+    fused and quantised operators. Only for what inference and the file leave open; main graph only."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for _ in range(200):
+        known = onnx.shape_inference.infer_shapes(copy).graph
+        types = {v.name: v.type.tensor_type.elem_type for v in [*known.value_info, *known.input, *known.output]}
+        types.update((t.name, t.data_type) for t in known.initializer)
+        guesses = {}
+        for node in copy.graph.node:
+            if onnx.defs.has(node.op_type, node.domain) and _schema_at(node, opset(copy, node.domain)):
+                continue
+            given = next((types[name] for name in node.input if types.get(name)), 0)
+            guesses.update((name, given) for name in node.output[:1] if name and given and not types.get(name))
+        if not guesses:
+            return copy
+        stated = {v.name: v for v in copy.graph.value_info}
+        for name, given in guesses.items():
+            info = stated.get(name) or copy.graph.value_info.add(name=name)
+            info.type.tensor_type.elem_type = given
+    return copy
+
+
+def _schema_at(node, version):
+    try:
+        onnx.defs.get_schema(node.op_type, version, node.domain)
+        return True
+    except onnx.defs.SchemaError:
+        return False
+
+
 def _typed(graph, stated, outer, path):
     types = dict(outer)
     infos = [*graph.value_info, *graph.input, *graph.output]
@@ -54,9 +86,12 @@ def _typed(graph, stated, outer, path):
             yield from _typed(body, stated_bodies.get(name), types, f"{path}{node.name or node.op_type}#{i}/{name}/")
 
 
-def typed_graphs(model, strict=True):
+def typed_graphs(model, strict=True, guess=False):
     """Yields (path, graph, types); the graphs belong to an inferred copy of the model."""
     known = inferred(model, strict)
+    if guess:
+        known = model = with_guesses(known)
+        known = onnx.shape_inference.infer_shapes(known)
     return list(_typed(known.graph, model.graph, {}, ""))
 
 
