@@ -73,6 +73,14 @@ TEST_CASE("models") {
   });
 }
 
+TEST_CASE("a domain that is not imported is warned about once") {
+  ModelProto model = SmallModel();
+  for (int i = 0; i < 3; ++i) AddNode(model.mutable_graph(), "Anything", {"x"}, {"z"})->set_domain("my.domain");
+  std::vector<std::string> warnings;
+  CHECK(ValidateModel(model, {}, &warnings).ok());
+  CHECK(warnings == std::vector<std::string>{"domain my.domain is not imported; its operators are taken as unknown"});
+}
+
 TEST_CASE("tensors") {
   CheckCases({
       {"type 0", [](ModelProto& m) { Weight(m).set_data_type(0); }, StatusCode::kDataLoss,
