@@ -208,4 +208,20 @@ absl::Status ExternalData::Check(const onnx::ModelProto& model, std::vector<std:
   return absl::OkStatus();
 }
 
+absl::Status EmbedSmallTensors(onnx::ModelProto& model, ExternalData& external) {
+  absl::Status status;
+  ForEachMutableTensor(model, [&](onnx::TensorProto& tensor) {
+    if (!status.ok() || !IsExternal(tensor)) return;
+    const absl::StatusOr<TensorView> view = external.View(tensor);
+    status = view.status();
+    if (!status.ok() || view->size_bytes() >= kSmallTensorBytes) return;
+    std::string bytes(static_cast<size_t>(view->size_bytes()), '\0');
+    status = view->CopyTo(absl::MakeSpan(reinterpret_cast<std::byte*>(bytes.data()), bytes.size()));
+    tensor.set_raw_data(std::move(bytes));
+    tensor.clear_external_data();
+    tensor.clear_data_location();
+  });
+  return status;
+}
+
 }  // namespace amp

@@ -76,6 +76,11 @@ class ExternalData {
   std::map<std::string, std::shared_ptr<const DataFile>> files_;
 };
 
+// Reads external tensors below kSmallTensorBytes into the message: shapes, axes and scalars that inference, guards and
+// adapters look at. Errors: those of ExternalData and of reading.
+inline constexpr int64_t kSmallTensorBytes = 1024;
+absl::Status EmbedSmallTensors(onnx::ModelProto& model, ExternalData& external);
+
 }  // namespace amp
 
 #endif  // AMP_IR_EXTERNAL_DATA_H_

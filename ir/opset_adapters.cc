@@ -222,11 +222,12 @@ absl::string_view KeepsWholeModel(const Model& model, int opset) {
   return "";
 }
 
+// Leaves out nodes that have no schema at the model's opset.
 void LiftOneVersion(Model& model, int opset, Changes& changes) {
   const int existing = model.num_nodes();  // what an edit inserts has the new form already
   for (NodeId id = 0; id < existing; ++id) {
     const Node& node = model.node(id);
-    if (node.erased || !IsOnnx(node.domain()) || model.IsCallOfFunction(id)) continue;
+    if (node.erased || !IsOnnx(node.domain()) || node.schema == nullptr) continue;
     const Change& change = changes.At(node.op_type(), opset);
     AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
     if (change.kind == Change::Kind::kEdit) change.step->edit(model, id);
@@ -237,7 +238,11 @@ void LiftOneVersion(Model& model, int opset, Changes& changes) {
 
 int NewestAdaptedOpset() { return kNewestAdaptedOpset; }
 
-int ReachableOpset(const Model& model, int target, std::string* blocking) {
+namespace {
+
+enum class UnknownOperators { kBlock, kLeave };
+
+int Reachable(const Model& model, int target, UnknownOperators unknown, std::string* blocking) {
   std::string unused;
   std::string& why = blocking != nullptr ? *blocking : unused;
   const int from = model.opset("");
@@ -258,24 +263,66 @@ int ReachableOpset(const Model& model, int target, std::string* blocking) {
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId id : model.NodesInOrder(graph)) {
       if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
+      if (model.node(id).schema == nullptr && unknown == UnknownOperators::kLeave) continue;
       reach = ReachOfNode(model, id, from, reach, changes, &why);
     }
   }
   return reach;
 }
 
-absl::Status LiftOpset(Model& model, int target) {
-  const int from = model.opset("");
-  if (target <= from) return absl::OkStatus();
-  std::string blocking;
-  if (ReachableOpset(model, target, &blocking) < target) {
-    return RefusedError("the model cannot be lifted to opset ", target, ": ", blocking);
+// Initializers that edits have disconnected go; those that nobody read before stay.
+class UnreadInitializers {
+ public:
+  explicit UnreadInitializers(const Model& model) {
+    for (ValueId id = 0; id < model.num_values(); ++id) {
+      if (model.value(id).IsInitializer() && !model.value(id).uses.empty()) read_.push_back(id);
+    }
   }
+  void RemoveFrom(Model& model) const {
+    for (ValueId id : read_) {
+      if (model.value(id).uses.empty() && !model.value(id).is_graph_input) model.RemoveInitializer(id);
+    }
+  }
+
+ private:
+  std::vector<ValueId> read_;
+};
+
+void Lift(Model& model, int target) {
+  const UnreadInitializers initializers(model);
+  const int from = model.opset("");
   model.SetIrVersion(std::max(model.ir_version(), IrVersionForOpset(target)));
   Changes changes;
   for (int opset = from + 1; opset <= target; ++opset) LiftOneVersion(model, opset, changes);
   model.SetOpset("", target);
+  initializers.RemoveFrom(model);
+}
+
+}  // namespace
+
+int ReachableOpset(const Model& model, int target, std::string* blocking) {
+  return Reachable(model, target, UnknownOperators::kBlock, blocking);
+}
+
+absl::Status LiftOpset(Model& model, int target) {
+  if (target <= model.opset("")) return absl::OkStatus();
+  std::string blocking;
+  if (Reachable(model, target, UnknownOperators::kBlock, &blocking) < target) {
+    return RefusedError("the model cannot be lifted to opset ", target, ": ", blocking);
+  }
+  Lift(model, target);
   return absl::OkStatus();
+}
+
+bool UnifyOpset(Model& model, int also_imported) {
+  std::string blocking;
+  if (also_imported <= model.opset("")) return false;
+  if (Reachable(model, also_imported, UnknownOperators::kLeave, &blocking) < also_imported) {
+    model.AddWarning(absl::StrCat("nodes of opset ", also_imported, " stay in a model of opset ", model.opset(""), ": ", blocking));
+    return false;
+  }
+  Lift(model, also_imported);
+  return true;
 }
 
 }  // namespace amp

@@ -33,6 +33,11 @@ int ReachableOpset(const Model& model, int target, std::string* blocking);
 // ReachableOpset. REQUIRES: InferTypes(model) has run. Linear in the nodes.
 absl::Status LiftOpset(Model& model, int target);
 
+// For a file whose nodes are of two opsets: the model's, and `also_imported`. Lifts those of the model's opset to the other
+// one and leaves the rest, operators that the model's opset does not know, as they are. Returns whether it did; when an
+// adapter is missing, a warning of the model says so. REQUIRES: InferTypes(model) has run.
+bool UnifyOpset(Model& model, int also_imported);
+
 }  // namespace amp
 
 #endif  // AMP_IR_OPSET_ADAPTERS_H_

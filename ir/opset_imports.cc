@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -119,7 +120,11 @@ void RepairList(ImportList* list, const std::function<void(NodeSamples*)>& colle
 
 }  // namespace
 
-void RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warnings) {
+int RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warnings) {
+  int64_t highest = 0;
+  for (const auto& import : model.opset_import()) {
+    if (CanonicalDomain(import.domain()).empty()) highest = std::max(highest, int64_t{import.version()});
+  }
   RepairList(
       model.mutable_opset_import(),
       [&](NodeSamples* samples) {
@@ -135,6 +140,7 @@ void RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warni
         function.mutable_opset_import(), [&](NodeSamples* samples) { samples->Add(function.node()); },
         absl::StrCat("function '", Escaped(function.name()), "'"), warnings);
   }
+  return static_cast<int>(std::min<int64_t>(highest, std::numeric_limits<int>::max()));
 }
 
 }  // namespace amp

@@ -21,8 +21,9 @@ inline absl::string_view ShownDomain(absl::string_view domain) { return domain.e
 // A domain that is imported several times gets the highest of its versions under which every node has a schema that it
 // fits; failing that, the highest under which no node contradicts its schema; failing that, the highest. One warning
 // for each domain with different versions. The same for the imports of each model-local function. Nodes that fit under
-// none of the versions have no say.
-void RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warnings);
+// none of the versions have no say. Returns the highest version
+// of ai.onnx that the model imported.
+int RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warnings);
 
 }  // namespace amp
 

@@ -68,6 +68,7 @@ class Rewriter {
     ModelListing before;
     if (settings_.diff) before = ListModel(model_);
 
+    if (UnifyOpset(model_, settings_.highest_opset_import)) InferTypes(model_);
     AMP_RETURN_IF_ERROR(LiftIfAsked());
     if (WantsBfloat16Opset()) AMP_RETURN_IF_ERROR(LiftTo(kBfloat16Opset));
     AMP_RETURN_IF_ERROR(Analyse());

@@ -35,6 +35,7 @@ struct RewriteSettings {
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
+  int highest_opset_import = 0;  // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
   double max_weight_error = 0.01;
   bool strict = false;  // a rule by name that matches nothing is an error

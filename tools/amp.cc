@@ -122,10 +122,11 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
   std::vector<std::string> warnings;
-  RepairOpsetImports(*copy, &warnings);
+  RewriteSettings settings = SettingsFrom(options);
+  settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, SettingsFrom(options), nullptr));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
   result.summary = Summarise(outcome, "model", options, lists, warnings);
@@ -138,8 +139,11 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
+  AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
+  RewriteSettings settings = SettingsFrom(options);
+  settings.highest_opset_import = file.highest_opset_import;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, SettingsFrom(options), file.external.get()));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
   if (!options.dry_run) {
     SaveOptions save;
     save.external_data = DataPolicy(options.external_data);
