@@ -219,6 +219,10 @@ class Validator {
       if (import == imports_.end() && standard) {
         return ModelError("expected an opset import of domain ai.onnx, found none");
       }
+      if (import == imports_.end() && unimported_.insert(CanonicalDomain(node.domain())).second) {
+        warnings_->push_back(
+            absl::StrCat("domain ", Escaped(node.domain()), " is not imported; its operators are taken as unknown"));
+      }
       if (import != imports_.end()) {
         schema = schemas_.Find(CanonicalDomain(node.domain()), node.op_type(), import->second);
         if (schema != nullptr) AMP_RETURN_IF_ERROR(ValidateAgainstSchema(node, *schema));
@@ -316,6 +320,7 @@ class Validator {
   absl::flat_hash_map<FunctionKey, int> functions_;
   CallGraph calls_;
   SchemaIndex schemas_;
+  absl::flat_hash_set<absl::string_view> unimported_;  // domains warned about
 };
 
 }  // namespace
