@@ -124,7 +124,7 @@ class Explainer {
     std::vector<std::string> names;
     while (v != kNone) {
       names.push_back(Label(v));
-      v = paint_[static_cast<size_t>(v)].reason.kind == ReasonKind::kDeniedByPath ? paint_[static_cast<size_t>(v)].reason.via : kNone;
+      v = paint_[static_cast<size_t>(v)].reason.via;  // an excluded node on the way still knows whom it follows
     }
     if (names.size() > 4) names = {names[0], names[1], "...", names.back()};
     return absl::StrJoin(names, " <- ");
