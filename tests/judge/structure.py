@@ -184,10 +184,14 @@ def _nodes(base, rewritten, typed, upgraded, low):
     types_at = {path: types for path, _, types in typed}
     for path, old, new, home in match(base, rewritten):
         outputs = {v.name for v in old.output}
+        gone_casts = {n.output[0]: n.input[0] for i, n in enumerate(old.node) if i not in home and n.op_type == "Cast"}
         for i, node in enumerate(old.node):
             who = f"{path}{node.name or f'{node.op_type}#{i}'}"
             if i not in home:
-                if node.op_type == "Cast" and types_at[path].get(node.input[0]) == low and {_target(node), old_types.get(node.input[0])} == {low, TensorProto.FLOAT}:
+                source = node.input[0] if node.op_type == "Cast" else ""
+                while source in gone_casts:
+                    source = gone_casts[source]
+                if types_at[path].get(source) == low and {_target(node), old_types.get(node.input[0])} == {low, TensorProto.FLOAT}:
                     continue  # low -> float32 -> low is exact, the one chain that may go: its value, or its readers, are low now
                 if not upgraded:
                     found.append(f"node: {who} is gone")
