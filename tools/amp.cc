@@ -107,8 +107,8 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   RewriteSummary summary;
   summary.changed = outcome.report.changed;
   summary.line = SummaryLine(outcome.report);
-  summary.report_json = ReportJson(outcome.report);
-  summary.explanation = ReportText(outcome.report);
+  if (options.report) summary.report = ReportJson(outcome.report);
+  if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
   summary.warnings = warnings;
   return summary;

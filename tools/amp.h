@@ -48,7 +48,7 @@ struct RewriteOptions {
   bool keep_opset = false;
   std::optional<int> opset;        // lift to exactly this
   bool strict = false;
-  bool diff = false;               // fill RewriteSummary::diff
+  bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
 
   // Files only.
   ExternalData external_data = ExternalData::kAuto;
@@ -67,7 +67,7 @@ struct RewriteOptions {
 struct RewriteSummary {
   bool changed = false;
   std::string line;          // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
-  std::string report_json;   // documented in the README
+  std::string report;        // JSON, documented in the README
   std::string explanation;   // the same as text
   std::string diff;
   std::vector<std::string> warnings;

@@ -18,7 +18,7 @@ namespace {
 
 struct Arguments {
   std::string input, output, report, keep_io = "all", follow = "profile", opset = "auto";
-  bool explain = false, print_lists = false, list_profiles = false, quiet = false, verbose = false;
+  bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;
 };
 
@@ -117,7 +117,7 @@ void Declare(CLI::App& app, Arguments& a) {
 
   const std::string output = "What is printed";
   app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")->type_name("FILE.json")->group(output);
-  app.add_flag("--explain", a.explain, "print it as a table")->group(output);
+  app.add_flag("--explain", o.explain, "print it as a table")->group(output);
   app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
@@ -186,6 +186,7 @@ absl::Status Interpret(Arguments& a) {
     }
     o.opset = version;
   }
+  o.report = !a.report.empty();
   o.keep_io = a.keep_io == "all";
   if (!o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
   if (a.print_lists || a.list_profiles) return absl::OkStatus();
@@ -208,12 +209,12 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
       absl::StrAppend(&output.err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
     }
   }
-  if (a.report == "-") output.out += summary.report_json;
+  if (a.report == "-") output.out += summary.report;
   if (!a.report.empty() && a.report != "-") {
-    AMP_RETURN_IF_ERROR(WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report_json); }));
+    AMP_RETURN_IF_ERROR(WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report); }));
   }
   if (a.quiet) return absl::OkStatus();
-  if (a.explain) output.out += summary.explanation;
+  if (a.options.explain) output.out += summary.explanation;
   if (a.options.diff) output.out += summary.diff;
   const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));
   absl::StrAppend(&output.out, summary.line, "; ", where, summary.changed ? "" : " (the input as it is)", "\n");
