@@ -17,7 +17,7 @@ struct Verdict {
 };
 
 std::string OverflowText(absl::string_view name, float value, int64_t count, int64_t total, DType low) {
-  return absl::StrFormat("constant '%s' reaches %g, beyond %s's largest %g (%d of %d elements overflow)", Escaped(name), value,
+  return absl::StrFormat("constant '%s' reaches a magnitude of %g, beyond %s's largest %g (%d of %d elements overflow)", Escaped(name), value,
                          std::string(DTypeName(low)), LargestFinite(low), count, total);
 }
 
