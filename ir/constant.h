@@ -25,7 +25,8 @@ struct ConstantFacts {
 class ConstantSurvey {
  public:
   // `external` may be null when the model has no external data. Both must outlive the survey.
-  ConstantSurvey(const Model& model, ExternalData* external, DType low) : model_(model), external_(external), low_(low) {}
+  ConstantSurvey(const Model& model, ExternalData* external, DType low)
+      : model_(model), external_(external), low_(low) {}
 
   // REQUIRES: model.IsConstant(value), float32. Errors: reading external data.
   absl::StatusOr<const ConstantFacts*> Facts(ValueId value);
@@ -39,8 +40,8 @@ class ConstantSurvey {
 
 enum class Saturate { kNo, kYes };
 
-// A low copy of a float32 constant: an arena-owned tensor of the same shape, without a name. Embedded data is converted at
-// once; external data is left for SaveModel, which finds it in `pending`. Errors: reading external data.
+// A low copy of a float32 constant: an arena-owned tensor of the same shape, without a name. Embedded data is converted
+// at once; external data is left for SaveModel, which finds it in `pending`. Errors: reading external data.
 absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
                                                   ExternalData* external, PendingTensors& pending);
 

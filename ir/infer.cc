@@ -189,7 +189,8 @@ void Inference::InferInputsFromSiblings(NodeId id) {
   for (size_t i = 0; i < n.inputs.size(); ++i) {
     const int variable = n.schema->InputVariable(static_cast<int>(i));
     auto it = bound.find(variable);
-    if (!is_unknown(n.inputs[i]) || it == bound.end() || variable >= static_cast<int>(n.schema->variables().size())) continue;
+    if (!is_unknown(n.inputs[i]) || it == bound.end() || variable >= static_cast<int>(n.schema->variables().size()))
+      continue;
     auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
     type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(it->second));
     model_.mutable_value(n.inputs[i]).type = type;

@@ -11,8 +11,8 @@
 
 namespace amp {
 
-// Makes the type attributes of `node` say what its output values' types (Value::dtype) say now: Cast.to, ConstantOfShape.value,
-// EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
+// Makes the type attributes of `node` say what its output values' types (Value::dtype) say now: Cast.to,
+// ConstantOfShape.value, EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
 // REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
 void SyncTypeAttributes(Model& model, NodeId node);
 
@@ -29,8 +29,8 @@ bool IsLossOrStateful(const Node& node);
 // MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention: where 16 bits pay, counted in reports.
 bool IsHeavy(const Node& node);
 
-// The lowest ai.onnx opset from which on the operator keeps its statistics in a type of their own, where that differs from
-// what `node`'s schema does (BatchNormalization: 15); 0 for all others.
+// The lowest ai.onnx opset from which on the operator keeps its statistics in a type of their own, where that differs
+// from what `node`'s schema does (BatchNormalization: 15); 0 for all others.
 int OpsetWithSeparateStatistics(const Node& node);
 
 // A float32 operand that an attribute holds: ConstantOfShape.value, Pad.value. Nothing for others.

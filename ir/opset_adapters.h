@@ -33,10 +33,10 @@ int ReachableOpset(const Model& model, int target, std::string* blocking);
 // ReachableOpset. REQUIRES: InferTypes(model) has run. Linear in the nodes.
 absl::Status LiftOpset(Model& model, int target);
 
-// For a file that imports ai.onnx twice because its nodes are of two opsets: the model's, and `also_imported`. Lifts the
-// nodes of the model's opset to the other one, or to the first one that defines all operators. Operators that ai.onnx has
-// never had move to the first imported domain that is not ONNX's. Returns whether it did so; warnings of the model
-// say what was changed, or which adapter is missing. REQUIRES: InferTypes(model) has run.
+// For a file that imports ai.onnx twice because its nodes are of two opsets: the model's, and `also_imported`. Lifts
+// the nodes of the model's opset to the other one, or to the first one that defines all operators. Operators that
+// ai.onnx has never had move to the first imported domain that is not ONNX's. Returns whether it did so; warnings of
+// the model say what was changed, or which adapter is missing. REQUIRES: InferTypes(model) has run.
 bool UnifyOpset(Model& model, int also_imported);
 
 }  // namespace amp

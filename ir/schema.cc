@@ -55,8 +55,8 @@ DType TensorTypeOf(absl::string_view onnx_type) {
 
 namespace {
 
-// RMSNormalization types Y by its own variable V, but ONNX's inference gives it X's type T: only equal ones are valid to
-// both.
+// RMSNormalization types Y by its own variable V, but ONNX's inference gives it X's type T: only equal ones are valid
+// to both.
 std::string VariableName(const onnx::OpSchema& schema, const std::string& type_text) {
   return schema.Name() == "RMSNormalization" && type_text == "V" ? "T" : type_text;
 }

@@ -28,14 +28,17 @@ int64_t NumElements(const Model& model, ValueId value) {
 std::string TypeText(const Model& model, ValueId value) {
   const Value& v = model.value(value);
   if (v.type == nullptr) return "unknown";
-  if (!v.is_tensor) return v.type->has_sequence_type() ? "sequence" : v.type->has_optional_type() ? "optional" : "other";
+  if (!v.is_tensor)
+    return v.type->has_sequence_type() ? "sequence" : v.type->has_optional_type() ? "optional" : "other";
   std::string text(DTypeName(v.dtype));
   if (!v.type->tensor_type().has_shape()) return text;
   absl::StrAppend(&text, "[");
   absl::string_view separator = "";
   for (const auto& dim : v.type->tensor_type().shape().dim()) {
     absl::StrAppend(&text, separator,
-                    dim.has_dim_value() ? absl::StrCat(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+                    dim.has_dim_value()       ? absl::StrCat(dim.dim_value())
+                    : dim.dim_param().empty() ? "?"
+                                              : dim.dim_param());
     separator = ",";
   }
   return absl::StrCat(text, "]");

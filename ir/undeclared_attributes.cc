@@ -25,7 +25,8 @@ void RemoveUndeclaredAttributes(Model& model) {
     }
   }
   if (removed > 0) {
-    model.AddWarning(absl::StrCat(removed, " attributes that their operators do not declare are removed, first ", example));
+    model.AddWarning(
+        absl::StrCat(removed, " attributes that their operators do not declare are removed, first ", example));
   }
 }
 

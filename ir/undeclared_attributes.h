@@ -1,4 +1,5 @@
-// Attributes that no version of their operator declares make a model invalid for every checker. Some exporters write them.
+// Attributes that no version of their operator declares make a model invalid for every checker. Some exporters write
+// them.
 #ifndef AMP_IR_UNDECLARED_ATTRIBUTES_H_
 #define AMP_IR_UNDECLARED_ATTRIBUTES_H_
 

@@ -28,8 +28,9 @@ ModelListing ListModel(const Model& model) {
   }
   for (NodeId id : model.NodesInOrder(kMainGraph)) {
     const Node& node = model.node(id);
-    listing.lines.push_back({id, absl::StrCat(Escaped(model.NodeLabel(id)), ": ", Escaped(node.op_type()), "(",
-                                              ValuesText(model, node.inputs), ") -> ", ValuesText(model, node.outputs))});
+    listing.lines.push_back(
+        {id, absl::StrCat(Escaped(model.NodeLabel(id)), ": ", Escaped(node.op_type()), "(",
+                          ValuesText(model, node.inputs), ") -> ", ValuesText(model, node.outputs))});
   }
   return listing;
 }

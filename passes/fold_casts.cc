@@ -6,7 +6,8 @@ namespace amp {
 namespace {
 
 bool IsPlainCast(const Model& model, NodeId id) {
-  return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) && model.node(id).outputs[0] != kNone;
+  return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) &&
+         model.node(id).outputs[0] != kNone;
 }
 
 // The value that readers of cast `id` can read instead; kNone if there is none.

@@ -2,8 +2,8 @@
 //
 //   a:f16 ─ Cast(f32) ─ b ─ Cast(f16) ─ c      readers of c read a
 //
-// Only where CastChainIsExact says that nothing is lost, and only where one of the two casts was inserted by this run: a
-// user's own narrowing pair rounds, and stays. Casts that nobody reads any more go, a user's too.
+// Only where CastChainIsExact says that nothing is lost, and only where one of the two casts was inserted by this run:
+// a user's own narrowing pair rounds, and stays. Casts that nobody reads any more go, a user's too.
 #ifndef AMP_PASSES_FOLD_CASTS_H_
 #define AMP_PASSES_FOLD_CASTS_H_
 

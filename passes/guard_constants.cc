@@ -17,8 +17,8 @@ struct Verdict {
 };
 
 std::string OverflowText(absl::string_view name, float value, int64_t count, int64_t total, DType low) {
-  return absl::StrFormat("constant '%s' reaches a magnitude of %g, beyond %s's largest %g (%d of %d elements overflow)", Escaped(name), value,
-                         std::string(DTypeName(low)), LargestFinite(low), count, total);
+  return absl::StrFormat("constant '%s' reaches a magnitude of %g, beyond %s's largest %g (%d of %d elements overflow)",
+                         Escaped(name), value, std::string(DTypeName(low)), LargestFinite(low), count, total);
 }
 
 Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, const ConstantGuardOptions& options) {
@@ -32,14 +32,16 @@ Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, con
       if (!std::isfinite(narrowed)) continue;  // overflow says it
       const double change = std::abs((static_cast<double>(narrowed) - value) / value);
       if (change <= options.max_scalar_change) continue;
-      verdict.other = absl::StrFormat("constant '%s' holds %g, which becomes %g in %s (%.3g %% off, limit %g %%)", Escaped(name),
-                                      value, narrowed, std::string(DTypeName(low)), 100 * change, 100 * options.max_scalar_change);
+      verdict.other =
+          absl::StrFormat("constant '%s' holds %g, which becomes %g in %s (%.3g %% off, limit %g %%)", Escaped(name),
+                          value, narrowed, std::string(DTypeName(low)), 100 * change, 100 * options.max_scalar_change);
       break;
     }
   } else if (stats.RelativeError() > options.max_weight_error) {
-    verdict.other = absl::StrFormat("weight '%s' has a relative rounding error of %.3g %% in %s (limit %g %%; %d of %d elements vanish)",
-                                    Escaped(name), 100 * stats.RelativeError(), std::string(DTypeName(low)),
-                                    100 * options.max_weight_error, stats.underflow, stats.count);
+    verdict.other = absl::StrFormat(
+        "weight '%s' has a relative rounding error of %.3g %% in %s (limit %g %%; %d of %d elements vanish)",
+        Escaped(name), 100 * stats.RelativeError(), std::string(DTypeName(low)), 100 * options.max_weight_error,
+        stats.underflow, stats.count);
   }
   return verdict;
 }
@@ -55,7 +57,8 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
   for (NodeId id : model.NodesInOrder(kMainGraph)) {
     const Node& node = model.node(id);
     const NodeTraits& trait = traits[static_cast<size_t>(id)];
-    const bool may_become_low = trait.op_class != OpClass::kUnlisted && trait.op_class != OpClass::kDeny && trait.processed;
+    const bool may_become_low =
+        trait.op_class != OpClass::kUnlisted && trait.op_class != OpClass::kDeny && trait.processed;
     if (!may_become_low) continue;
     const auto first_veto = vetoes.size();
     const auto veto = [&](VertexId v, std::string why) {

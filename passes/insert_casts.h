@@ -31,8 +31,8 @@ struct ReleasedIo {
 
 // Everything that changes type or needs a cast, in a stable order: graph inputs first, then nodes in order.
 struct CastPlan {
-  std::vector<ValueId> low_values;     // produced low from now on
-  std::vector<int> low_inputs;         // released graph inputs that become low, by position
+  std::vector<ValueId> low_values;  // produced low from now on
+  std::vector<int> low_inputs;      // released graph inputs that become low, by position
   std::vector<PlannedCast> casts;
   // Constants read by low vertices, with those readers; the other readers keep float32.
   struct Constant {
@@ -48,7 +48,7 @@ CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vect
 // A Cast that was inserted.
 struct InsertedCast {
   NodeId node = kNone;
-  ValueId value = kNone;   // what it reads
+  ValueId value = kNone;  // what it reads
   DType from = DType::kFloat32, to = DType::kFloat32;
   std::vector<std::string> readers;  // node labels; "(output NAME)" for graph outputs
   int64_t num_elements = -1;         // -1: not known

@@ -76,8 +76,8 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     record.original_stays = !HasOnlyTheseReaders(model, constant);
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
     const auto is_bound = [&](const Use& use) { return IsSaturatingBound(model.node(use.node), use.port); };
-    record.saturated = facts->stats.overflow > 0 &&
-                       std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
+    record.saturated =
+        facts->stats.overflow > 0 && std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
                                         external, pending));

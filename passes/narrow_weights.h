@@ -18,11 +18,11 @@ namespace amp {
 enum class WeightMode { kConvert, kCast };
 
 struct NarrowedWeight {
-  std::string name;            // of the float32 constant
+  std::string name;  // of the float32 constant
   int64_t bytes_before = 0;
-  int64_t bytes_after = 0;     // the low copy, plus the original where it stays
+  int64_t bytes_after = 0;  // the low copy, plus the original where it stays
   bool original_stays = false;
-  bool saturated = false;      // bounds beyond the low range became its largest finite value
+  bool saturated = false;  // bounds beyond the low range became its largest finite value
   NarrowingStats stats;
 };
 

@@ -10,7 +10,11 @@ class Painter {
  public:
   Painter(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
           const std::vector<bool>& released, const PaintOptions& options)
-      : model_(model), graph_(graph), traits_(traits), released_(released), options_(options),
+      : model_(model),
+        graph_(graph),
+        traits_(traits),
+        released_(released),
+        options_(options),
         paint_(static_cast<size_t>(graph.size())) {
     classes_.reserve(paint_.size());
     for (VertexId v = 0; v < graph.size(); ++v) classes_.push_back(ClassAtLevel(trait(v).op_class));
@@ -26,15 +30,15 @@ class Painter {
     if (options_.level == Level::kUnsafeForceAll) {
       ForceAll();
     } else {
-      const std::vector<VertexId> seeds = Seed();            // P1
+      const std::vector<VertexId> seeds = Seed();  // P1
       if (!seeds.empty()) {
-        DenyForward();                                       // P2
-        PaintBetween(seeds);                                 // P3
-        if (options_.follow) FollowProducers();              // P4, before P5: Relu's low result must not count yet
-        SpreadThroughClear();                                // P5
+        DenyForward();                           // P2
+        PaintBetween(seeds);                     // P3
+        if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
+        SpreadThroughClear();                    // P5
       }
     }
-    JoinExistingCasts();                                     // P8
+    JoinExistingCasts();  // P8
     for (VertexId v = 0; v < graph_.size(); ++v) ExplainHigh(v);
     return std::move(paint_);
   }
@@ -55,8 +59,8 @@ class Painter {
     at(v).reason = {kind, via, ""};
   }
 
-  // Depth-first from `roots` along `neighbours`; `enter(w, from)` tells whether to go on from w. Visits w at most once if
-  // enter marks it.
+  // Depth-first from `roots` along `neighbours`; `enter(w, from)` tells whether to go on from w. Visits w at most once
+  // if enter marks it.
   void Flood(const std::vector<VertexId>& roots, bool forward, bool backward,
              const std::function<bool(VertexId, VertexId)>& enter) {
     std::vector<VertexId> stack(roots.rbegin(), roots.rend());
@@ -82,7 +86,8 @@ class Painter {
   }
 
   std::vector<VertexId> Seed() {
-    std::vector<VertexId> seeds = VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kAllow && MayChange(v); });
+    std::vector<VertexId> seeds =
+        VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kAllow && MayChange(v); });
     for (VertexId v : seeds) MakeLow(v, ReasonKind::kSeeded, kNone);
     return seeds;
   }
@@ -133,7 +138,8 @@ class Painter {
         if (class_of(v) != OpClass::kInfer || at(v).denied || at(v).low || !MayChange(v)) continue;
         const auto producers = graph_.Producers(v);
         const auto low = std::find_if(producers.begin(), producers.end(), [&](VertexId p) { return at(p).low; });
-        const bool any_denied = std::any_of(producers.begin(), producers.end(), [&](VertexId p) { return at(p).denied; });
+        const bool any_denied =
+            std::any_of(producers.begin(), producers.end(), [&](VertexId p) { return at(p).denied; });
         if (low != producers.end() && !any_denied) MakeLow(v, ReasonKind::kFollows, *low);
       }
     }
@@ -180,7 +186,9 @@ class Painter {
   void ExplainHigh(VertexId v) {
     VertexPaint& paint = at(v);
     if (paint.low || paint.reason.kind == ReasonKind::kGuard) return;
-    const auto set = [&](ReasonKind kind, std::string detail = "") { paint.reason = {kind, paint.reason.via, std::move(detail)}; };
+    const auto set = [&](ReasonKind kind, std::string detail = "") {
+      paint.reason = {kind, paint.reason.via, std::move(detail)};
+    };
     if (!graph_[v].is_high) return set(ReasonKind::kNotFloat32);
     if (!trait(v).processed) return set(ReasonKind::kNotProcessed, trait(v).not_processed_why);
     if (paint.denied) return;  // P2 said why
@@ -203,20 +211,34 @@ class Painter {
 
 absl::string_view ReasonName(ReasonKind kind) {
   switch (kind) {
-    case ReasonKind::kSeeded: return "seeded";
-    case ReasonKind::kBetween: return "between";
-    case ReasonKind::kFollows: return "follows";
-    case ReasonKind::kClearNeighbour: return "clear-neighbour";
-    case ReasonKind::kCastJoins: return "cast-joins";
-    case ReasonKind::kForced: return "forced";
-    case ReasonKind::kDenied: return "denied";
-    case ReasonKind::kDeniedByPath: return "denied-by-path";
-    case ReasonKind::kGuard: return "guard";
-    case ReasonKind::kUnlisted: return "unlisted";
-    case ReasonKind::kNotProcessed: return "not-processed";
-    case ReasonKind::kSchemaForbids: return "schema-forbids";
-    case ReasonKind::kNoAllowedPath: return "no-allowed-path";
-    case ReasonKind::kNotFloat32: return "not-float32";
+    case ReasonKind::kSeeded:
+      return "seeded";
+    case ReasonKind::kBetween:
+      return "between";
+    case ReasonKind::kFollows:
+      return "follows";
+    case ReasonKind::kClearNeighbour:
+      return "clear-neighbour";
+    case ReasonKind::kCastJoins:
+      return "cast-joins";
+    case ReasonKind::kForced:
+      return "forced";
+    case ReasonKind::kDenied:
+      return "denied";
+    case ReasonKind::kDeniedByPath:
+      return "denied-by-path";
+    case ReasonKind::kGuard:
+      return "guard";
+    case ReasonKind::kUnlisted:
+      return "unlisted";
+    case ReasonKind::kNotProcessed:
+      return "not-processed";
+    case ReasonKind::kSchemaForbids:
+      return "schema-forbids";
+    case ReasonKind::kNoAllowedPath:
+      return "no-allowed-path";
+    case ReasonKind::kNotFloat32:
+      return "not-float32";
   }
   return "";
 }

@@ -9,9 +9,9 @@
 // (P6 removes impossible vertices, which P1 never adds; P7 makes loop states agree and needs bodies; P9, the casts, is
 // insert_casts.h.)
 //
-// Every step is a closure and therefore independent of visiting order; P4 runs in topological order. Painting decides and
-// edits nothing. Each vertex carries the reason for its colour.
-// Source: tensorflow/core/grappler/optimizers/auto_mixed_precision.cc, releases 1.15 to 2.21.
+// Every step is a closure and therefore independent of visiting order; P4 runs in topological order. Painting decides
+// and edits nothing. Each vertex carries the reason for its colour. Source:
+// tensorflow/core/grappler/optimizers/auto_mixed_precision.cc, releases 1.15 to 2.21.
 #ifndef AMP_PASSES_PAINT_GRAPH_H_
 #define AMP_PASSES_PAINT_GRAPH_H_
 
@@ -34,14 +34,14 @@ enum class ReasonKind {
   kCastJoins,
   kForced,
   // high
-  kDenied,           // its own class
-  kDeniedByPath,     // downstream of `via`
-  kGuard,            // `detail` has the numbers
+  kDenied,        // its own class
+  kDeniedByPath,  // downstream of `via`
+  kGuard,         // `detail` has the numbers
   kUnlisted,
-  kNotProcessed,     // `detail` says which rule
-  kSchemaForbids,    // the low type at this opset
-  kNoAllowedPath,    // infer or clear without a reason to be low
-  kNotFloat32,       // nothing to convert
+  kNotProcessed,   // `detail` says which rule
+  kSchemaForbids,  // the low type at this opset
+  kNoAllowedPath,  // infer or clear without a reason to be low
+  kNotFloat32,     // nothing to convert
 };
 // "seeded", "denied-by-path", ...: the report's stable names.
 absl::string_view ReasonName(ReasonKind kind);
@@ -67,9 +67,9 @@ struct PaintOptions {
 struct NodeTraits {
   OpClass op_class = OpClass::kUnlisted;
   bool processed = true;
-  bool forced_allow = false;       // by name: class allow, guards overridden
-  bool is_cast = false;            // Cast or CastLike (P8)
-  bool may_be_forced = true;       // by unsafe-force-all: no loss, no state
+  bool forced_allow = false;  // by name: class allow, guards overridden
+  bool is_cast = false;       // Cast or CastLike (P8)
+  bool may_be_forced = true;  // by unsafe-force-all: no loss, no state
   std::string not_processed_why;
 };
 

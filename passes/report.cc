@@ -48,7 +48,10 @@ Json NodeJson(const NodeReport& node) {
 }
 
 Json CastJson(const CastReport& cast) {
-  Json json = {{"name", cast.name}, {"value", cast.value}, {"from", TypeName(cast.from)}, {"to", TypeName(cast.to)},
+  Json json = {{"name", cast.name},
+               {"value", cast.value},
+               {"from", TypeName(cast.from)},
+               {"to", TypeName(cast.to)},
                {"readers", cast.readers}};
   json["elements"] = cast.num_elements < 0 ? Json(nullptr) : Json(cast.num_elements);
   return json;
@@ -74,13 +77,15 @@ std::string Padded(absl::string_view text, size_t width) {
 }  // namespace
 
 int Report::NumLow() const {
-  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
+  return static_cast<int>(
+      std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
 }
 
 std::string SummaryLine(const Report& report) {
-  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; weights %s -> %s", report.NumLow(), report.nodes.size(),
-                         TypeName(report.low), report.casts.size(), report.casts.size() == 1 ? "" : "s",
-                         Megabytes(report.weight_bytes_before), Megabytes(report.weight_bytes_after));
+  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; weights %s -> %s", report.NumLow(),
+                         report.nodes.size(), TypeName(report.low), report.casts.size(),
+                         report.casts.size() == 1 ? "" : "s", Megabytes(report.weight_bytes_before),
+                         Megabytes(report.weight_bytes_after));
 }
 
 std::string ReportJson(const Report& report) {
@@ -124,7 +129,11 @@ std::string ReportText(const Report& report) {
   for (const NodeReport& node : report.nodes) {
     const bool is_other = node.reason_kind == ReasonName(ReasonKind::kNotFloat32);
     absl::StrAppend(&text, Padded(Escaped(node.path), path_width), "  ", Padded(Escaped(node.op_type), op_width), "  ",
-                    Padded(OpClassName(node.op_class), 8), "  ", Padded(node.is_low ? low : is_other ? "-" : "float32", type_width),
+                    Padded(OpClassName(node.op_class), 8), "  ",
+                    Padded(node.is_low ? low
+                           : is_other  ? "-"
+                                       : "float32",
+                           type_width),
                     "  ", node.reason, "\n");
   }
   if (!report.casts.empty()) text += "\ncasts\n";

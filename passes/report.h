@@ -12,16 +12,16 @@
 namespace amp {
 
 struct NodeReport {
-  std::string path;          // "/encoder/MatMul_3", or "Conv#12" for a node without a name; bodies: "if1.then/Add_1"
-  std::string op_type;       // "com.microsoft::Gelu" outside ai.onnx
+  std::string path;     // "/encoder/MatMul_3", or "Conv#12" for a node without a name; bodies: "if1.then/Add_1"
+  std::string op_type;  // "com.microsoft::Gelu" outside ai.onnx
   OpClass op_class = OpClass::kUnlisted;
   std::string class_origin;  // "seed-float16.list:12", "--deny"
   std::string class_why;
   bool is_low = false;
-  bool is_heavy = false;     // IsHeavy (ir/operator_facts.h) on float32, outside bodies
-  std::string reason_kind;   // stable names, see ReasonName
-  std::string reason;        // a sentence
-  int num_casts = 0;         // casts that feed it or read it
+  bool is_heavy = false;    // IsHeavy (ir/operator_facts.h) on float32, outside bodies
+  std::string reason_kind;  // stable names, see ReasonName
+  std::string reason;       // a sentence
+  int num_casts = 0;        // casts that feed it or read it
 };
 
 struct CastReport {

@@ -17,8 +17,8 @@
 #include "passes/guard_constants.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
-#include "passes/write_report.h"
 #include "passes/suggest.h"
+#include "passes/write_report.h"
 
 namespace amp {
 namespace {
@@ -59,7 +59,11 @@ absl::StatusOr<ReleasedIo> ResolveKeepIo(const Model& model, const KeepIo& keep)
 class Rewriter {
  public:
   Rewriter(Model& model, const OpLists& lists, const RewriteSettings& settings, ExternalData* external)
-      : model_(model), lists_(lists), settings_(settings), external_(external), survey_(model, external, settings.low) {}
+      : model_(model),
+        lists_(lists),
+        settings_(settings),
+        external_(external),
+        survey_(model, external, settings.low) {}
 
   absl::StatusOr<RewriteOutcome> Run() {
     if (settings_.freeze_initializers) model_.FreezeInitializers();
@@ -108,8 +112,9 @@ class Rewriter {
     std::string blocking;
     const int reachable = ReachableOpset(model_, target, &blocking);
     if (reachable < target) {
-      writer_.AddAdvice(absl::StrFormat("opset %d would let more operators run in %s, but only opset %d can be reached: %s", target,
-                                        std::string(DTypeName(settings_.low)), reachable, blocking));
+      writer_.AddAdvice(
+          absl::StrFormat("opset %d would let more operators run in %s, but only opset %d can be reached: %s", target,
+                          std::string(DTypeName(settings_.low)), reachable, blocking));
     }
     if (reachable <= model_.opset("")) return absl::OkStatus();
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
@@ -196,8 +201,8 @@ class Rewriter {
     RemoveUndeclaredAttributes(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     std::vector<InsertedCast> casts = ApplyCasts(model_, *graph_, paint_, plan, settings_.low);
-    AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights, survey_,
-                                                                 external_, outcome_.pending));
+    AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights,
+                                                                 survey_, external_, outcome_.pending));
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
     writer_.RecordRemovedCasts(model_, FoldCasts(model_));
     writer_.RecordCasts(model_, casts);
@@ -223,7 +228,7 @@ class Rewriter {
 }  // namespace
 
 absl::StatusOr<RewriteOutcome> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
-                                           ExternalData* external) {
+                                            ExternalData* external) {
   return Rewriter(model, lists, settings, external).Run();
 }
 

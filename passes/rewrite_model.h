@@ -52,7 +52,7 @@ struct RewriteOutcome {
 // being the result. Errors: an unknown name in keep_io, an opset that cannot be reached, reading external data, and
 // kInternal if the result fails its type check. `external` may be null without external data.
 absl::StatusOr<RewriteOutcome> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
-                                           ExternalData* external);
+                                            ExternalData* external);
 
 }  // namespace amp
 

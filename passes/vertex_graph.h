@@ -25,9 +25,9 @@ using VertexId = int32_t;
 struct Vertex {
   NodeId node = kNone;
   int variable = 0;
-  bool is_high = false;      // every float32-capable port that it types is float32 now
-  bool can_be_low = false;   // the schema at the model's opset allows the low type
-  bool has_input = false;    // types at least one connected input
+  bool is_high = false;     // every float32-capable port that it types is float32 now
+  bool can_be_low = false;  // the schema at the model's opset allows the low type
+  bool has_input = false;   // types at least one connected input
 };
 
 class VertexGraph {
@@ -51,12 +51,13 @@ class VertexGraph {
 
  private:
   struct Ports {
-    int32_t first_input = 0, first_output = 0;    // into port_vertices_
+    int32_t first_input = 0, first_output = 0;  // into port_vertices_
     int32_t first_vertex = 0, num_vertices = 0;
   };
   void AddNode(const Model& model, NodeId id);
   void AddEdges(const Model& model);
-  static absl::Span<const VertexId> Row(const std::vector<VertexId>& flat, const std::vector<int32_t>& start, VertexId id) {
+  static absl::Span<const VertexId> Row(const std::vector<VertexId>& flat, const std::vector<int32_t>& start,
+                                        VertexId id) {
     const auto begin = static_cast<size_t>(start[static_cast<size_t>(id)]);
     const auto end = static_cast<size_t>(start[static_cast<size_t>(id) + 1]);
     return absl::MakeConstSpan(flat).subspan(begin, end - begin);

@@ -97,7 +97,8 @@ class Explainer {
       return paint.denied ? 1 : 2;
     };
     const auto vertices = graph_.OfNode(id);
-    const auto it = std::min_element(vertices.begin(), vertices.end(), [&](VertexId a, VertexId b) { return rank(a) < rank(b); });
+    const auto it =
+        std::min_element(vertices.begin(), vertices.end(), [&](VertexId a, VertexId b) { return rank(a) < rank(b); });
     return it == vertices.end() ? kNone : *it;
   }
 
@@ -135,23 +136,36 @@ class Explainer {
     const std::string from = node.class_origin.empty() ? "" : absl::StrCat(" (", Escaped(node.class_origin), ")");
     const std::string why = node.class_why.empty() ? "" : absl::StrCat(": ", Escaped(node.class_why));
     switch (reason.kind) {
-      case ReasonKind::kSeeded: return absl::StrCat("allowed", why, from);
-      case ReasonKind::kBetween: return absl::StrCat("between two allowed operators, on the way to ", Label(reason.via));
-      case ReasonKind::kFollows: return absl::StrCat("follows ", Label(reason.via));
-      case ReasonKind::kClearNeighbour: return absl::StrCat("clear, beside ", Label(reason.via));
-      case ReasonKind::kCastJoins: return "every reader of this cast is low";
-      case ReasonKind::kForced: return "forced by --level unsafe-force-all";
-      case ReasonKind::kDenied: return absl::StrCat("denied", why, from);
-      case ReasonKind::kDeniedByPath: return absl::StrCat("downstream of a denied operator: ", DenialPath(reason.via));
-      case ReasonKind::kGuard: return absl::StrCat("guard: ", reason.detail);
-      case ReasonKind::kUnlisted: return absl::StrCat("on no list: stays float32 and stops every propagation", from);
-      case ReasonKind::kNotProcessed: return reason.detail;
+      case ReasonKind::kSeeded:
+        return absl::StrCat("allowed", why, from);
+      case ReasonKind::kBetween:
+        return absl::StrCat("between two allowed operators, on the way to ", Label(reason.via));
+      case ReasonKind::kFollows:
+        return absl::StrCat("follows ", Label(reason.via));
+      case ReasonKind::kClearNeighbour:
+        return absl::StrCat("clear, beside ", Label(reason.via));
+      case ReasonKind::kCastJoins:
+        return "every reader of this cast is low";
+      case ReasonKind::kForced:
+        return "forced by --level unsafe-force-all";
+      case ReasonKind::kDenied:
+        return absl::StrCat("denied", why, from);
+      case ReasonKind::kDeniedByPath:
+        return absl::StrCat("downstream of a denied operator: ", DenialPath(reason.via));
+      case ReasonKind::kGuard:
+        return absl::StrCat("guard: ", reason.detail);
+      case ReasonKind::kUnlisted:
+        return absl::StrCat("on no list: stays float32 and stops every propagation", from);
+      case ReasonKind::kNotProcessed:
+        return reason.detail;
       case ReasonKind::kSchemaForbids:
-        return absl::StrFormat("%s takes no %s at opset %d", Escaped(node.op_type), std::string(DTypeName(graph_.low())),
+        return absl::StrFormat("%s takes no %s at opset %d", Escaped(node.op_type),
+                               std::string(DTypeName(graph_.low())),
                                model_.opset(model_.node(graph_[v].node).domain()));
       case ReasonKind::kNoAllowedPath:
         return absl::StrCat(OpClassName(node.op_class), ": nothing beside it makes 16 bits worth a cast");
-      case ReasonKind::kNotFloat32: return "no float32 in or out";
+      case ReasonKind::kNotFloat32:
+        return "no float32 in or out";
     }
     return "";
   }
@@ -187,15 +201,16 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
 
 void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {
   const auto count_for = [&](NodeId id) {
-    if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0) return;
+    if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0)
+      return;
     ++report_.nodes[static_cast<size_t>(node_index_[static_cast<size_t>(id)])].num_casts;
   };
   std::vector<std::string> overridable;
   for (const InsertedCast& cast : casts) {
     const Node& node = model.node(cast.node);
     if (node.erased) continue;  // folded away
-    report_.casts.push_back({std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers,
-                             cast.num_elements});
+    report_.casts.push_back(
+        {std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers, cast.num_elements});
     count_for(model.value(cast.value).producer);
     for (const Use& use : model.value(node.outputs[0]).uses) count_for(use.node);
     if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
@@ -205,7 +220,8 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
   const size_t more = overridable.size() > kShown ? overridable.size() - kShown : 0;
   overridable.resize(overridable.size() - more);
   AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", absl::StrJoin(overridable, ", "),
-                         more > 0 ? absl::StrCat(" and ", more, " more") : "", "; --freeze-initializers makes constants of them"));
+                         more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                         "; --freeze-initializers makes constants of them"));
 }
 
 void ReportWriter::RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased) {

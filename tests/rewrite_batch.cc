@@ -1,7 +1,7 @@
 // Runs many rewrites in one process, for judges that need thousands.
 //
-// Reads one JSON array of arguments per line of standard input, runs amp-rewrite on them in-process, and answers one line
-// each: {"exit":0,"stdout":"...","stderr":"..."}.
+// Reads one JSON array of arguments per line of standard input, runs amp-rewrite on them in-process, and answers one
+// line each: {"exit":0,"stdout":"...","stderr":"..."}.
 #include <iostream>
 #include <string>
 

@@ -19,18 +19,24 @@ namespace {
 
 DType LowType(RewriteOptions::Dtype dtype) {
   switch (dtype) {
-    case RewriteOptions::Dtype::kFloat16: return DType::kFloat16;
-    case RewriteOptions::Dtype::kBfloat16: return DType::kBfloat16;
+    case RewriteOptions::Dtype::kFloat16:
+      return DType::kFloat16;
+    case RewriteOptions::Dtype::kBfloat16:
+      return DType::kBfloat16;
   }
   return DType::kFloat16;
 }
 
 amp::Level PaintLevel(RewriteOptions::Level level) {
   switch (level) {
-    case RewriteOptions::Level::kDefault: return Level::kDefault;
-    case RewriteOptions::Level::kTreatInferAsDeny: return Level::kTreatInferAsDeny;
-    case RewriteOptions::Level::kTensorCoresOnly: return Level::kTensorCoresOnly;
-    case RewriteOptions::Level::kUnsafeForceAll: return Level::kUnsafeForceAll;
+    case RewriteOptions::Level::kDefault:
+      return Level::kDefault;
+    case RewriteOptions::Level::kTreatInferAsDeny:
+      return Level::kTreatInferAsDeny;
+    case RewriteOptions::Level::kTensorCoresOnly:
+      return Level::kTensorCoresOnly;
+    case RewriteOptions::Level::kUnsafeForceAll:
+      return Level::kUnsafeForceAll;
   }
   return Level::kDefault;
 }
@@ -87,9 +93,12 @@ Limits LimitsFrom(const RewriteOptions::Limits& options) {
 
 ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
   switch (policy) {
-    case RewriteOptions::ExternalData::kAuto: return ExternalDataPolicy::kAuto;
-    case RewriteOptions::ExternalData::kAlways: return ExternalDataPolicy::kAlways;
-    case RewriteOptions::ExternalData::kNever: return ExternalDataPolicy::kNever;
+    case RewriteOptions::ExternalData::kAuto:
+      return ExternalDataPolicy::kAuto;
+    case RewriteOptions::ExternalData::kAlways:
+      return ExternalDataPolicy::kAlways;
+    case RewriteOptions::ExternalData::kNever:
+      return ExternalDataPolicy::kNever;
   }
   return ExternalDataPolicy::kAuto;
 }

@@ -33,27 +33,27 @@ struct RewriteOptions {
 
   Dtype dtype = Dtype::kFloat16;
   std::string profile = "seed";
-  std::vector<std::string> lists;  // overlay files, later ones win
-  std::vector<std::string> allow, infer, deny, clear;  // "Softmax,com.microsoft::BiasGelu"; "-Softmax" unlists
+  std::vector<std::string> lists;                               // overlay files, later ones win
+  std::vector<std::string> allow, infer, deny, clear;           // "Softmax,com.microsoft::BiasGelu"; "-Softmax" unlists
   std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names
-  std::optional<bool> follow;      // nothing: as the profile says
+  std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;
   Guards guards = Guards::kConstants;
   Preserve preserve = Preserve::kTensor;
-  bool keep_io = true;             // all graph inputs and outputs keep their type
+  bool keep_io = true;                     // all graph inputs and outputs keep their type
   std::vector<std::string> keep_io_names;  // with keep_io == false: the ones that do
   Weights weights = Weights::kConvert;
   double max_weight_error = 0.01;
   bool freeze_initializers = false;
   bool keep_opset = false;
-  std::optional<int> opset;        // lift to exactly this
+  std::optional<int> opset;  // lift to exactly this
   bool strict = false;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
 
   // Files only.
   ExternalData external_data = ExternalData::kAuto;
   bool in_place = false;
-  bool dry_run = false;            // decide and report, write nothing
+  bool dry_run = false;  // decide and report, write nothing
 
   // Upper bounds on what an input may cost; see the README.
   struct Limits {
@@ -66,15 +66,15 @@ struct RewriteOptions {
 
 struct RewriteSummary {
   bool changed = false;
-  std::string line;          // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
-  std::string report;        // JSON, documented in the README
-  std::string explanation;   // the same as text
+  std::string line;         // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
+  std::string report;       // JSON, documented in the README
+  std::string explanation;  // the same as text
   std::string diff;
   std::vector<std::string> warnings;
 };
 
 struct RewriteResult {
-  onnx::ModelProto model;    // the input itself when nothing was converted
+  onnx::ModelProto model;  // the input itself when nothing was converted
   RewriteSummary summary;
 };
 

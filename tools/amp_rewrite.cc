@@ -1,7 +1,9 @@
 #include "tools/amp_rewrite.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
+#include <new>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
@@ -25,10 +27,11 @@ struct Arguments {
 template <typename Enum>
 using Choices = std::map<std::string, Enum>;
 
-const Choices<RewriteOptions::Dtype> kDtypes = {
-    {"float16", RewriteOptions::Dtype::kFloat16},   {"fp16", RewriteOptions::Dtype::kFloat16},
-    {"half", RewriteOptions::Dtype::kFloat16},      {"bfloat16", RewriteOptions::Dtype::kBfloat16},
-    {"bf16", RewriteOptions::Dtype::kBfloat16}};
+const Choices<RewriteOptions::Dtype> kDtypes = {{"float16", RewriteOptions::Dtype::kFloat16},
+                                                {"fp16", RewriteOptions::Dtype::kFloat16},
+                                                {"half", RewriteOptions::Dtype::kFloat16},
+                                                {"bfloat16", RewriteOptions::Dtype::kBfloat16},
+                                                {"bf16", RewriteOptions::Dtype::kBfloat16}};
 const Choices<RewriteOptions::Level> kLevels = {{"default", RewriteOptions::Level::kDefault},
                                                 {"treat-infer-as-deny", RewriteOptions::Level::kTreatInferAsDeny},
                                                 {"tensor-cores-only", RewriteOptions::Level::kTensorCoresOnly},
@@ -45,8 +48,8 @@ const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOpt
 
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
 template <typename Enum>
-void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Enum& value, const Choices<Enum>& choices,
-               const std::string& shown, const std::string& help) {
+void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Enum& value,
+               const Choices<Enum>& choices, const std::string& shown, const std::string& help) {
   app.add_option_function<std::string>(
          flag,
          [&value, &choices, flag, shown](const std::string& text) {
@@ -54,7 +57,8 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
            if (it == choices.end()) {
              std::vector<std::string> names;
              for (const auto& [name, unused] : choices) names.push_back(name);
-             throw CLI::ValidationError(flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
+             throw CLI::ValidationError(
+                 flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
            }
            value = it->second;
          },
@@ -72,8 +76,11 @@ void Declare(CLI::App& app, Arguments& a) {
             "weights in a file beside the model; auto: as MODEL has it, and always above 1.5 GiB [auto]");
 
   const std::string what = "What becomes low";
-  AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16", "the low type (also fp16, half, bf16) [float16]");
-  app.add_option("--profile", o.profile, "base operator lists, see --list-profiles")->capture_default_str()->group(what);
+  AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16",
+            "the low type (also fp16, half, bf16) [float16]");
+  app.add_option("--profile", o.profile, "base operator lists, see --list-profiles")
+      ->capture_default_str()
+      ->group(what);
   const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
                                const std::string& type, const std::string& help) {
     app.add_option(flag, values, help)->type_name(type)->group(group)->expected(1)->take_all();
@@ -85,7 +92,8 @@ void Declare(CLI::App& app, Arguments& a) {
   add_strings(what, "--deny", o.deny, items, "keep these, and what follows from them, float32 (repeatable)");
   add_strings(what, "--clear", o.clear, items, "follow the neighbours' type (repeatable)");
   add_strings(what, "--deny-node", o.deny_node, "GLOB", "keep nodes float32 by name: * ? [...] (repeatable)");
-  add_strings(what, "--allow-node", o.allow_node, "GLOB", "run nodes low by name, whatever lists and guards say (repeatable)");
+  add_strings(what, "--allow-node", o.allow_node, "GLOB",
+              "run nodes low by name, whatever lists and guards say (repeatable)");
   add_strings(what, "--deny-tensor", o.deny_tensor, "GLOB", "keep the producers of these tensors float32 (repeatable)");
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
             "how far to go [default]");
@@ -108,7 +116,8 @@ void Declare(CLI::App& app, Arguments& a) {
             "tensor: an output's producer may become low; node: it may not [tensor]");
   AddChoice(app, safety, "--weights", o.weights, kWeights, "convert|cast",
             "convert weights now, or keep them float32 and cast at run time [convert]");
-  app.add_flag("--freeze-initializers", o.freeze_initializers, "make constants of initializers that callers may override")
+  app.add_flag("--freeze-initializers", o.freeze_initializers,
+               "make constants of initializers that callers may override")
       ->group(safety);
   app.add_option("--opset", a.opset, "auto: raise the opset where the low type needs it")
       ->type_name("auto|keep|N")
@@ -116,7 +125,9 @@ void Declare(CLI::App& app, Arguments& a) {
       ->group(safety);
 
   const std::string output = "What is printed";
-  app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")->type_name("FILE.json")->group(output);
+  app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")
+      ->type_name("FILE.json")
+      ->group(output);
   app.add_flag("--explain", o.explain, "print it as a table")->group(output);
   app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
@@ -167,7 +178,8 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
 absl::Status UnknownArgument(const CLI::App& app) {
   const std::vector<std::string> rest = app.remaining();
   const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
-  if (!absl::StartsWith(first, "-")) return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
+  if (!absl::StartsWith(first, "-"))
+    return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
 }
 
@@ -206,7 +218,8 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
       absl::StrAppend(&output.err, "amp-rewrite: warning: ", Escaped(a.input), ": ", summary.warnings[i], "\n");
     }
     if (shown < summary.warnings.size()) {
-      absl::StrAppend(&output.err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
+      absl::StrAppend(&output.err, "amp-rewrite: ", summary.warnings.size() - shown,
+                      " more warnings; --verbose prints them\n");
     }
   }
   if (a.report == "-") output.out += summary.report;
@@ -221,15 +234,27 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
   return absl::OkStatus();
 }
 
+// Exceptions of the libraries below end here.
+absl::Status RewriteFenced(const Arguments& a, ToolOutput& output) {
+  try {
+    return Rewrite(a, output);
+  } catch (const std::bad_alloc&) {
+    return LimitError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(Escaped(error.what()));
+  }
+}
+
 }  // namespace
 
 ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   ToolOutput output;
   Arguments a;
-  CLI::App app("Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in\n"
-               "16 bits, the rest stays float32, and a report says why.\n\n"
-               "  amp-rewrite model.onnx -o mixed.onnx --explain",
-               "amp-rewrite");
+  CLI::App app(
+      "Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in\n"
+      "16 bits, the rest stays float32, and a report says why.\n\n"
+      "  amp-rewrite model.onnx -o mixed.onnx --explain",
+      "amp-rewrite");
   app.set_version_flag("--version", VersionText());
   app.allow_extras();
   absl::Status status;
@@ -259,7 +284,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     status = lists.status();
     if (lists.ok()) output.out = *lists;
   } else if (status.ok()) {
-    status = Rewrite(a, output);
+    status = RewriteFenced(a, output);
   }
   if (!status.ok()) {
     output.exit_code = ExitCode(status);

@@ -15,20 +15,28 @@
 namespace amp {
 namespace {
 
+// Through the graph in memory and back, unedited.
 absl::Status Check(const std::string& path, const std::string& copy_path) {
-  absl::StatusOr<LoadedFile> file = LoadModel(path);
+  absl::StatusOr<LoadedFile> checked = LoadModel(path);
+  if (!checked.ok()) return checked.status();
+  for (const auto& warning : checked->warnings) std::printf("%s: warning: %s\n", path.c_str(), warning.c_str());
+
+  absl::StatusOr<LoadedFile> file = ReadModelFile(path);  // without repairs
   if (!file.ok()) return file.status();
-  for (const auto& warning : file->warnings) std::printf("%s: warning: %s\n", path.c_str(), warning.c_str());
+  const std::string before = file->model->SerializeAsString();
+  absl::StatusOr<std::unique_ptr<Model>> graph = Model::Create(std::move(file->arena), file->model);
+  if (!graph.ok()) return graph.status();
+  (*graph)->Commit();
+  if ((*graph)->proto().SerializeAsString() != before) return absl::InternalError("the graph in memory lost something");
   SaveOptions options;
   options.input = &*file;
-  absl::StatusOr<SaveResult> saved = SaveModel(*file->model, copy_path, options);
+  absl::StatusOr<SaveResult> saved = SaveModel((*graph)->proto(), copy_path, options);
   if (!saved.ok()) return saved.status();
-  absl::StatusOr<LoadedFile> copy = LoadModel(copy_path);
+  absl::StatusOr<LoadedFile> copy = ReadModelFile(copy_path);
   if (!copy.ok()) return copy.status();
-  const bool same = saved->data_file.empty() ? file->model->SerializeAsString() == copy->model->SerializeAsString()
+  const bool same = saved->data_file.empty() ? before == copy->model->SerializeAsString()
                                              : file->model->graph().node_size() == copy->model->graph().node_size();
-  if (!same) return absl::InternalError("the copy differs");
-  return Model::Create(std::move(copy->arena), copy->model).status();
+  return same ? absl::OkStatus() : absl::InternalError("the copy differs");
 }
 
 }  // namespace
