@@ -55,17 +55,16 @@ std::vector<std::string> KeysOf(const Json& object) {
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf({});
   CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "model", "dtype", "profile", "changed",
-                                                   "unchanged_because", "opset", "ir_version", "totals", "nodes", "casts",
-                                                   "weights", "removed_casts", "advice", "warnings"});
+                                                   "unchanged_because", "opset", "ir_version", "totals", "nodes",
+                                                   "casts", "weights", "removed_casts", "advice", "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
                                                                "low", "heavy", "reason", "because", "casts"});
-  CHECK(KeysOf(report["casts"][0]) ==
-        std::vector<std::string>{"name", "value", "from", "to", "readers", "elements"});
-  CHECK(KeysOf(report["weights"][0]) ==
-        std::vector<std::string>{"name", "bytes_before", "bytes_after", "original_stays", "saturated", "largest", "overflow",
-                                 "underflow", "subnormal", "relative_error"});
+  CHECK(KeysOf(report["casts"][0]) == std::vector<std::string>{"name", "value", "from", "to", "readers", "elements"});
+  CHECK(KeysOf(report["weights"][0]) == std::vector<std::string>{"name", "bytes_before", "bytes_after",
+                                                                 "original_stays", "saturated", "largest", "overflow",
+                                                                 "underflow", "subnormal", "relative_error"});
 }
 
 TEST_CASE("the report's head and totals") {
@@ -164,8 +163,9 @@ TEST_CASE("a model that stays says why, and keeps its bytes") {
   CHECK(report["changed"] == false);
   CHECK(report["unchanged_because"] == "no allowed operator can become low");
   CHECK(report["totals"]["low"] == 0);
-  CHECK(absl::EndsWith(run.output.out, absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ",
-                                                    run.out, " (the input as it is)\n")));
+  CHECK(absl::EndsWith(run.output.out,
+                       absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ",
+                                    run.out, " (the input as it is)\n")));
 }
 
 TEST_CASE("unsafe-force-all carries a warning") {
@@ -183,14 +183,14 @@ TEST_CASE("a successful run ends with the summary line") {
   CHECK(run.folder.Has("out.onnx"));
 }
 
-TEST_CASE("--quiet prints nothing") {
+TEST_CASE("a quiet run prints nothing") {
   const Run run({"--quiet", "--explain", "--deny-node", "nobody"});
   CHECK(run.output.exit_code == 0);
   CHECK(run.output.out.empty());
   CHECK(run.output.err.empty());
 }
 
-TEST_CASE("--dry-run writes no model") {
+TEST_CASE("a dry run writes no model") {
   const Run run({"--dry-run"});
   CHECK(run.output.exit_code == 0);
   CHECK_FALSE(run.folder.Has("out.onnx"));
@@ -198,7 +198,7 @@ TEST_CASE("--dry-run writes no model") {
         "Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; dry run, wrote nothing\n");
 }
 
-TEST_CASE("--explain has a line per node, cast and weight") {
+TEST_CASE("the table of --explain has a line per node, cast and weight") {
   const std::string table = Run({"--explain", "--dry-run"}).output.out;
   const std::vector<std::string> lines = absl::StrSplit(table, '\n');
   REQUIRE(lines.size() > 4);
@@ -211,7 +211,7 @@ TEST_CASE("--explain has a line per node, cast and weight") {
   CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));
 }
 
-TEST_CASE("--diff shows what changes and nothing else") {
+TEST_CASE("the lines of --diff are what changes and nothing else") {
   const Run run({"--diff", "--dry-run"});
   CHECK(absl::StartsWith(run.output.out,
                          "- initializer w:float32[4,2]\n"

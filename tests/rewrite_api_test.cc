@@ -1,10 +1,9 @@
 // The library as a program uses it: nothing but tools/amp.h.
-#include "tools/amp.h"
-
 #include "absl/strings/match.h"
 #include "ir/text.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
+#include "tools/amp.h"
 
 namespace {
 

@@ -2,6 +2,7 @@
 #ifndef AMP_TESTS_SCRATCH_FOLDER_H_
 #define AMP_TESTS_SCRATCH_FOLDER_H_
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,7 +16,7 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string path = (std::filesystem::temp_directory_path() / "amp_test_XXXXXX").string();
-    path_ = mkdtemp(path.data());
+    path_ = ::mkdtemp(path.data());
   }
   ~ScratchFolder() { std::filesystem::remove_all(path_); }
   ScratchFolder(const ScratchFolder&) = delete;
