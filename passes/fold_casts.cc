@@ -1,5 +1,6 @@
 #include "passes/fold_casts.h"
 
+#include "absl/strings/str_cat.h"
 #include "ir/operator_facts.h"
 
 namespace amp {
@@ -22,6 +23,14 @@ ValueId EquivalentSource(const Model& model, NodeId id) {
   return src == dst && CastChainIsExact(src, mid, dst) ? source : kNone;
 }
 
+// Lets `source` be the graph output that cast `id` gives, if nothing else gives it its name.
+void HandOverOutput(Model& model, NodeId id, ValueId source) {
+  const ValueId out = model.node(id).outputs[0];
+  const bool is_free = model.value(source).producer != kNone && !model.IsGraphOutput(source);
+  if (!model.IsGraphOutput(out) || !is_free) return;
+  model.TakeOverGraphOutputs(out, source, model.UniqueName(absl::StrCat(model.value(source).name, "_folded")));
+}
+
 bool IsDead(const Model& model, NodeId id) {
   return IsPlainCast(model, id) && model.value(model.node(id).outputs[0]).uses.empty();
 }
@@ -35,6 +44,7 @@ std::vector<NodeId> FoldCasts(Model& model) {
     if (source == kNone) continue;
     const NodeId first = model.value(model.node(id).inputs[0]).producer;
     model.ReplaceUses(model.node(id).outputs[0], source, [](const Use&) { return true; });
+    HandOverOutput(model, id, source);
     for (NodeId cast : {id, first}) {
       if (!IsDead(model, cast)) continue;
       model.Erase(cast);

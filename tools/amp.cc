@@ -7,6 +7,7 @@
 #include "ir/external_data.h"
 #include "ir/graph.h"
 #include "ir/model_file.h"
+#include "ir/model_walk.h"
 #include "ir/opset_imports.h"
 #include "ir/save.h"
 #include "ir/status.h"
@@ -123,6 +124,15 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   return summary;
 }
 
+absl::Status RefuseExternalData(const onnx::ModelProto& model) {
+  const onnx::TensorProto* external = nullptr;
+  ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
+    if (external == nullptr && IsExternal(tensor)) external = &tensor;
+  });
+  if (external == nullptr) return absl::OkStatus();
+  return UsageError("tensor '", Escaped(external->name()), "': external data needs a path to be found by; see RewriteFile");
+}
+
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
@@ -134,6 +144,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   RewriteSettings settings = SettingsFrom(options);
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
+  AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
   RewriteResult result;

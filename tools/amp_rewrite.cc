@@ -83,7 +83,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->group(what);
   const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
                                const std::string& type, const std::string& help) {
-    app.add_option(flag, values, help)->type_name(type)->group(group)->expected(1)->take_all();
+    // With allow_extra_args CLI11 would take "[ab]" for a list and its brackets away.
+    app.add_option(flag, values, help)->type_name(type)->group(group)->expected(1)->take_all()->allow_extra_args(false);
   };
   add_strings(what, "--lists", o.lists, "FILE", "overlay list file (repeatable; later ones win)");
   const std::string items = "OP[,OP...]";

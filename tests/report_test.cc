@@ -1,0 +1,283 @@
+// What a run of amp-rewrite says: the JSON report, the table, the diff, the summary line, errors and exit codes.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "ir/text.h"
+#include "nlohmann/json.hpp"
+#include "tests/catch2.h"
+#include "tests/scratch_folder.h"
+#include "tools/amp_rewrite.h"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// mm is low, add is held high by a guard, the node without a name by its class.
+constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float epsilon = {1e-12}> {
+    [mm] a = MatMul (x, w)
+    [add] b = Add (a, epsilon)
+    y = Softmax (b)
+  })";
+
+struct Run {
+  ScratchFolder folder;
+  ToolOutput output;
+  std::string in, out;
+
+  explicit Run(const std::vector<std::string>& flags, absl::string_view model = kModel) {
+    const absl::StatusOr<std::string> bytes = ParseOnnxText(model);
+    REQUIRE(bytes.ok());
+    in = folder.Write("in.onnx", *bytes);
+    out = folder.File("out.onnx");
+    std::vector<std::string> arguments = {in, "-o", out};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    output = RunAmpRewrite(arguments);
+  }
+};
+
+Json ReportOf(const std::vector<std::string>& flags, absl::string_view model = kModel) {
+  std::vector<std::string> all = {"--report", "-", "--quiet"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  const Run run(all, model);
+  INFO(run.output.err);
+  REQUIRE(run.output.exit_code == 0);
+  return Json::parse(run.output.out);
+}
+
+std::vector<std::string> KeysOf(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST_CASE("the report has these fields, in this order") {
+  const Json report = ReportOf({});
+  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "model", "dtype", "profile", "changed",
+                                                   "unchanged_because", "opset", "ir_version", "totals", "nodes",
+                                                   "casts", "weights", "removed_casts", "advice", "warnings"});
+  CHECK(KeysOf(report["totals"]) ==
+        std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
+  CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
+                                                               "low", "heavy", "reason", "because", "casts"});
+  CHECK(KeysOf(report["casts"][0]) == std::vector<std::string>{"name", "value", "from", "to", "readers", "elements"});
+  CHECK(KeysOf(report["weights"][0]) == std::vector<std::string>{"name", "bytes_before", "bytes_after",
+                                                                 "original_stays", "saturated", "largest", "overflow",
+                                                                 "underflow", "subnormal", "relative_error"});
+}
+
+TEST_CASE("the report's head and totals") {
+  const Json report = ReportOf({});
+  CHECK(report["schema_version"] == 1);
+  CHECK(absl::EndsWith(report["model"].get<std::string>(), "/in.onnx"));
+  CHECK(report["dtype"] == "float16");
+  CHECK(report["profile"] == "seed");
+  CHECK(report["changed"] == true);
+  CHECK(report["unchanged_because"] == "");
+  CHECK(report["opset"] == Json::parse(R"({"before": 17, "after": 17})"));
+  CHECK(report["ir_version"] == Json::parse(R"({"before": 8, "after": 8})"));
+  // w: 8 elements, epsilon: 1. a, b, y: 4 elements each; then x_to_float16: 8, a: 4 in 16 bits, a_to_float32, b, y: 4.
+  CHECK(report["totals"] == Json::parse(R"({
+    "nodes": 3, "low": 1, "casts": 2, "by_reason": {"denied": 1, "guard": 1, "seeded": 1},
+    "weight_bytes": {"before": 36, "after": 20}, "known_activation_bytes": {"before": 48, "after": 72}})"));
+  CHECK(report["removed_casts"].empty());
+  CHECK(report["warnings"].empty());
+}
+
+TEST_CASE("the report's nodes") {
+  const Json nodes = ReportOf({})["nodes"];
+  REQUIRE(nodes.size() == 3);
+  const auto is_from_seed = [](const Json& node) {
+    return absl::StartsWith(node["class_origin"].get<std::string>(), "seed-float16.list:");
+  };
+  CHECK(nodes[0]["path"] == "mm");
+  CHECK(nodes[0]["operator"] == "MatMul");
+  CHECK(nodes[0]["class"] == "allow");
+  CHECK(is_from_seed(nodes[0]));
+  CHECK(nodes[0]["low"] == true);
+  CHECK(nodes[0]["heavy"] == true);
+  CHECK(nodes[0]["reason"] == "seeded");
+  CHECK(nodes[0]["casts"] == 2);
+  CHECK(nodes[1]["path"] == "add");
+  CHECK(nodes[1]["class"] == "infer");
+  CHECK(nodes[1]["low"] == false);
+  CHECK(nodes[1]["heavy"] == false);
+  CHECK(nodes[1]["reason"] == "guard");
+  CHECK(absl::StartsWith(nodes[1]["because"].get<std::string>(), "guard: constant 'epsilon' holds 1e-12"));
+  CHECK(nodes[1]["casts"] == 1);
+  CHECK(nodes[2]["path"] == "Softmax#2");
+  CHECK(nodes[2]["class"] == "deny");
+  CHECK(is_from_seed(nodes[2]));
+  CHECK(nodes[2]["reason"] == "denied");
+  CHECK(nodes[2]["casts"] == 0);
+}
+
+TEST_CASE("the report's casts and weights") {
+  const Json report = ReportOf({});
+  CHECK(report["casts"] == Json::parse(R"([
+    {"name": "x_to_float16", "value": "x", "from": "float32", "to": "float16", "readers": ["mm"], "elements": 8},
+    {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["add"], "elements": 4}])"));
+  CHECK(report["weights"] == Json::parse(R"([
+    {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "saturated": false, "largest": 8.0,
+     "overflow": 0, "underflow": 0, "subnormal": 0, "relative_error": 0.0}])"));
+}
+
+TEST_CASE("a cast for a graph output names it, and an unknown size is null") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,n] x) => (float[n,n] y) { y = MatMul (x, x) })");
+  CHECK(report["casts"][0]["elements"] == nullptr);
+  CHECK(report["casts"][1]["readers"] == Json::array({"(output y)"}));
+  CHECK(report["totals"]["known_activation_bytes"] == Json::parse(R"({"before": 0, "after": 0})"));
+}
+
+TEST_CASE("the user's casts that go are listed") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[2,2] x) => (float[2,2] y) { [widen] a = Cast <to = 1> (x)  y = MatMul (a, a) })");
+  CHECK(report["removed_casts"] == Json::array({"widen"}));
+}
+
+TEST_CASE("weights that a caller may override get advice") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
+  REQUIRE(report["advice"].size() == 1);
+  CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "--freeze-initializers"));
+}
+
+TEST_CASE("what blocks a newer opset is named") {
+  const Json report = ReportOf({"--dtype", "bfloat16"}, R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[1,1,n,n] x) => (float[1,1,n,n] y, float[1,1,m,m] z) {
+      [pool] z = AveragePool <kernel_shape = [2, 2], strides = [3, 3], ceil_mode = 1> (x)
+      y = MatMul (x, x)
+    })");
+  REQUIRE(report["advice"].size() == 1);
+  CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "pool (AveragePool)"));
+  CHECK(report["opset"] == Json::parse(R"({"before": 21, "after": 21})"));
+}
+
+TEST_CASE("a model that stays says why, and keeps its bytes") {
+  const Run run({"--report", "-", "--deny-node", "mm"});
+  REQUIRE(run.output.exit_code == 0);
+  CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
+  const Json report = ReportOf({"--deny-node", "mm"});
+  CHECK(report["changed"] == false);
+  CHECK(report["unchanged_because"] == "no allowed operator can become low");
+  CHECK(report["totals"]["low"] == 0);
+  CHECK(absl::EndsWith(run.output.out,
+                       absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ",
+                                    run.out, " (the input as it is)\n")));
+}
+
+TEST_CASE("unsafe-force-all carries a warning") {
+  const Json report = ReportOf({"--level", "unsafe-force-all"});
+  REQUIRE(report["warnings"].size() == 1);
+  CHECK(absl::StrContains(report["warnings"][0].get<std::string>(), "unsafe-force-all"));
+}
+
+TEST_CASE("a successful run ends with the summary line") {
+  const Run run({});
+  CHECK(run.output.exit_code == 0);
+  CHECK(run.output.err.empty());
+  CHECK(run.output.out ==
+        absl::StrCat("Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; wrote ", run.out, "\n"));
+  CHECK(run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("a quiet run prints nothing") {
+  const Run run({"--quiet", "--explain", "--deny-node", "nobody"});
+  CHECK(run.output.exit_code == 0);
+  CHECK(run.output.out.empty());
+  CHECK(run.output.err.empty());
+}
+
+TEST_CASE("a dry run writes no model") {
+  const Run run({"--dry-run"});
+  CHECK(run.output.exit_code == 0);
+  CHECK_FALSE(run.folder.Has("out.onnx"));
+  CHECK(run.output.out ==
+        "Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; dry run, wrote nothing\n");
+}
+
+TEST_CASE("the table of --explain has a line per node, cast and weight") {
+  const std::string table = Run({"--explain", "--dry-run"}).output.out;
+  const std::vector<std::string> lines = absl::StrSplit(table, '\n');
+  REQUIRE(lines.size() > 4);
+  CHECK(lines[0] == "node       operator  class     type     why");
+  CHECK(absl::StartsWith(lines[1], "mm         MatMul    allow     float16  allowed: "));
+  CHECK(absl::StartsWith(lines[2], "add        Add       infer     float32  guard: constant 'epsilon' holds 1e-12"));
+  CHECK(absl::StartsWith(lines[3], "Softmax#2  Softmax   deny      float32  denied: "));
+  CHECK(absl::StrContains(table, "\n  x  float32 -> float16  for mm  (8 elements)\n"));
+  CHECK(absl::StrContains(table, "\n  a  float16 -> float32  for add  (4 elements)\n"));
+  CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));
+}
+
+TEST_CASE("the lines of --diff are what changes and nothing else") {
+  const Run run({"--diff", "--dry-run"});
+  CHECK(absl::StartsWith(run.output.out,
+                         "- initializer w:float32[4,2]\n"
+                         "+ initializer w:float16[4,2]\n"
+                         "+ x_to_float16: Cast(x:float32[2,4]) -> x_to_float16:float16[2,4]\n"
+                         "- mm: MatMul(x:float32[2,4], w:float32[4,2]) -> a:float32[2,2]\n"
+                         "+ mm: MatMul(x_to_float16:float16[2,4], w:float16[4,2]) -> a:float16[2,2]\n"
+                         "+ a_to_float32: Cast(a:float16[2,2]) -> a_to_float32:float32[2,2]\n"
+                         "- add: Add(a:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
+                         "+ add: Add(a_to_float32:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
+                         "Converted 1 of 3 nodes"));
+}
+
+// One line on stderr, nothing written, nothing on stdout.
+void CheckFails(const std::vector<std::string>& flags, int exit_code, absl::string_view what) {
+  const Run run(flags);
+  INFO(run.output.err);
+  CHECK(run.output.exit_code == exit_code);
+  CHECK(absl::StartsWith(run.output.err, "amp-rewrite: error: "));
+  CHECK(absl::StrContains(run.output.err, what));
+  CHECK(run.output.err.find('\n') + 1 == run.output.err.size());
+  CHECK(run.output.out.empty());
+  CHECK_FALSE(run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("mistyped flags, values, operators and names get a suggestion and exit code 2") {
+  CheckFails({"--dtpye", "float16"}, 2, "unknown flag '--dtpye'; did you mean '--dtype'?");
+  CheckFails({"--dtype", "bfloat61"}, 2, "'bfloat61'; did you mean 'bfloat16'?");
+  CheckFails({"--level", "tensor-core-only"}, 2, "did you mean 'tensor-cores-only'?");
+  CheckFails({"--profile", "seeed"}, 2, "did you mean 'seed'?");
+  CheckFails({"--deny", "Sotfmax"}, 2, "did you mean 'Softmax'?");
+  CheckFails({"--keep-io", "xx"}, 2, "'xx' is no input or output of the graph");
+}
+
+TEST_CASE("wrong values and combinations have exit code 2") {
+  CheckFails({"another.onnx"}, 2, "unexpected argument 'another.onnx'");
+  CheckFails({"--in-place"}, 2, "--in-place and -o exclude each other");
+  CheckFails({"--follow", "maybe"}, 2, "expected on or off, found 'maybe'");
+  CheckFails({"--opset", "new"}, 2, "expected auto, keep or a version, found 'new'");
+  CheckFails({"--opset", "9"}, 2, "it can only be raised");
+  CheckFails({"--max-weight-error", "-1"}, 2, "--max-weight-error");
+  CheckFails({"--deny-node", "[z-a]"}, 2, "[z-a]");
+}
+
+TEST_CASE("a missing, a malformed and a refused file have exit codes of their own") {
+  const ScratchFolder folder;
+  CHECK(RunAmpRewrite({}).exit_code == 2);
+  CHECK(RunAmpRewrite({folder.File("none.onnx"), "-o", folder.File("out.onnx")}).exit_code == 6);
+  const std::string garbage = folder.Write("garbage.onnx", "no model at all");
+  CHECK(RunAmpRewrite({garbage, "-o", folder.File("out.onnx")}).exit_code == 3);
+  const std::string model = folder.Write("model.onnx", *ParseOnnxText(kModel));
+  CHECK(RunAmpRewrite({model, "-o", model}).exit_code == 4);
+  CHECK(RunAmpRewrite({model, "-o", folder.File("out.onnx"), "--max-nodes", "2"}).exit_code == 5);
+  CHECK_FALSE(folder.Has("out.onnx"));
+}
+
+TEST_CASE("a pattern that matches nothing is a warning, and an error under --strict") {
+  for (const char* flag : {"--deny-node", "--allow-node", "--deny-tensor"}) {
+    const Run run({flag, "nobody*"});
+    CHECK(run.output.exit_code == 0);
+    CHECK(absl::StartsWith(run.output.err, "amp-rewrite: warning: "));
+    CHECK(absl::StrContains(run.output.err, "nobody*"));
+    CHECK(run.folder.Has("out.onnx"));
+    CheckFails({flag, "nobody*", "--strict"}, 2, "nobody*");
+  }
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,126 @@
+// The library as a program uses it: nothing but tools/amp.h.
+#include "absl/strings/match.h"
+#include "ir/text.h"
+#include "tests/catch2.h"
+#include "tests/scratch_folder.h"
+#include "tools/amp.h"
+
+namespace {
+
+onnx::ModelProto ModelFromText(const std::string& text) {
+  const absl::StatusOr<std::string> bytes = amp::ParseOnnxText(text);
+  REQUIRE(bytes.ok());
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(*bytes));
+  return model;
+}
+
+onnx::ModelProto OneMatMul() {
+  return ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> { [mm] y = MatMul (x, w) })");
+}
+
+TEST_CASE("in memory") {
+  const onnx::ModelProto model = OneMatMul();
+
+  absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);
+  REQUIRE(result.ok());
+  onnx::ModelProto mixed = std::move(result->model);
+
+  CHECK(mixed.graph().node_size() == 3);
+  CHECK(mixed.graph().initializer(0).data_type() == onnx::TensorProto::FLOAT16);
+  CHECK(model.graph().node_size() == 1);
+  CHECK(result->summary.changed);
+  CHECK(result->summary.line == "Converted 1 of 1 nodes to float16 with 2 casts; weights 16 B -> 8 B");
+}
+
+TEST_CASE("on paths") {
+  const amp::ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", OneMatMul().SerializeAsString());
+  const std::string out = folder.File("out.onnx");
+
+  absl::StatusOr<amp::RewriteSummary> summary = amp::RewriteFile(in, out);
+  REQUIRE(summary.ok());
+  REQUIRE(summary->changed);
+
+  onnx::ModelProto mixed;
+  REQUIRE(mixed.ParseFromString(folder.Read("out.onnx")));
+  absl::StatusOr<amp::RewriteResult> in_memory = amp::Rewrite(OneMatMul());
+  REQUIRE(in_memory.ok());
+  CHECK(mixed.SerializeAsString() == in_memory->model.SerializeAsString());
+}
+
+TEST_CASE("options mirror the flags") {
+  amp::RewriteOptions options;
+  options.dtype = amp::RewriteOptions::Dtype::kBfloat16;
+  options.keep_io = false;
+  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(OneMatMul(), options);
+  REQUIRE(result.ok());
+  const onnx::GraphProto& graph = result->model.graph();
+  CHECK(graph.node_size() == 1);
+  CHECK(graph.input(0).type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16);
+  CHECK(graph.output(0).type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16);
+  CHECK(result->model.opset_import(0).version() == 22);
+}
+
+TEST_CASE("a model without anything to convert comes back as it is") {
+  amp::RewriteOptions options;
+  options.deny_node = {"mm"};
+  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(OneMatMul(), options);
+  REQUIRE(result.ok());
+  CHECK_FALSE(result->summary.changed);
+  CHECK(result->model.SerializeAsString() == OneMatMul().SerializeAsString());
+}
+
+TEST_CASE("the report, the table and the diff come as text") {
+  amp::RewriteOptions options;
+  options.diff = true;
+  options.allow_node = {"nobody"};
+  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(OneMatMul(), options);
+  REQUIRE(result.ok());
+  CHECK(absl::StartsWith(result->summary.report_json, "{\n \"schema_version\": 1,"));
+  CHECK(absl::StartsWith(result->summary.explanation, "node  operator  class"));
+  CHECK(absl::StrContains(result->summary.diff, "+ x_to_float16: Cast("));
+  CHECK(result->summary.warnings.size() == 1);
+}
+
+TEST_CASE("a dry run on paths writes nothing") {
+  const amp::ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", OneMatMul().SerializeAsString());
+  amp::RewriteOptions options;
+  options.dry_run = true;
+  CHECK(amp::RewriteFile(in, folder.File("out.onnx"), options)->changed);
+  CHECK_FALSE(folder.Has("out.onnx"));
+}
+
+TEST_CASE("errors by code") {
+  amp::RewriteOptions options;
+  options.profile = "none";
+  CHECK(amp::Rewrite(OneMatMul(), options).status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(amp::Rewrite(onnx::ModelProto()).status().code() == absl::StatusCode::kDataLoss);
+
+  options = {};
+  options.limits.nodes = 0;
+  CHECK(amp::Rewrite(OneMatMul(), options).status().code() == absl::StatusCode::kResourceExhausted);
+
+  const amp::ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", OneMatMul().SerializeAsString());
+  CHECK(amp::RewriteFile(folder.File("none"), in).status().code() == absl::StatusCode::kUnavailable);
+  CHECK(amp::RewriteFile(in, in).status().code() == absl::StatusCode::kPermissionDenied);
+}
+
+TEST_CASE("external data cannot be resolved in memory") {
+  onnx::ModelProto model = OneMatMul();
+  onnx::TensorProto& w = *model.mutable_graph()->mutable_initializer(0);
+  w.clear_float_data();
+  w.clear_raw_data();
+  w.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto* location = w.add_external_data();
+  location->set_key("location");
+  location->set_value("w.data");
+  const absl::Status status = amp::Rewrite(model).status();
+  INFO(status);
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
