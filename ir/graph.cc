@@ -96,7 +96,7 @@ void Model::DropInitializerInputs() {
 std::string Model::NodeLabel(NodeId id) const {
   const Node& n = node(id);
   if (!n.name().empty()) return std::string(n.name());
-  return absl::StrCat(n.op_type(), "#", n.index);
+  return absl::StrCat(n.op_type(), "#", n.ordinal);
 }
 
 bool Model::IsCallOfFunction(NodeId id) const {

@@ -106,6 +106,7 @@ absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* node
   model_.nodes_.reserve(model_.nodes_.size() + static_cast<size_t>(proto.node_size()));
   NodeId previous = kNone;
   int index = 0;
+  absl::flat_hash_map<std::string, int32_t> unnamed;  // by operator
   for (auto& node_proto : *proto.mutable_node()) {
     const NodeId id = static_cast<NodeId>(model_.nodes_.size());
     Node& n = model_.nodes_.emplace_back();
@@ -115,7 +116,11 @@ absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* node
     n.prev = previous;
     (previous == kNone ? model_.mutable_graph(graph).first : model_.mutable_node(previous).next) = id;
     previous = id;
-    if (!node_proto.name().empty()) model_.names_.insert(node_proto.name());
+    if (node_proto.name().empty()) {
+      n.ordinal = unnamed[node_proto.op_type()]++;
+    } else {
+      model_.names_.insert(node_proto.name());
+    }
     for (const std::string& name : node_proto.output()) {
       ValueId out = kNone;
       if (!name.empty()) {

@@ -56,6 +56,9 @@ absl::StatusOr<ReleasedIo> ResolveKeepIo(const Model& model, const KeepIo& keep)
   return released;
 }
 
+// Without a target: recurrent kernels are assumed to exist, float32 statistics are not.
+TargetPromises TargetAssumptions() { return {{"rnn", "bfloat16"}}; }
+
 class Rewriter {
  public:
   Rewriter(Model& model, const OpLists& lists, const RewriteSettings& settings, ExternalData* external)
@@ -107,19 +110,32 @@ class Rewriter {
     return LiftTo(wanted);
   }
 
-  // Lifts as far towards `target` as adapters reach; the rest is a warning and the schema's veto.
+  // Lifts to `target`. Where adapters do not reach it, as far as they do if that lets an allowed operator run low.
   absl::Status LiftTo(int target) {
     std::string blocking;
     const int reachable = ReachableOpset(model_, target, &blocking);
     if (reachable < target) {
-      writer_.AddAdvice(
-          absl::StrFormat("opset %d would let more operators run in %s, but only opset %d can be reached: %s", target,
-                          std::string(DTypeName(settings_.low)), reachable, blocking));
+      writer_.SetOpsetObstacle(absl::StrCat("opset ", target, " cannot be reached: ", blocking));
+      if (!HelpsAllowedOperators(reachable)) return absl::OkStatus();
     }
-    if (reachable <= model_.opset("")) return absl::OkStatus();
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
     InferTypes(model_);
     return absl::OkStatus();
+  }
+
+  bool HelpsAllowedOperators(int opset) const {
+    const NodeClasses classes = ClassifyNodes(model_, lists_, TargetAssumptions());
+    for (NodeId id : model_.NodesInOrder(kMainGraph)) {
+      const Node& node = model_.node(id);
+      const bool is_allowed = classes.nodes[static_cast<size_t>(id)].op_class == OpClass::kAllow;
+      if (!is_allowed || node.schema == nullptr || node.schema->num_inputs() == 0 || !node.domain().empty()) continue;
+      const OpSchema* newer = FindOpSchema("", node.op_type(), opset);
+      const int variable = node.schema->InputVariable(0);
+      if (newer != nullptr && !node.schema->Allows(variable, settings_.low) && newer->Allows(newer->InputVariable(0), settings_.low)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   bool WantsBfloat16Opset() const {
@@ -140,8 +156,7 @@ class Rewriter {
   }
 
   void CollectTraits() {
-    // Without a target: recurrent kernels are assumed to exist, float32 statistics are not.
-    classes_ = ClassifyNodes(model_, lists_, {{"rnn", "bfloat16"}});
+    classes_ = ClassifyNodes(model_, lists_, TargetAssumptions());
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
     for (NodeId id : model_.NodesInOrder(kMainGraph)) {
       const Classification& c = classes_.nodes[static_cast<size_t>(id)];

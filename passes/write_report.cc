@@ -57,8 +57,8 @@ int64_t ActivationBytes(const Model& model) {
 class Explainer {
  public:
   Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-            const std::vector<VertexPaint>& paint)
-      : model_(model), classes_(classes), graph_(graph), paint_(paint) {}
+            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle)
+      : model_(model), classes_(classes), graph_(graph), paint_(paint), opset_obstacle_(opset_obstacle) {}
 
   NodeReport Explain(NodeId id) const {
     const Node& node = model_.node(id);
@@ -159,11 +159,12 @@ class Explainer {
       case ReasonKind::kNotProcessed:
         return reason.detail;
       case ReasonKind::kSchemaForbids:
-        return absl::StrFormat("%s takes no %s at opset %d", Escaped(node.op_type),
-                               std::string(DTypeName(graph_.low())),
-                               model_.opset(model_.node(graph_[v].node).domain()));
+        return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
+                            model_.opset(model_.node(graph_[v].node).domain()), opset_obstacle_.empty() ? "" : "; ",
+                            opset_obstacle_);
       case ReasonKind::kNoAllowedPath:
-        return absl::StrCat(OpClassName(node.op_class), ": nothing beside it makes 16 bits worth a cast");
+        return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
+                                                : "infer: not on a path between two allowed operators";
       case ReasonKind::kNotFloat32:
         return "no float32 in or out";
     }
@@ -174,6 +175,7 @@ class Explainer {
   const NodeClasses& classes_;
   const VertexGraph& graph_;
   const std::vector<VertexPaint>& paint_;
+  const std::string& opset_obstacle_;
 };
 
 }  // namespace
@@ -186,9 +188,14 @@ void ReportWriter::Begin(const Model& model, DType low) {
   report_.activation_bytes_before = ActivationBytes(model);
 }
 
+void ReportWriter::SetOpsetObstacle(std::string obstacle) {
+  AddAdvice(absl::StrCat("more operators could run in ", DTypeName(report_.low), ", but ", obstacle));
+  opset_obstacle_ = std::move(obstacle);
+}
+
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                                 const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, paint);
+  const Explainer explainer(model, classes, graph, paint, opset_obstacle_);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {

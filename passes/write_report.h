@@ -20,11 +20,14 @@ class ReportWriter {
   void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
+  // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.
+  void SetOpsetObstacle(std::string obstacle);
   void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
   Report Finish(const Model& model, bool changed);
 
  private:
   Report report_;
+  std::string opset_obstacle_;
   std::vector<int> node_index_;  // into report_.nodes, by NodeId; -1: none
 };
 

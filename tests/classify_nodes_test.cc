@@ -118,9 +118,9 @@ TEST_CASE("names and outputs override the operator's class, unnamed nodes by the
       b = Relu (a)
       c = Relu (b)
     })");
-  CHECK(Classes(*model, {.allow_nodes = {"encoder_*"}, .deny_nodes = {"Relu#1"}, .deny_tensors = {"c"}}) ==
+  CHECK(Classes(*model, {.allow_nodes = {"encoder_*"}, .deny_nodes = {"Relu#0"}, .deny_tensors = {"c"}}) ==
         "Exp allow by --allow-node\nRelu deny by --deny-node\nRelu deny by --deny-tensor\n");
-  CHECK(Classes(*model, {.edits = {{OpClass::kInfer, "Relu"}}, .deny_nodes = {"Relu#[01]"}}) ==
+  CHECK(Classes(*model, {.edits = {{OpClass::kInfer, "Relu"}}, .deny_nodes = {"Relu#[02]"}}) ==
         "Exp deny by Exp\nRelu deny by --deny-node\nRelu infer by Relu\n");
 }
 
