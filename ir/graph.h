@@ -77,8 +77,8 @@ struct Node {
   const OpSchema* schema = nullptr;   // null: unknown operator or a call of a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
-  int32_t index = 0;      // position in the file; inserted nodes: that of their anchor
-  int32_t ordinal = 0;    // among the graph's nodes of the same operator that have no name
+  int32_t index = 0;                                // position in the file; inserted nodes: that of their anchor
+  int32_t ordinal = 0;                              // among the graph's nodes of the same operator that have no name
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
   std::vector<GraphId> bodies;
 
@@ -128,8 +128,8 @@ class Model {
   int ir_version() const;
   void SetIrVersion(int version);
 
-  // Name for messages, rules and reports: the node's name, else "Conv#2" for the third Conv without a name. Nodes that a
-  // rewrite inserts have names, so that the label stays what it was.
+  // Name for messages, rules and reports: the node's name, else "Conv#2" for the third Conv without a name. Nodes that
+  // a rewrite inserts have names, so that the label stays what it was.
   std::string NodeLabel(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
   bool IsGraphOutput(ValueId id) const;

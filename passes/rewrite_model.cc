@@ -131,7 +131,8 @@ class Rewriter {
       if (!is_allowed || node.schema == nullptr || node.schema->num_inputs() == 0 || !node.domain().empty()) continue;
       const OpSchema* newer = FindOpSchema("", node.op_type(), opset);
       const int variable = node.schema->InputVariable(0);
-      if (newer != nullptr && !node.schema->Allows(variable, settings_.low) && newer->Allows(newer->InputVariable(0), settings_.low)) {
+      if (newer != nullptr && !node.schema->Allows(variable, settings_.low) &&
+          newer->Allows(newer->InputVariable(0), settings_.low)) {
         return true;
       }
     }

@@ -106,7 +106,7 @@ TEST_CASE("the report's nodes") {
   CHECK(nodes[1]["reason"] == "guard");
   CHECK(absl::StartsWith(nodes[1]["because"].get<std::string>(), "guard: constant 'epsilon' holds 1e-12"));
   CHECK(nodes[1]["casts"] == 1);
-  CHECK(nodes[2]["path"] == "Softmax#2");
+  CHECK(nodes[2]["path"] == "Softmax#0");
   CHECK(nodes[2]["class"] == "deny");
   CHECK(is_from_seed(nodes[2]));
   CHECK(nodes[2]["reason"] == "denied");
@@ -205,7 +205,7 @@ TEST_CASE("the table of --explain has a line per node, cast and weight") {
   CHECK(lines[0] == "node       operator  class     type     why");
   CHECK(absl::StartsWith(lines[1], "mm         MatMul    allow     float16  allowed: "));
   CHECK(absl::StartsWith(lines[2], "add        Add       infer     float32  guard: constant 'epsilon' holds 1e-12"));
-  CHECK(absl::StartsWith(lines[3], "Softmax#2  Softmax   deny      float32  denied: "));
+  CHECK(absl::StartsWith(lines[3], "Softmax#0  Softmax   deny      float32  denied: "));
   CHECK(absl::StrContains(table, "\n  x  float32 -> float16  for mm  (8 elements)\n"));
   CHECK(absl::StrContains(table, "\n  a  float16 -> float32  for add  (4 elements)\n"));
   CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));

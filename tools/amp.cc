@@ -130,7 +130,8 @@ absl::Status RefuseExternalData(const onnx::ModelProto& model) {
     if (external == nullptr && IsExternal(tensor)) external = &tensor;
   });
   if (external == nullptr) return absl::OkStatus();
-  return UsageError("tensor '", Escaped(external->name()), "': external data needs a path to be found by; see RewriteFile");
+  return UsageError("tensor '", Escaped(external->name()),
+                    "': external data needs a path to be found by; see RewriteFile");
 }
 
 }  // namespace
