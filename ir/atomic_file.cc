@@ -69,7 +69,7 @@ AtomicFile::AtomicFile(FileSystem& fs, int dir, std::string name, UniqueFile fil
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : fs_(other.fs_),
       dir_(other.dir_),
-      name_(other.name_),
+      name_(std::move(other.name_)),
       file_(std::move(other.file_)),
       buffer_(std::move(other.buffer_)),
       size_(other.size_),

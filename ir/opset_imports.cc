@@ -71,6 +71,7 @@ int64_t ChooseVersion(const std::string& domain, const std::set<int64_t>& versio
   std::vector<bool> all_fit(covered.size(), true), none_contradicts(covered.size(), true);
   for (const onnx::NodeProto* node : nodes) {
     std::vector<Fit> fits;
+    fits.reserve(covered.size());
     for (const int64_t version : covered) fits.push_back(FitOf(*node, domain, version, schemas));
     if (std::find(fits.begin(), fits.end(), Fit::kFits) == fits.end()) continue;
     for (size_t i = 0; i < fits.size(); ++i) {
