@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <cmath>
 
+#include "ir/check.h"
 #include "ir/convert_kernels.h"
 
 #if defined(__x86_64__)
@@ -120,7 +120,7 @@ template <DType kLow>
 constexpr ConvertKernels kScalarKernels = {NarrowScalar<kLow>, NarrowWithSumsScalar<kLow>, WidenScalar<kLow>};
 
 const ConvertKernels& KernelsOn(ConvertPath path, DType low) {
-  assert(IsLowFloat(low));
+  AMP_CHECK(IsLowFloat(low));
   switch (path) {
     case ConvertPath::kScalar:
       break;
@@ -132,7 +132,7 @@ const ConvertKernels& KernelsOn(ConvertPath path, DType low) {
 #else
     case ConvertPath::kAvx2:
     case ConvertPath::kAvx512:
-      assert(false);
+      AMP_CHECK(false);
 #endif
   }
   return low == DType::kFloat16 ? kScalarKernels<DType::kFloat16> : kScalarKernels<DType::kBfloat16>;
@@ -261,19 +261,19 @@ std::vector<ConvertPath> AvailableConvertPaths() {
 }
 
 void NarrowOn(ConvertPath path, absl::Span<const float> in, DType low, absl::Span<uint16_t> out) {
-  assert(in.size() == out.size());
+  AMP_CHECK(in.size() == out.size());
   const DefaultFloatEnvironment environment;
   ForWholeLanes(in, out, KernelsOn(path, low).narrow);
 }
 
 void NarrowWithStatsOn(ConvertPath path, absl::Span<const float> in, DType low, absl::Span<uint16_t> out,
                        NarrowingStats& stats) {
-  assert(in.size() == out.size());
+  AMP_CHECK(in.size() == out.size());
   NarrowWithStatsBy(KernelsOn(path, low), in, out, stats);
 }
 
 void WidenOn(ConvertPath path, absl::Span<const uint16_t> in, DType low, absl::Span<float> out) {
-  assert(in.size() == out.size());
+  AMP_CHECK(in.size() == out.size());
   const DefaultFloatEnvironment environment;
   ForWholeLanes(in, out, KernelsOn(path, low).widen);
 }
@@ -289,7 +289,7 @@ void SurveyNarrowing(absl::Span<const float> in, DType low, NarrowingStats& stat
 }
 
 void NarrowFloat64(absl::Span<const double> in, DType low, absl::Span<uint16_t> out) {
-  assert(in.size() == out.size() && IsLowFloat(low));
+  AMP_CHECK(in.size() == out.size() && IsLowFloat(low));
   if (low == DType::kFloat16) {
     NarrowEachFloat64<DType::kFloat16>(in, out);
   } else {

@@ -53,7 +53,9 @@ class Painter {
   const NodeTraits& trait(VertexId v) const { return traits_[static_cast<size_t>(graph_[v].node)]; }
   VertexPaint& at(VertexId v) { return paint_[static_cast<size_t>(v)]; }
   OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
-  bool MayChange(VertexId v) const { return trait(v).processed && graph_[v].is_high && graph_[v].can_be_low; }
+  bool MayChange(VertexId v) const {
+    return trait(v).processed && graph_[v].is_high && graph_[v].is_typed && graph_[v].can_be_low;
+  }
   void MakeLow(VertexId v, ReasonKind kind, VertexId via) {
     at(v).low = true;
     at(v).reason = {kind, via, ""};
@@ -194,6 +196,7 @@ class Painter {
     if (paint.denied) return;  // P2 said why
     if (class_of(v) == OpClass::kDeny) return set(ReasonKind::kDenied);
     if (class_of(v) == OpClass::kUnlisted) return set(ReasonKind::kUnlisted);
+    if (!graph_[v].is_typed) return set(ReasonKind::kTypeUnknown);
     if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
     set(ReasonKind::kNoAllowedPath);
   }
@@ -233,6 +236,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "unlisted";
     case ReasonKind::kNotProcessed:
       return "not-processed";
+    case ReasonKind::kTypeUnknown:
+      return "type-unknown";
     case ReasonKind::kSchemaForbids:
       return "schema-forbids";
     case ReasonKind::kNoAllowedPath:

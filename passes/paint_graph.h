@@ -39,6 +39,7 @@ enum class ReasonKind {
   kGuard,         // `detail` has the numbers
   kUnlisted,
   kNotProcessed,   // `detail` says which rule
+  kTypeUnknown,    // nobody knows whether a cast would be needed
   kSchemaForbids,  // the low type at this opset
   kNoAllowedPath,  // infer or clear without a reason to be low
   kNotFloat32,     // nothing to convert

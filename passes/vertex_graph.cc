@@ -53,7 +53,7 @@ void VertexGraph::AddNode(const Model& model, NodeId id) {
     }
     port_vertices_[static_cast<size_t>(slot)] = static_cast<VertexId>(it - vertices_.begin());
     if (value.is_tensor && value.dtype == DType::kFloat32) it->is_high = true;
-    if (value.type == nullptr) it->can_be_low = false;  // nobody would know whether it needs a cast
+    if (value.type == nullptr) it->is_typed = false;
     it->has_input |= is_input;
   };
   for (int i = 0; i < static_cast<int>(n.inputs.size()); ++i) {

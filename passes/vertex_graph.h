@@ -27,6 +27,7 @@ struct Vertex {
   int variable = 0;
   bool is_high = false;     // every float32-capable port that it types is float32 now
   bool can_be_low = false;  // the schema at the model's opset allows the low type
+  bool is_typed = true;     // the types of all its values are known
   bool has_input = false;   // types at least one connected input
 };
 

@@ -158,6 +158,8 @@ class Explainer {
         return absl::StrCat("on no list: stays float32 and stops every propagation", from);
       case ReasonKind::kNotProcessed:
         return reason.detail;
+      case ReasonKind::kTypeUnknown:
+        return "the type of one of its values is not known";
       case ReasonKind::kSchemaForbids:
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
                             model_.opset(model_.node(graph_[v].node).domain()), opset_obstacle_.empty() ? "" : "; ",
