@@ -114,7 +114,8 @@ class Painter {
     Flood(denied, true, false, [&](VertexId w, VertexId from) {
       if (!may_be_denied[static_cast<size_t>(w)] || at(w).denied) return false;
       at(w).denied = true;
-      at(w).reason = {ReasonKind::kDeniedByPath, from, ""};
+      const VertexId root = at(from).reason.root == kNone ? from : at(from).reason.root;
+      at(w).reason = {ReasonKind::kDeniedByPath, from, "", root};
       return true;
     });
   }
@@ -189,7 +190,7 @@ class Painter {
     VertexPaint& paint = at(v);
     if (paint.low || paint.reason.kind == ReasonKind::kGuard) return;
     const auto set = [&](ReasonKind kind, std::string detail = "") {
-      paint.reason = {kind, paint.reason.via, std::move(detail)};
+      paint.reason = {kind, paint.reason.via, std::move(detail), paint.reason.root};
     };
     if (!graph_[v].is_high) return set(ReasonKind::kNotFloat32);
     if (!trait(v).processed) return set(ReasonKind::kNotProcessed, trait(v).not_processed_why);

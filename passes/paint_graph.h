@@ -51,6 +51,7 @@ struct Reason {
   ReasonKind kind = ReasonKind::kNoAllowedPath;
   VertexId via = kNone;
   std::string detail;
+  VertexId root = kNone;  // of a path of denials: the vertex that is denied itself
 };
 
 struct VertexPaint {

@@ -120,15 +120,16 @@ class Explainer {
 
   std::string Label(VertexId v) const { return Escaped(model_.NodeLabel(graph_[v].node)); }
 
-  // "a <- b <- c" back to the node that is denied itself, at most four names.
-  std::string DenialPath(VertexId v) const {
-    std::vector<std::string> names;
-    while (v != kNone) {
-      names.push_back(Label(v));
-      v = paint_[static_cast<size_t>(v)].reason.via;  // an excluded node on the way still knows whom it follows
+  // "a <- b <- c" from the neighbour back to the node that is denied itself, at most four names.
+  std::string DenialPath(const Reason& reason) const {
+    std::string path = Label(reason.via);
+    VertexId v = reason.via;
+    for (int shown = 1; v != reason.root; ++shown) {
+      v = paint_[static_cast<size_t>(v)].reason.via;
+      if (shown == 2 && v != reason.root) return absl::StrCat(path, " <- ... <- ", Label(reason.root));
+      absl::StrAppend(&path, " <- ", Label(v));
     }
-    if (names.size() > 4) names = {names[0], names[1], "...", names.back()};
-    return absl::StrJoin(names, " <- ");
+    return path;
   }
 
   std::string Sentence(VertexId v, const NodeReport& node) const {
@@ -151,7 +152,7 @@ class Explainer {
       case ReasonKind::kDenied:
         return absl::StrCat("denied", why, from);
       case ReasonKind::kDeniedByPath:
-        return absl::StrCat("downstream of a denied operator: ", DenialPath(reason.via));
+        return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
       case ReasonKind::kGuard:
         return absl::StrCat("guard: ", reason.detail);
       case ReasonKind::kUnlisted:
