@@ -49,8 +49,8 @@ class SourceLoader {
   }
 
   absl::Status LoadFile(const std::string& path) {
-    AMP_ASSIGN_OR_RETURN(std::string text, ReadListFile(path));
-    return LoadText(path, path, std::move(text));
+    AMP_ASSIGN_OR_RETURN(const std::string text, ReadListFile(path));
+    return LoadText(path, path, text);
   }
 
   std::vector<OpListFile> Take() { return std::move(sources_); }

@@ -224,7 +224,7 @@ TEST_CASE("offsets and lengths") {
 }
 
 TEST_CASE("keys of external data") {
-  const auto load = [](std::function<void(onnx::TensorProto&)> change, std::vector<std::string>* warnings) {
+  const auto load = [](const std::function<void(onnx::TensorProto&)>& change, std::vector<std::string>* warnings) {
     Fixture f;
     MakeExternal(&f.weight(), "w.bin");
     WriteText(f.dir / "w.bin", f.data);

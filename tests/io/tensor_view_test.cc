@@ -13,7 +13,7 @@ namespace {
 
 using onnx::TensorProto;
 
-TensorProto Typed(int type, std::vector<int64_t> dims) {
+TensorProto Typed(int type, const std::vector<int64_t>& dims) {
   TensorProto tensor;
   tensor.set_data_type(type);
   for (int64_t dim : dims) tensor.add_dims(dim);

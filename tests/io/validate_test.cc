@@ -203,7 +203,7 @@ TEST_CASE("limits on tensors hold at L and not at L + 1") {
 }
 
 TEST_CASE("sparse tensors") {
-  const auto sparse = [](std::vector<int64_t> indices, std::vector<int64_t> index_dims) {
+  const auto sparse = [](const std::vector<int64_t>& indices, const std::vector<int64_t>& index_dims) {
     return [=](ModelProto& m) {
       auto* s = m.mutable_graph()->add_sparse_initializer();
       *s->mutable_values() = FloatTensor("s", {2});
@@ -270,14 +270,14 @@ TEST_CASE("nodes") {
 }
 
 TEST_CASE("attributes") {
-  const auto attribute = [](std::function<void(AttributeProto&)> fill) {
+  const auto attribute = [](const std::function<void(AttributeProto&)>& fill) {
     return [fill](ModelProto& m) {
       auto* a = AddNode(m.mutable_graph(), "Custom", {"x"}, {"z"})->add_attribute();
       a->set_name("a");
       fill(*a);
     };
   };
-  const auto conv_ints = [](const char* name, std::vector<int64_t> values) {
+  const auto conv_ints = [](const char* name, const std::vector<int64_t>& values) {
     return [=](ModelProto& m) {
       Conv(m).clear_attribute();
       AddInts(&Conv(m), name, values);
@@ -443,8 +443,8 @@ TEST_CASE("a call hidden in a body counts") {
 
 TEST_CASE("conflicting opset imports") {
   std::vector<std::string> warnings;
-  const auto repaired = [&](std::vector<std::pair<std::string, int64_t>> imports,
-                            std::function<void(ModelProto&)> change) {
+  const auto repaired = [&](const std::vector<std::pair<std::string, int64_t>>& imports,
+                            const std::function<void(ModelProto&)>& change) {
     warnings.clear();
     ModelProto model = SmallModel();
     model.clear_opset_import();
