@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the models of the benchmark: generate_models.py graph NODES | external | embedded, then OUT.onnx.
+"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | external | embedded, then OUT.onnx.
 
 graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
-external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
+denied: one chain of denied operators. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
 """
 import sys
 
@@ -47,6 +47,18 @@ def graph_model(num_nodes, width=8):
     return model
 
 
+def denied_model(num_nodes, width=8):
+    """One MatMul, one Softmax, and behind it a single chain of operators that its denial goes through."""
+    model = new_model(f"denied_{num_nodes}", width)
+    weight = np.eye(width, dtype=np.float32).tobytes()
+    model.graph.initializer.add(name="w", dims=[width, width], data_type=onnx.TensorProto.FLOAT, raw_data=weight)
+    add_node(model.graph, "MatMul", ["x", "w"], "m")
+    add_node(model.graph, "Softmax", ["m"], "v0")
+    for i in range(1, num_nodes - 1):
+        add_node(model.graph, "Tanh", [f"v{i - 1}"], "y" if i == num_nodes - 2 else f"v{i}")
+    return model
+
+
 def large_model(num_weights, attach):
     model = new_model(f"large_{num_weights}", WIDTH)
     value = "x"
@@ -63,6 +75,8 @@ def main():
     kind, path = sys.argv[1], sys.argv[-1]
     if kind == "graph":
         model = graph_model(int(sys.argv[2]))
+    elif kind == "denied":
+        model = denied_model(int(sys.argv[2]))
     else:
         block = np.random.default_rng(2).normal(0, WIDTH**-0.5, WIDTH * WIDTH).astype(np.float32)
         if kind == "embedded":
