@@ -138,7 +138,7 @@ class Model {
   // of a Constant node.
   bool IsConstant(ValueId id) const;
 
-  // A name that no value, node, or dimension of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at
+  // A name that no value or node of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at
   // once.
   std::string UniqueName(absl::string_view wanted);
 

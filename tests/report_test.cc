@@ -280,6 +280,11 @@ TEST_CASE("a report never replaces the model or the output") {
   CHECK_FALSE(folder.Has("out.onnx"));
 }
 
+TEST_CASE("no model is written when its report has no place") {
+  CheckFails({"--report", "/nowhere/at/all/report.json"}, 6, "--report: '/nowhere/at/all' is no folder");
+  CheckFails({"--report", "."}, 4, "not a regular file");
+}
+
 TEST_CASE("two dashes end the flags") {
   const Run run({"--"});
   CHECK(run.output.exit_code == 0);

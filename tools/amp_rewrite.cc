@@ -202,6 +202,21 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return !error && resolved == std::filesystem::weakly_canonical(b, error) && !error;
 }
 
+// What can be seen beforehand, so that no model is written when its report cannot be.
+absl::Status CheckReportPath(const Arguments& a) {
+  if (a.report.empty() || a.report == "-") return absl::OkStatus();
+  if (IsSameFile(a.report, a.input)) return RefusedError("--report: the report would replace MODEL");
+  if (IsSameFile(a.report, a.output)) return RefusedError("--report: the report would replace the output");
+  std::error_code error;
+  const std::filesystem::path path(a.report);
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    return RefusedError("--report: '", Escaped(a.report), "' exists and is not a regular file");
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  return IoError("--report: '", Escaped(folder.string()), "' is no folder");
+}
+
 absl::Status Interpret(Arguments& a) {
   RewriteOptions& o = a.options;
   if (a.follow == "on" || a.follow == "off") {
@@ -226,9 +241,7 @@ absl::Status Interpret(Arguments& a) {
   if (o.in_place && !a.output.empty()) return UsageError("--in-place and -o exclude each other");
   if (o.in_place) a.output = a.input;
   if (a.output.empty() && !o.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
-  if (IsSameFile(a.report, a.input)) return RefusedError("--report: the report would replace MODEL");
-  if (IsSameFile(a.report, a.output)) return RefusedError("--report: the report would replace the output");
-  return absl::OkStatus();
+  return CheckReportPath(a);
 }
 
 absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
