@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/attributes.h"
 #include "ir/check.h"
 #include "ir/schema.h"
 #include "onnx/onnx_pb.h"
@@ -111,10 +112,12 @@ bool Model::IsGraphOutput(ValueId id) const {
 
 bool Model::IsConstant(ValueId id) const {
   const Value& v = value(id);
+  if (v.is_training_state) return false;
   if (v.IsInitializer()) return !v.is_constant_default || ir_version() < kInitializersNeedNoInput;
   if (v.producer == kNone) return false;
   const Node& producer = node(v.producer);
-  return producer.op_type() == "Constant" && producer.domain().empty() && !IsCallOfFunction(v.producer);
+  return producer.op_type() == "Constant" && producer.domain().empty() && !IsCallOfFunction(v.producer) &&
+         !HasAttribute(producer, "sparse_value");
 }
 
 std::string Model::UniqueName(absl::string_view wanted) {

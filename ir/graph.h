@@ -62,6 +62,7 @@ struct Value {
   bool is_graph_input = false;
   bool is_tensor = false;            // type known and a dense tensor
   bool is_constant_default = false;  // initializer that is also an input (overridable from IR version 4 on)
+  bool is_training_state = false;    // initializer that training_info reads or binds: other graphs rely on its type
   DType dtype = DType::kUndefined;   // element type of a tensor, when known
   onnx::TypeProto* type = nullptr;   // arena; null when nothing is known
   onnx::TensorProto* initializer = nullptr;
@@ -133,10 +134,11 @@ class Model {
   std::string NodeLabel(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
   bool IsGraphOutput(ValueId id) const;
-  // The value as a constant: an initializer that no caller can override, or the output of a Constant node.
+  // The value as a dense constant: an initializer that neither a caller nor training_info can override, or the output
+  // of a Constant node.
   bool IsConstant(ValueId id) const;
 
-  // A name that no value, node, or dimension of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at
+  // A name that no value or node of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at
   // once.
   std::string UniqueName(absl::string_view wanted);
 

@@ -26,6 +26,7 @@ class GraphBuilder {
       model_.functions_.insert(absl::StrCat(domain, "::", function.name()));
     }
     AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
+    MarkTrainingState();
     model_.ResolveSchemas();
     for (GraphId id = 0; id < model_.num_graphs(); ++id) AMP_RETURN_IF_ERROR(SortGraph(id));
     model_.edited_ = false;
@@ -42,6 +43,7 @@ class GraphBuilder {
   absl::Status SortGraph(GraphId graph);
   // The node of `graph` that `use` belongs to, through enclosing scopes; kNone for an output of `graph` itself.
   NodeId Ancestor(const Use& use, GraphId graph) const;
+  void MarkTrainingState();
 
   std::string Place(GraphId graph) const {
     const NodeId owner = model_.graph(graph).owner;
@@ -97,6 +99,10 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
   for (const auto& sparse : proto.sparse_initializer()) {
     ValueId id;
     AMP_RETURN_IF_ERROR(Declare(graph, sparse.values().name(), "sparse initializer", &id));
+    onnx::TypeProto type;  // readers see a dense tensor
+    type.mutable_tensor_type()->set_elem_type(sparse.values().data_type());
+    for (int64_t dim : sparse.dims()) type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
+    model_.SetType(id, type);
   }
   return absl::OkStatus();
 }
@@ -257,6 +263,21 @@ absl::Status GraphBuilder::SortGraph(GraphId graph) {
   g.edited = true;  // written back in order if anything is written at all
   model_.AddWarning(absl::StrCat(Place(graph), ": nodes were not in topological order; sorted"));
   return absl::OkStatus();
+}
+
+// The graphs of training_info see the main graph's initializers by name.
+void GraphBuilder::MarkTrainingState() {
+  const auto mark = [&](const std::string& name) {
+    const auto& names = model_.graph(kMainGraph).names;
+    if (auto it = names.find(name); it != names.end()) model_.mutable_value(it->second).is_training_state = true;
+  };
+  for (const auto& training : model_.proto_->training_info()) {
+    for (const auto& binding : training.initialization_binding()) mark(binding.key());
+    for (const auto& binding : training.update_binding()) mark(binding.key());
+    for (const auto* graph : {&training.initialization(), &training.algorithm()}) {
+      for (const auto& node : graph->node()) std::for_each(node.input().begin(), node.input().end(), mark);
+    }
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::protobuf::Arena> arena,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
 #include "ir/convert.h"
@@ -52,6 +53,18 @@ onnx::TensorProto ScalarTensor(float value, DType dtype) {
 }
 
 }  // namespace
+
+std::string ObstacleToCasts(const Model& model) {
+  constexpr int kFirstWithInference = 6;  // before, Cast.to is a name, and no shape inference knows the result's type
+  if (const int opset = model.opset(""); opset > 0 && opset < kFirstWithInference) {
+    return absl::StrCat("opset ", opset, " is too old for casts whose result has a known type");
+  }
+  for (const auto& function : model.proto().functions()) {
+    const bool in_onnx = function.domain().empty() || function.domain() == "ai.onnx";
+    if (in_onnx && function.name() == "Cast") return "the model has a function of its own named Cast";
+  }
+  return "";
+}
 
 bool IsCast(const Node& node) { return IsOneOf(node, {"Cast", "CastLike"}); }
 

@@ -6,6 +6,7 @@
 #define AMP_IR_OPERATOR_FACTS_H_
 
 #include <optional>
+#include <string>
 
 #include "ir/graph.h"
 
@@ -15,6 +16,9 @@ namespace amp {
 // ConstantOfShape.value, EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
 // REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
 void SyncTypeAttributes(Model& model, NodeId node);
+
+// Why a Cast in the main graph would not be one; empty when it would. Without casts nothing can change its type.
+std::string ObstacleToCasts(const Model& model);
 
 // Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
 bool IsCast(const Node& node);

@@ -7,7 +7,7 @@ namespace amp {
 namespace {
 
 bool IsPlainCast(const Model& model, NodeId id) {
-  return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) &&
+  return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) && !model.IsCallOfFunction(id) &&
          model.node(id).outputs[0] != kNone;
 }
 

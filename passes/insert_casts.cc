@@ -27,6 +27,9 @@ class CastPlanner {
     for (ValueId id : model_.graph(kMainGraph).initializers) {
       if (model_.IsConstant(id)) PlanConstant(id);
     }
+    for (ValueId id = 0; id < model_.num_values(); ++id) {
+      if (IsStoredButNotConstant(id)) PlanValue(id, kNone);
+    }
     for (NodeId node : model_.NodesInOrder(kMainGraph)) {
       for (ValueId out : model_.node(node).outputs) {
         if (out == kNone) continue;
@@ -43,6 +46,13 @@ class CastPlanner {
       return use.graph == kMainGraph && released_.outputs[static_cast<size_t>(use.port)] && produced_low;
     }
     return IsLow(graph_.OfUse(use));
+  }
+
+  // A sparse initializer, or one that training updates.
+  bool IsStoredButNotConstant(ValueId id) const {
+    const Value& value = model_.value(id);
+    const bool is_stored = value.graph == kMainGraph && value.producer == kNone && !value.is_graph_input;
+    return is_stored && !model_.IsConstant(id);
   }
 
   void PlanConstant(ValueId id) {

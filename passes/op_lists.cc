@@ -32,6 +32,7 @@ const EmbeddedList* FindEmbedded(absl::string_view name) {
 absl::StatusOr<std::string> ReadListFile(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return IoError(Escaped(path), ": is a directory, not a list file");
+  if (std::filesystem::is_fifo(path, error)) return IoError(Escaped(path), ": is a pipe, not a list file");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return IoError(Escaped(path), ": cannot be opened");
   std::string text(kMaxListBytes + 4, '\0');  // a byte order mark does not count, and one byte more shows the excess

@@ -85,6 +85,9 @@ class Rewriter {
       AMP_RETURN_IF_ERROR(LiftTo(wanted));
       AMP_RETURN_IF_ERROR(Analyse());
     }
+    if (std::string why = ObstacleToCasts(model_); !why.empty()) {
+      model_.AddWarning(absl::StrCat("nothing is converted: ", why));
+    }
     writer_.ExplainNodes(model_, classes_, *graph_, paint_);
     const auto is_low = [](const VertexPaint& paint) { return paint.low; };
     if (std::none_of(paint_.begin(), paint_.end(), is_low)) {

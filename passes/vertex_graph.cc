@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "ir/operator_facts.h"
 #include "ir/schema.h"
 
 namespace amp {
@@ -21,7 +22,7 @@ bool HasVertices(const Model& model, NodeId id) {
 
 }  // namespace
 
-VertexGraph::VertexGraph(const Model& model, DType low) : low_(low) {
+VertexGraph::VertexGraph(const Model& model, DType low) : low_(low), has_casts_(ObstacleToCasts(model).empty()) {
   ports_.resize(static_cast<size_t>(model.num_nodes()));
   const std::vector<NodeId> order = model.NodesInOrder(kMainGraph);
   for (NodeId id : order) AddNode(model, id);
@@ -48,7 +49,7 @@ void VertexGraph::AddNode(const Model& model, NodeId id) {
       Vertex v;
       v.node = id;
       v.variable = variable;
-      v.can_be_low = n.schema->Allows(variable, low_) && n.schema->Allows(variable, DType::kFloat32);
+      v.can_be_low = has_casts_ && n.schema->Allows(variable, low_) && n.schema->Allows(variable, DType::kFloat32);
       it = vertices_.insert(it, v);
     }
     port_vertices_[static_cast<size_t>(slot)] = static_cast<VertexId>(it - vertices_.begin());

@@ -65,6 +65,7 @@ class VertexGraph {
   }
 
   DType low_;
+  bool has_casts_;
   std::vector<Vertex> vertices_;
   std::vector<VertexId> all_ids_;
   std::vector<Ports> ports_;  // by node

@@ -268,6 +268,34 @@ TEST_CASE("a missing, a malformed and a refused file have exit codes of their ow
   CHECK_FALSE(folder.Has("out.onnx"));
 }
 
+TEST_CASE("a report never replaces the model or the output") {
+  const ScratchFolder folder;
+  const std::string bytes = *ParseOnnxText(kModel);
+  const std::string in = folder.Write("in.onnx", bytes), out = folder.File("out.onnx");
+  CHECK(RunAmpRewrite({in, "-o", out, "--report", in}).exit_code == 4);
+  CHECK(RunAmpRewrite({in, "--dry-run", "--report", folder.File("./in.onnx")}).exit_code == 4);
+  CHECK(RunAmpRewrite({in, "-o", out, "--report", folder.File("../") + out.substr(5)}).exit_code == 4);
+  CHECK(RunAmpRewrite({in, "--in-place", "--report", in}).exit_code == 4);
+  CHECK(folder.Read("in.onnx") == bytes);
+  CHECK_FALSE(folder.Has("out.onnx"));
+}
+
+TEST_CASE("no model is written when its report has no place") {
+  CheckFails({"--report", "/nowhere/at/all/report.json"}, 6, "--report: '/nowhere/at/all' is no folder");
+  CheckFails({"--report", "."}, 4, "not a regular file");
+}
+
+TEST_CASE("two dashes end the flags") {
+  const Run run({"--"});
+  CHECK(run.output.exit_code == 0);
+  const ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", *ParseOnnxText(kModel));
+  CHECK(RunAmpRewrite({"--dry-run", "--", in}).exit_code == 0);
+  CheckFails({"--", "another.onnx"}, 2, "unexpected argument 'another.onnx'");
+}
+
+TEST_CASE("nan is no weight error") { CheckFails({"--max-weight-error", "nan"}, 2, "--max-weight-error"); }
+
 TEST_CASE("a pattern that matches nothing is a warning, and an error under --strict") {
   for (const char* flag : {"--deny-node", "--allow-node", "--deny-tensor"}) {
     const Run run({flag, "nobody*"});

@@ -1,7 +1,9 @@
 #include "tools/amp_rewrite.h"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <filesystem>
 #include <map>
 #include <new>
 
@@ -176,12 +178,43 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
   return names;
 }
 
+// CLI11 counts the "--" that ends the flags among what it did not expect.
+std::vector<std::string> Unexpected(const CLI::App& app) {
+  std::vector<std::string> rest = app.remaining();
+  if (auto end = std::find(rest.begin(), rest.end(), "--"); end != rest.end()) rest.erase(end);
+  return rest;
+}
+
 absl::Status UnknownArgument(const CLI::App& app) {
-  const std::vector<std::string> rest = app.remaining();
+  const std::vector<std::string> rest = Unexpected(app);
   const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
   if (!absl::StartsWith(first, "-"))
     return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
+}
+
+// Also for files that do not exist yet.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code error;
+  if (std::filesystem::equivalent(a, b, error)) return true;
+  const auto resolved = std::filesystem::weakly_canonical(a, error);
+  return !error && resolved == std::filesystem::weakly_canonical(b, error) && !error;
+}
+
+// What can be seen beforehand, so that no model is written when its report cannot be.
+absl::Status CheckReportPath(const Arguments& a) {
+  if (a.report.empty() || a.report == "-") return absl::OkStatus();
+  if (IsSameFile(a.report, a.input)) return RefusedError("--report: the report would replace MODEL");
+  if (IsSameFile(a.report, a.output)) return RefusedError("--report: the report would replace the output");
+  std::error_code error;
+  const std::filesystem::path path(a.report);
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
+    return RefusedError("--report: '", Escaped(a.report), "' exists and is not a regular file");
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  return IoError("--report: '", Escaped(folder.string()), "' is no folder");
 }
 
 absl::Status Interpret(Arguments& a) {
@@ -199,6 +232,7 @@ absl::Status Interpret(Arguments& a) {
     }
     o.opset = version;
   }
+  if (std::isnan(o.max_weight_error)) return UsageError("--max-weight-error: expected a number, found nan");
   o.report = !a.report.empty();
   o.keep_io = a.keep_io == "all";
   if (!o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
@@ -207,7 +241,7 @@ absl::Status Interpret(Arguments& a) {
   if (o.in_place && !a.output.empty()) return UsageError("--in-place and -o exclude each other");
   if (o.in_place) a.output = a.input;
   if (a.output.empty() && !o.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
-  return absl::OkStatus();
+  return CheckReportPath(a);
 }
 
 absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
@@ -264,7 +298,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     std::vector<std::string> reversed = JoinDashedItems(arguments);
     std::reverse(reversed.begin(), reversed.end());
     app.parse(reversed);
-    status = app.remaining().empty() ? Interpret(a) : UnknownArgument(app);
+    status = Unexpected(app).empty() ? Interpret(a) : UnknownArgument(app);
   } catch (const CLI::CallForHelp&) {
     output.out = app.help();
     return output;
