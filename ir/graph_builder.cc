@@ -97,6 +97,7 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
   for (const auto& sparse : proto.sparse_initializer()) {
     ValueId id;
     AMP_RETURN_IF_ERROR(Declare(graph, sparse.values().name(), "sparse initializer", &id));
+    model_.mutable_value(id).is_sparse = true;
   }
   return absl::OkStatus();
 }
