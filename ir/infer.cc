@@ -176,7 +176,9 @@ void Inference::FallBackToSchema(NodeId id) {
 void Inference::InferInputsFromSiblings(NodeId id) {
   const Node& n = model_.node(id);
   if (n.schema == nullptr || n.schema->num_inputs() == 0) return;
-  const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
+  const auto is_unknown = [&](ValueId value) {
+    return value != kNone && model_.value(value).type == nullptr && !model_.value(value).is_sparse;
+  };
   if (std::none_of(n.inputs.begin(), n.inputs.end(), is_unknown)) return;
   absl::flat_hash_map<int, DType> bound;
   const auto bind = [&](ValueId value, int variable) {

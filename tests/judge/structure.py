@@ -10,8 +10,10 @@
   value-info  no stated type differs from the inferred one
   io          inputs and outputs keep name, order, type and shape (a released one may become low)
   node        every node survives, under its operator, with its attributes (types apart); only a user's
-              Cast between the low type and float32 may go, and only where it reads a low value now
-  tensor      node outputs keep their names, unless a Cast took over a graph output's name
+              Cast between the low type and float32 may go, and only where it reads a low value now; only
+              Casts are new, and low copies of Constant nodes
+  tensor      node outputs keep their names, unless a Cast took over a graph output's name, or a low value that of the graph
+              output into which the user narrowed it
   cast        no identity cast, no widening and narrowing again, one per (value, type, scope), none unread
   name        value names are unique over all scopes, new nodes have unique names
   order       nodes are topologically sorted, untouched nodes keep their order, a cast sits right after its producer
@@ -24,6 +26,7 @@ import argparse
 import collections
 import sys
 
+import numpy as np
 import onnx
 import onnx.inliner
 from onnx import TensorProto
@@ -185,12 +188,16 @@ def _nodes(base, rewritten, typed, upgraded, low):
     for path, old, new, home in match(base, rewritten):
         outputs = {v.name for v in old.output}
         gone_casts = {n.output[0]: n.input[0] for i, n in enumerate(old.node) if i not in home and n.op_type == "Cast"}
+        widened = {n.output[0]: n.input[0] for j, n in enumerate(new.node) if j not in set(home.values()) and n.op_type == "Cast" and _target(n) == TensorProto.FLOAT}
+        renamed = {a: b for i, j in home.items() for a, b in zip(old.node[i].output, new.node[j].output) if b in outputs and gone_casts.get(b) == a}
         for i, node in enumerate(old.node):
             who = f"{path}{node.name or f'{node.op_type}#{i}'}"
             if i not in home:
                 source = node.input[0] if node.op_type == "Cast" else ""
                 while source in gone_casts:
                     source = gone_casts[source]
+                source = renamed.get(source, source)
+                source = widened.get(source, source)
                 if types_at[path].get(source) == low and {_target(node), old_types.get(node.input[0])} == {low, TensorProto.FLOAT}:
                     continue  # low -> float32 -> low is exact, the one chain that may go: its value, or its readers, are low now
                 if not upgraded:
@@ -210,10 +217,24 @@ def _nodes(base, rewritten, typed, upgraded, low):
             if len(node.output) != len(now.output) or len(node.input) != len(now.input):
                 found.append(f"node: {who} has another number of inputs or outputs")
             for a, b in zip(node.output, now.output):
-                if a != b and a not in outputs:
+                if a != b and a not in outputs and renamed.get(a) != b:
                     found.append(f"tensor: {path}{a} is now called {b}")
         found += _casts(path, old, new, home, types_at[path], upgraded)
     return found
+
+
+def _is_low_copy(node, old):
+    """Whether the new node is a Constant with the values of one of the graph's own, rounded."""
+    value = lambda n: next((onnx.numpy_helper.to_array(a.t) for a in n.attribute if a.name == "value"), None)
+    if node.op_type != "Constant" or (low := value(node)) is None:
+        return False
+    for other in old.node:
+        for a in other.attribute if other.op_type == "Constant" else ():
+            high = {"value": lambda: onnx.numpy_helper.to_array(a.t), "value_float": lambda: np.float32(a.f), "value_floats": lambda: np.array(a.floats, np.float32)}.get(a.name)
+            high = high and np.asarray(high())
+            if high is not None and high.dtype == np.float32 and high.shape == low.shape and high.astype(low.dtype).tobytes() == low.tobytes():
+                return True
+    return False
 
 
 def _target(cast):
@@ -232,7 +253,7 @@ def _casts(path, old, new, home, types, upgraded):
     for j in added:
         node = new.node[j]
         if node.op_type != "Cast":
-            if not upgraded:
+            if not upgraded and not _is_low_copy(node, old):
                 found.append(f"node: {path}{node.name or node.op_type} is new and no Cast")
             continue
         to, source = _target(node), node.input[0]
