@@ -81,6 +81,11 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
         !model_.value(it->second).IsInitializer()) {
       id = it->second;
       model_.mutable_value(id).is_constant_default = true;
+      const DType declared = model_.value(id).dtype, found = static_cast<DType>(tensor.data_type());
+      if (declared != DType::kUndefined && declared != found) {
+        return ModelError(Place(graph), ": initializer '", Escaped(tensor.name()), "': expected ", DTypeName(declared),
+                          " as the input of its name declares, found ", DTypeName(found));
+      }
     } else {
       AMP_RETURN_IF_ERROR(Declare(graph, tensor.name(), "initializer", &id));
     }

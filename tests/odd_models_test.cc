@@ -95,6 +95,18 @@ TEST_CASE("an initializer that training_info updates stays float32") {
   CHECK(Producer(mixed, "w_to_float16") != nullptr);
 }
 
+TEST_CASE("an initializer of another type than its graph input is malformed") {
+  onnx::ModelProto model = ModelFromText(R"(<ir_version: 3, opset_import: ["" : 8]>
+    g (float[2,2] x, float[2,2] w) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })");
+  auto* tensor = model.mutable_graph()->mutable_initializer(0);
+  tensor->clear_float_data();
+  tensor->set_data_type(TensorProto::INT8);
+  tensor->set_raw_data("abcd");
+  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);
+  CHECK(result.status().code() == absl::StatusCode::kDataLoss);
+  CHECK(absl::StrContains(result.status().message(), "expected float32"));
+}
+
 // Nothing is converted, and a warning says why.
 void CheckUnchanged(const onnx::ModelProto& model, const std::string& why) {
   const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);
