@@ -63,7 +63,6 @@ struct Value {
   bool is_tensor = false;            // type known and a dense tensor
   bool is_constant_default = false;  // initializer that is also an input (overridable from IR version 4 on)
   bool is_training_state = false;    // initializer that training_info reads or binds: other graphs rely on its type
-  bool is_sparse = false;            // sparse initializer: never a tensor, left alone
   DType dtype = DType::kUndefined;   // element type of a tensor, when known
   onnx::TypeProto* type = nullptr;   // arena; null when nothing is known
   onnx::TensorProto* initializer = nullptr;

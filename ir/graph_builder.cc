@@ -104,7 +104,10 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
   for (const auto& sparse : proto.sparse_initializer()) {
     ValueId id;
     AMP_RETURN_IF_ERROR(Declare(graph, sparse.values().name(), "sparse initializer", &id));
-    model_.mutable_value(id).is_sparse = true;
+    onnx::TypeProto type;  // readers see a dense tensor
+    type.mutable_tensor_type()->set_elem_type(sparse.values().data_type());
+    for (int64_t dim : sparse.dims()) type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
+    model_.SetType(id, type);
   }
   return absl::OkStatus();
 }

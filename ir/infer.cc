@@ -136,8 +136,11 @@ void Inference::InferNode(NodeId id) {
         model_.SetType(n.outputs[i], *context.getOutputType(i));
       }
     } catch (const std::exception& error) {
-      model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(n.op_type()),
-                                     "): shape inference: ", Escaped(error.what())));
+      const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
+      const bool expected = std::any_of(n.inputs.begin(), n.inputs.end(), is_unknown);  // behind an unknown operator
+      if (!expected)
+        model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(n.op_type()),
+                                       "): shape inference: ", Escaped(error.what())));
     }
   }
   for (GraphId body : n.bodies) {
@@ -176,9 +179,7 @@ void Inference::FallBackToSchema(NodeId id) {
 void Inference::InferInputsFromSiblings(NodeId id) {
   const Node& n = model_.node(id);
   if (n.schema == nullptr || n.schema->num_inputs() == 0) return;
-  const auto is_unknown = [&](ValueId value) {
-    return value != kNone && model_.value(value).type == nullptr && !model_.value(value).is_sparse;
-  };
+  const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
   if (std::none_of(n.inputs.begin(), n.inputs.end(), is_unknown)) return;
   absl::flat_hash_map<int, DType> bound;
   const auto bind = [&](ValueId value, int variable) {

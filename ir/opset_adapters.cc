@@ -76,7 +76,8 @@ Change Compare(absl::string_view op_type, int opset) {
   if (change.older == change.newer && change.older != nullptr) return change;
   change.kind = Change::Kind::kNotAdapted;
   if (change.older == nullptr || change.newer == nullptr) {
-    change.why_not = "ONNX does not define the operator";
+    change.why_not =
+        absl::StrCat("ONNX does not define the operator at opset ", change.older == nullptr ? opset - 1 : opset);
     return change;
   }
   const int from = change.older->since_version(), to = change.newer->since_version();
@@ -130,7 +131,7 @@ bool IsOnnx(absl::string_view domain) { return domain.empty() || domain == "ai.o
 
 // What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form.
 std::string Lacks(const Node& node) {
-  if (node.schema == nullptr) return "ONNX does not define the operator";
+  if (node.schema == nullptr) return "ONNX does not define the operator at the model's opset";
   const onnx::OpSchema& schema = node.schema->onnx();
   const auto counts = [](size_t count, int least, int most) {
     return static_cast<int>(count) >= least && static_cast<int>(count) <= most;

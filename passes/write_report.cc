@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/operator_facts.h"
@@ -181,6 +182,20 @@ class Explainer {
   const std::string& opset_obstacle_;
 };
 
+// The commonest reason why no operator of the allow list is low.
+std::string WhyUnchanged(const Report& report) {
+  absl::flat_hash_map<std::string, int> counts;
+  const NodeReport* telling = nullptr;
+  for (const NodeReport& node : report.nodes) {
+    if (node.op_class != OpClass::kAllow) continue;
+    const int count = ++counts[node.reason_kind];
+    if (telling == nullptr || count > counts[telling->reason_kind]) telling = &node;
+  }
+  if (telling == nullptr) return "it has no operator of class allow";
+  return absl::StrFormat("no allowed operator can become low; %d of them: %s", counts[telling->reason_kind],
+                         telling->reason);
+}
+
 }  // namespace
 
 void ReportWriter::Begin(const Model& model, DType low) {
@@ -247,7 +262,12 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
   report_.ir_version_after = changed ? model.ir_version() : report_.ir_version_before;
   report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
   report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
-  if (!changed) report_.unchanged_because = "no allowed operator can become low";
+  if (changed && report_.weight_bytes_after > report_.weight_bytes_before) {
+    AddAdvice(
+        "the weights grew: float32 originals stay because nodes that are float32 read them too, see `weights` in the "
+        "report");
+  }
+  if (!changed) report_.unchanged_because = WhyUnchanged(report_);
   return std::move(report_);
 }
 

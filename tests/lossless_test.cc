@@ -46,8 +46,8 @@ onnx::ModelProto ModelWithExtras() {
   auto* node_property = node->add_metadata_props();
   node_property->set_key("layer");
   node_property->set_value("7");
-  node->GetReflection()->MutableUnknownFields(node)->AddLengthDelimited(4000, "from the future");
-  model.GetReflection()->MutableUnknownFields(&model)->AddVarint(4001, 42);
+  onnx::NodeProto::GetReflection()->MutableUnknownFields(node)->AddLengthDelimited(4000, "from the future");
+  onnx::ModelProto::GetReflection()->MutableUnknownFields(&model)->AddVarint(4001, 42);
   auto* annotation = graph.add_quantization_annotation();
   annotation->set_tensor_name("x");
   auto* parameter = annotation->add_quant_parameter_tensor_names();
@@ -93,7 +93,7 @@ TEST_CASE("a rewrite keeps what it does not understand") {
   CHECK(model.doc_string() == "model text");
   REQUIRE(model.metadata_props_size() == 1);
   CHECK(model.metadata_props(0).value() == "somebody");
-  CHECK(model.GetReflection()->GetUnknownFields(model).field_count() == 1);
+  CHECK(onnx::ModelProto::GetReflection()->GetUnknownFields(model).field_count() == 1);
   CHECK(model.graph().quantization_annotation(0).SerializeAsString() ==
         message.graph().quantization_annotation(0).SerializeAsString());
   CHECK(model.graph().sparse_initializer(0).SerializeAsString() ==
@@ -107,7 +107,7 @@ TEST_CASE("a rewrite keeps what it does not understand") {
   CHECK(node->name() == "mm");
   CHECK(node->doc_string() == "node text");
   CHECK(node->metadata_props(0).value() == "7");
-  const auto& unknown = node->GetReflection()->GetUnknownFields(*node);
+  const auto& unknown = onnx::NodeProto::GetReflection()->GetUnknownFields(*node);
   REQUIRE(unknown.field_count() == 1);
   CHECK(unknown.field(0).length_delimited() == "from the future");
 }

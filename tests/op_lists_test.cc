@@ -24,7 +24,7 @@ class ListFolder {
   ~ListFolder() { std::filesystem::remove_all(folder_); }
 
   std::string Write(const std::string& name, absl::string_view text) const {
-    const std::string path = (folder_ / name).string();
+    std::string path = (folder_ / name).string();
     std::ofstream(path, std::ios::binary) << std::string(text);
     return path;
   }

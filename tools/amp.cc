@@ -120,7 +120,9 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   if (options.report) summary.report = ReportJson(outcome.report);
   if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
+  summary.unchanged_because = outcome.report.unchanged_because;
   summary.warnings = warnings;
+  summary.advice = outcome.report.advice;
   return summary;
 }
 
@@ -175,6 +177,9 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
     AMP_ASSIGN_OR_RETURN(const SaveResult saved, outcome.report.changed ? SaveModel(graph->proto(), output, save)
                                                                         : SaveUnchanged(file, output, save));
     file.warnings.insert(file.warnings.end(), saved.notes.begin(), saved.notes.end());
+  }
+  if (!outcome.report.changed && (options.external_data != RewriteOptions::ExternalData::kAuto || options.opset)) {
+    file.warnings.push_back("nothing was converted, so --opset and --external-data are not applied either");
   }
   return Summarise(outcome, input, options, lists, file.warnings);
 }

@@ -1,6 +1,6 @@
 // Automatic mixed precision for ONNX models: the library's public header.
 //
-//   #include "amp.h"
+//   #include "tools/amp.h"
 //   absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);        // float32 in, mixed float16 out
 //   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
 //
@@ -55,7 +55,7 @@ struct RewriteOptions {
   bool in_place = false;
   bool dry_run = false;  // decide and report, write nothing
 
-  // Upper bounds on what an input may cost; see the README.
+  // Upper bounds on what an input may cost: the --max-... flags.
   struct Limits {
     int64_t model_bytes = (int64_t{1} << 31) - 1;
     int nesting = 100, graph_depth = 32, call_depth = 100, rank = 64;
@@ -70,7 +70,8 @@ struct RewriteSummary {
   std::string report;       // JSON, documented in the README
   std::string explanation;  // the same as text
   std::string diff;
-  std::vector<std::string> warnings;
+  std::string unchanged_because;  // when !changed
+  std::vector<std::string> warnings, advice;
 };
 
 struct RewriteResult {

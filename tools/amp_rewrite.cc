@@ -238,34 +238,46 @@ absl::Status Interpret(Arguments& a) {
   if (!o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
   if (a.print_lists || a.list_profiles) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
+  if (a.input == "-" || a.output == "-")
+    return UsageError("models are files, found '-'; expected a path (a file of that name: ./-)");
   if (o.in_place && !a.output.empty()) return UsageError("--in-place and -o exclude each other");
   if (o.in_place) a.output = a.input;
+  std::error_code error;
+  if (!a.output.empty() && !o.dry_run && std::filesystem::is_symlink(a.output, error)) {
+    return RefusedError("the output '", Escaped(a.output),
+                        "' is a symbolic link; expected a file: name what it points to");
+  }
   if (a.output.empty() && !o.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
   return CheckReportPath(a);
 }
 
+void PrintWarnings(const Arguments& a, const RewriteSummary& summary, std::string& err) {
+  constexpr size_t kShown = 5;
+  const size_t shown = a.verbose ? summary.warnings.size() : std::min(summary.warnings.size(), kShown);
+  for (size_t i = 0; i < shown; ++i) {
+    absl::StrAppend(&err, "amp-rewrite: warning: ", Escaped(a.input), ": ", summary.warnings[i], "\n");
+  }
+  if (shown < summary.warnings.size()) {
+    absl::StrAppend(&err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
+  }
+  for (const std::string& advice : summary.advice) absl::StrAppend(&err, "amp-rewrite: advice: ", advice, "\n");
+}
+
 absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const RewriteSummary summary, RewriteFile(a.input, a.output, a.options));
-  if (!a.quiet) {
-    constexpr size_t kShown = 5;
-    const size_t shown = a.verbose ? summary.warnings.size() : std::min(summary.warnings.size(), kShown);
-    for (size_t i = 0; i < shown; ++i) {
-      absl::StrAppend(&output.err, "amp-rewrite: warning: ", Escaped(a.input), ": ", summary.warnings[i], "\n");
-    }
-    if (shown < summary.warnings.size()) {
-      absl::StrAppend(&output.err, "amp-rewrite: ", summary.warnings.size() - shown,
-                      " more warnings; --verbose prints them\n");
-    }
-  }
-  if (a.report == "-") output.out += summary.report;
-  if (!a.report.empty() && a.report != "-") {
+  const bool report_on_stdout = a.report == "-";
+  if (report_on_stdout) output.out += summary.report;
+  if (!a.report.empty() && !report_on_stdout) {
     AMP_RETURN_IF_ERROR(WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report); }));
   }
   if (a.quiet) return absl::OkStatus();
-  if (a.options.explain) output.out += summary.explanation;
-  if (a.options.diff) output.out += summary.diff;
+  PrintWarnings(a, summary, output.err);
+  std::string& text = report_on_stdout ? output.err : output.out;  // stdout is the report's alone then
+  if (a.options.explain) text += summary.explanation;
+  if (a.options.diff) text += summary.diff;
   const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));
-  absl::StrAppend(&output.out, summary.line, "; ", where, summary.changed ? "" : " (the input as it is)", "\n");
+  const std::string why = summary.changed ? "" : absl::StrCat(" (the input as it is: ", summary.unchanged_because, ")");
+  absl::StrAppend(&text, summary.line, "; ", where, why, "\n");
   return absl::OkStatus();
 }
 
