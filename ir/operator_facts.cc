@@ -84,6 +84,11 @@ int OpsetWithSeparateStatistics(const Node& node) {
   return IsOneOf(node, {"BatchNormalization"}) && node.schema->since_version() < kOpset ? kOpset : 0;
 }
 
+bool HasMalformedFill(const Node& node) {
+  const onnx::TensorProto* tensor = IsOneOf(node, {"ConstantOfShape"}) ? GetTensor(node, "value") : nullptr;
+  return tensor != nullptr && !(tensor->dims_size() == 0 || (tensor->dims_size() == 1 && tensor->dims(0) == 1));
+}
+
 std::optional<float> GetAttributeOperand(const Node& node) {
   if (IsOneOf(node, {"Pad"})) return GetFloat(node, "value");
   if (!IsOneOf(node, {"ConstantOfShape"})) return std::nullopt;

@@ -37,6 +37,9 @@ bool IsHeavy(const Node& node);
 // from what `node`'s schema does (BatchNormalization: 15); 0 for all others.
 int OpsetWithSeparateStatistics(const Node& node);
 
+// A ConstantOfShape whose value has not exactly one element: ONNX's checker lets it pass, but it means nothing.
+bool HasMalformedFill(const Node& node);
+
 // A float32 operand that an attribute holds: ConstantOfShape.value, Pad.value. Nothing for others.
 std::optional<float> GetAttributeOperand(const Node& node);
 

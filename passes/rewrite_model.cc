@@ -174,6 +174,10 @@ class Rewriter {
         trait.processed = false;
         trait.not_processed_why = absl::StrCat("excluded by ", Escaped(c.rule->origin));
       }
+      if (HasMalformedFill(model_.node(id))) {
+        trait.processed = false;
+        trait.not_processed_why = "its attribute 'value' has not exactly one element";
+      }
       const auto& outputs = model_.node(id).outputs;
       const auto is_public = [&](ValueId out) { return out != kNone && model_.IsGraphOutput(out); };
       if (settings_.preserve == Preserve::kNode && std::any_of(outputs.begin(), outputs.end(), is_public)) {

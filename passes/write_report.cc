@@ -187,13 +187,13 @@ std::string WhyUnchanged(const Report& report) {
   absl::flat_hash_map<std::string, int> counts;
   const NodeReport* telling = nullptr;
   for (const NodeReport& node : report.nodes) {
-    if (node.op_class != OpClass::kAllow) continue;
+    const bool is_excluded = node.reason_kind == ReasonName(ReasonKind::kNotProcessed);
+    if (node.op_class != OpClass::kAllow && !is_excluded) continue;
     const int count = ++counts[node.reason_kind];
     if (telling == nullptr || count > counts[telling->reason_kind]) telling = &node;
   }
   if (telling == nullptr) return "it has no operator of class allow";
-  return absl::StrFormat("no allowed operator can become low; %d of them: %s", counts[telling->reason_kind],
-                         telling->reason);
+  return absl::StrFormat("no allowed operator can become low (%d: %s)", counts[telling->reason_kind], telling->reason);
 }
 
 }  // namespace

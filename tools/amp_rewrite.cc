@@ -320,7 +320,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');
-    status = UsageError(text);
+    status = UsageError(Escaped(text));
   }
   if (status.ok() && a.list_profiles) {
     output.out = absl::StrJoin(ListProfiles(), "\n") + "\n";
