@@ -137,4 +137,15 @@ TEST_CASE("before opset 6 there are no casts whose type is known") {
   }
 }
 
+TEST_CASE("a ConstantOfShape whose value has no single element stays as it is") {
+  const onnx::ModelProto mixed = Rewritten(ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, int64[2] s) => (float[2,2] y) {
+      fill = ConstantOfShape <value = float[2] {1, 2}> (s)
+      y = MatMul (x, fill)
+    })"));
+  REQUIRE(Producer(mixed, "fill") != nullptr);
+  CHECK(Producer(mixed, "fill")->attribute(0).t().data_type() == onnx::TensorProto::FLOAT);
+  CHECK(Producer(mixed, "fill_to_float16") != nullptr);
+}
+
 }  // namespace
