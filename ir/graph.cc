@@ -1,12 +1,14 @@
 #include "ir/graph.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
+#include "ir/opset_imports.h"
 #include "ir/schema.h"
 #include "onnx/onnx_pb.h"
 
@@ -16,8 +18,6 @@ namespace {
 // Below this IR version every initializer is listed as a graph input although it is a constant.
 constexpr int kInitializersNeedNoInput = 4;
 
-absl::string_view NormalDomain(absl::string_view domain) { return domain == "ai.onnx" ? absl::string_view() : domain; }
-
 DType TensorElementType(const onnx::TypeProto& type) {
   return type.has_tensor_type() ? static_cast<DType>(type.tensor_type().elem_type()) : DType::kUndefined;
 }
@@ -25,7 +25,7 @@ DType TensorElementType(const onnx::TypeProto& type) {
 }  // namespace
 
 absl::string_view Node::op_type() const { return proto->op_type(); }
-absl::string_view Node::domain() const { return NormalDomain(proto->domain()); }
+absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
 absl::string_view Node::name() const { return proto->name(); }
 
 Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto)
@@ -41,14 +41,14 @@ std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
 
 int Model::opset(absl::string_view domain) const {
   for (const auto& import : proto_->opset_import()) {
-    if (NormalDomain(import.domain()) == NormalDomain(domain)) return static_cast<int>(import.version());
+    if (CanonicalDomain(import.domain()) == CanonicalDomain(domain)) return static_cast<int>(import.version());
   }
   return 0;
 }
 
 void Model::SetOpset(absl::string_view domain, int version) {
   for (auto& import : *proto_->mutable_opset_import()) {
-    if (NormalDomain(import.domain()) == NormalDomain(domain)) import.set_version(version);
+    if (CanonicalDomain(import.domain()) == CanonicalDomain(domain)) import.set_version(version);
   }
   edited_ = true;
   ResolveSchemas();
@@ -203,6 +203,13 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
     WriteUse(use, to);
   }
   uses = std::move(kept);
+}
+
+void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+  const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
+  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
+  for (const Use& use : uses) moved.insert(key(use));
+  ReplaceUses(from, to, [&](const Use& use) { return moved.contains(key(use)); });
 }
 
 // Makes topology and message say that `use` reads `value`.
@@ -398,7 +405,7 @@ void Model::ResolveSchemas() {
   absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, const OpSchema*> found;
   absl::flat_hash_map<absl::string_view, int> versions;
   for (const auto& import : proto_->opset_import())
-    versions[NormalDomain(import.domain())] = static_cast<int>(import.version());
+    versions[CanonicalDomain(import.domain())] = static_cast<int>(import.version());
   for (NodeId id = 0; id < num_nodes(); ++id) {
     Node& n = mutable_node(id);
     if (n.erased) continue;

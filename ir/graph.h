@@ -22,6 +22,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ir/dtype.h"
 
 namespace google::protobuf {
@@ -161,6 +162,8 @@ class Model {
   // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
   // TakeOverGraphOutputs. Linear in the uses of `from`.
   void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
+  // The same for exactly these uses.
+  void MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses);
   void SetInput(NodeId node, int port, ValueId value);
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
   void AppendInput(NodeId node, ValueId value);

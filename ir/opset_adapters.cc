@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/check.h"
+#include "ir/opset_imports.h"
 #include "ir/opset_steps.h"
 #include "ir/schema.h"
 #include "ir/status.h"
@@ -127,7 +128,7 @@ std::string RefusesTypes(const Model& model, const Node& node, const OpSchema& n
   return any ? absl::StrCat("version ", newer.since_version(), " does not take its types") : "";
 }
 
-bool IsOnnx(absl::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+bool IsOnnx(absl::string_view domain) { return CanonicalDomain(domain).empty(); }
 
 // What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form.
 std::string Lacks(const Node& node) {

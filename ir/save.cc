@@ -30,8 +30,6 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kSpliced = 65536;
-
 // "m.onnx.0123456789abcdef.data" for the target "m.onnx".
 bool IsDataFileName(absl::string_view name, absl::string_view target) {
   if (!absl::ConsumePrefix(&name, target) || !absl::ConsumePrefix(&name, ".") || !absl::ConsumeSuffix(&name, ".data")) {
@@ -119,7 +117,7 @@ class Saver {
       stripped.Strip(payload.tensor);
       if (payload.external) {
         PointToData(payload);
-      } else if (payload.size_bytes >= kSpliced) {
+      } else if (payload.size_bytes >= kSplicedBytes) {
         payload.tensor->set_raw_data(marker.Text(static_cast<int>(spliced.size())));
         spliced.push_back(&payload);
       } else {

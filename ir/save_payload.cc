@@ -16,9 +16,7 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kSmallest = 1024;  // external data below this is not worth a look-up
-constexpr int64_t kSpliced = 65536;  // raw_data from here on goes around protobuf's serialiser
-constexpr int64_t kPage = 4096;      // runtimes map large tensors
+constexpr int64_t kPage = 4096;  // runtimes map large tensors
 constexpr int64_t kMapped = int64_t{1} << 20;
 
 int64_t AlignUp(int64_t offset, int64_t size) {
@@ -27,7 +25,7 @@ int64_t AlignUp(int64_t offset, int64_t size) {
 }
 
 bool HasLargeRawData(const onnx::TensorProto& tensor) {
-  return static_cast<int64_t>(tensor.raw_data().size()) >= kSpliced;
+  return static_cast<int64_t>(tensor.raw_data().size()) >= kSplicedBytes;
 }
 
 // What would be embedded if nothing were external, roughly: the payloads alone.
@@ -103,7 +101,7 @@ absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Save
     absl::StatusOr<Payload> payload = PayloadOf(tensor, options);
     if (!payload.ok()) {
       status = payload.status();
-    } else if (must_move || payload->size_bytes >= kSmallest) {
+    } else if (must_move || payload->size_bytes >= kSmallTensorBytes) {
       payload->external = options.external_data == ExternalDataPolicy::kAlways && could_move;
       if (options.external_data == ExternalDataPolicy::kAuto) payload->external = payload->source.file() != nullptr;
       layout.payloads.push_back(*std::move(payload));
@@ -118,7 +116,7 @@ absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Save
       for (Payload& payload : layout.payloads) payload.external |= initializers.contains(payload.tensor);
     }
   }
-  for (Payload& payload : layout.payloads) payload.external &= payload.size_bytes >= kSmallest;
+  for (Payload& payload : layout.payloads) payload.external &= payload.size_bytes >= kSmallTensorBytes;
   std::erase_if(layout.payloads, [&](const Payload& payload) {  // what can simply stay
     const bool moves = payload.external || IsExternal(*payload.tensor) || HasLargeRawData(*payload.tensor);
     return !moves && (options.pending == nullptr || !options.pending->contains(payload.tensor));

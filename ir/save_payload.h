@@ -13,6 +13,8 @@
 
 namespace amp {
 
+inline constexpr int64_t kSplicedBytes = 65536;  // raw_data from here on goes around protobuf's serialiser
+
 struct Payload {
   onnx::TensorProto* tensor = nullptr;
   TensorView source;

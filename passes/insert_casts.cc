@@ -1,9 +1,7 @@
 #include "passes/insert_casts.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
 #include "ir/operator_facts.h"
@@ -121,10 +119,7 @@ NodeId InsertCast(Model& model, ValueId value, DType to, const std::vector<Use>&
   const ValueId out = model.node(node).outputs[0];
   model.CopyType(value, out);
   model.SetTensorType(out, to);
-  const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
-  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
-  for (const Use& use : readers) moved.insert(key(use));
-  model.ReplaceUses(value, out, [&](const Use& use) { return moved.contains(key(use)); });
+  model.MoveUses(value, out, readers);
   return node;
 }
 

@@ -1,9 +1,7 @@
 #include "passes/narrow_weights.h"
 
 #include <algorithm>
-#include <tuple>
 
-#include "absl/container/flat_hash_set.h"
 #include "ir/attributes.h"
 #include "ir/operator_facts.h"
 #include "ir/status.h"
@@ -33,10 +31,7 @@ void AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::
     model.CopyType(constant.value, copy);
     model.SetTensorType(copy, low);
   }
-  const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
-  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
-  for (const Use& use : constant.low_readers) moved.insert(key(use));
-  model.ReplaceUses(constant.value, copy, [&](const Use& use) { return moved.contains(key(use)); });
+  model.MoveUses(constant.value, copy, constant.low_readers);
 }
 
 void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* tensor) {
