@@ -22,6 +22,8 @@ const std::set<std::string>& Barriers() {
       "Sin", "Cos", "AffineGrid", "RoiAlign", "Range",
       // the type is decided with the readers
       "Cast", "CastLike", "Constant", "BitCast",
+      // exact in any type, but ONNX Runtime has no 16-bit kernel and would not load the model
+      "EyeLike",
       // random numbers
       "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
       // tables

@@ -3,19 +3,12 @@
 #include "absl/strings/str_cat.h"
 #include "ir/text.h"
 #include "tests/catch2.h"
+#include "tests/model_from_text.h"
 #include "tools/amp.h"
 
 namespace {
 
 using onnx::TensorProto;
-
-onnx::ModelProto ModelFromText(const std::string& text) {
-  const absl::StatusOr<std::string> bytes = amp::ParseOnnxText(text);
-  REQUIRE(bytes.ok());
-  onnx::ModelProto model;
-  REQUIRE(model.ParseFromString(*bytes));
-  return model;
-}
 
 onnx::ModelProto Rewritten(const onnx::ModelProto& model) {
   absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);

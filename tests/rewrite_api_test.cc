@@ -2,18 +2,11 @@
 #include "absl/strings/match.h"
 #include "ir/text.h"
 #include "tests/catch2.h"
+#include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
 #include "tools/amp.h"
 
 namespace {
-
-onnx::ModelProto ModelFromText(const std::string& text) {
-  const absl::StatusOr<std::string> bytes = amp::ParseOnnxText(text);
-  REQUIRE(bytes.ok());
-  onnx::ModelProto model;
-  REQUIRE(model.ParseFromString(*bytes));
-  return model;
-}
 
 onnx::ModelProto OneMatMul() {
   return ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
