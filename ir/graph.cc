@@ -8,6 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
+#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"
 #include "onnx/onnx_pb.h"
@@ -58,8 +59,11 @@ absl::string_view Node::op_type() const { return proto->op_type(); }
 absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
 absl::string_view Node::name() const { return proto->name(); }
 
-Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto)
-    : arena_(std::move(arena)), proto_(proto) {}
+Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
+             std::shared_ptr<const OpSignatures> signatures)
+    : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
+  if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
+}
 Model::~Model() = default;
 
 std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
@@ -142,6 +146,11 @@ bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
   return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type()));
+}
+
+absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
+  if (IsCallOfFunction(id)) return {};
+  return signatures_->Find(node(id).domain(), node(id).op_type());
 }
 
 bool Model::IsGraphOutput(ValueId id) const {
@@ -472,6 +481,9 @@ void Model::ResolveSchemas() {
     if (is_new && !IsCallOfFunction(id)) {
       auto version = versions.find(n.domain());
       if (version != versions.end()) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
+      const auto signatures = SignaturesOf(id);
+      const bool needs_one = version != versions.end() && it->second == nullptr;
+      if (needs_one && !signatures.empty()) it->second = signatures.front().get();
     }
     n.schema = it->second;
   }

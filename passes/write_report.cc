@@ -202,8 +202,8 @@ class Explainer {
       case ReasonKind::kPinned:
         return "a sequence or optional that enters or leaves the graph: no cast can convert it";
       case ReasonKind::kGroup:
-        return absl::StrCat("must have one type with ", PortLabel(reason.via), ", which stays float32: ",
-                            WhyClosed(reason.via));
+        return absl::StrCat("must have one type with ", PortLabel(reason.via),
+                            ", which stays float32: ", WhyClosed(reason.via));
       case ReasonKind::kNoAllowedPath:
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";
