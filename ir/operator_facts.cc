@@ -75,6 +75,8 @@ bool IsLossOrStateful(const Node& node) {
                         "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
 }
 
+bool IsSoftmax(const Node& node) { return IsOneOf(node, {"Softmax", "LogSoftmax"}); }
+
 bool IsHeavy(const Node& node) {
   return IsOneOf(node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"});
 }

@@ -54,7 +54,8 @@ class Painter {
   VertexPaint& at(VertexId v) { return paint_[static_cast<size_t>(v)]; }
   OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
   bool MayChange(VertexId v) const {
-    return trait(v).processed && graph_[v].is_high && graph_[v].is_typed && graph_[v].can_be_low;
+    return trait(v).processed && graph_[v].is_high && graph_[v].is_typed && graph_[v].can_be_low &&
+           options_.target_can_run;
   }
   void MakeLow(VertexId v, ReasonKind kind, VertexId via) {
     at(v).low = true;
@@ -199,6 +200,7 @@ class Painter {
     if (class_of(v) == OpClass::kUnlisted) return set(ReasonKind::kUnlisted);
     if (!graph_[v].is_typed) return set(ReasonKind::kTypeUnknown);
     if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
+    if (!options_.target_can_run) return set(ReasonKind::kNoFastKernel);
     set(ReasonKind::kNoAllowedPath);
   }
 
@@ -241,6 +243,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "type-unknown";
     case ReasonKind::kSchemaForbids:
       return "schema-forbids";
+    case ReasonKind::kNoFastKernel:
+      return "no-fast-kernel";
     case ReasonKind::kNoAllowedPath:
       return "no-allowed-path";
     case ReasonKind::kNotFloat32:

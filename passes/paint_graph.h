@@ -41,6 +41,7 @@ enum class ReasonKind {
   kNotProcessed,   // `detail` says which rule
   kTypeUnknown,    // nobody knows whether a cast would be needed
   kSchemaForbids,  // the low type at this opset
+  kNoFastKernel,   // on the target, for the low type
   kNoAllowedPath,  // infer or clear without a reason to be low
   kNotFloat32,     // nothing to convert
 };
@@ -63,6 +64,7 @@ struct VertexPaint {
 struct PaintOptions {
   Level level = Level::kDefault;
   bool follow = false;
+  bool target_can_run = true;  // the target has fast kernels for the low type
 };
 
 // What painting needs to know about each node, by NodeId.
