@@ -134,7 +134,7 @@ def user_casts_stay(*names):
     """Casts of the original are there with the type that they had."""
     def judge(outcome, name, node, types):
         before = next(n for _, g in scopes.all_graphs(outcome.original.graph) for n in g.node if n.name == name)
-        return [] if structure._target(node) == structure._target(before) else [f"{name} casts to another type"]
+        return [] if scopes.cast_target(node) == scopes.cast_target(before) else [f"{name} casts to another type"]
     return _each(names, judge)
 
 

@@ -22,6 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import scopes
 from rounding import NUMPY_TYPE
+from scopes import sort
 from structure import DTYPES
 from tool import Answer
 
@@ -183,18 +184,3 @@ class NaiveTool:
         else:
             onnx.save(result, known.o)
         return Answer(0, "Converted\n", "")
-
-
-def sort(model):
-    """Stable topological order of a flat graph."""
-    left, made = list(model.graph.node), set()
-    produced = {o for n in left for o in n.output if o}
-    order = []
-    while left:
-        ready = next(n for n in left if all(i in made or i not in produced for i in n.input))
-        left.remove(ready)
-        made.update(ready.output)
-        order.append(onnx.NodeProto.FromString(ready.SerializeToString()))
-    del model.graph.node[:]
-    model.graph.node.extend(order)
-    return model

@@ -24,7 +24,6 @@ import sys
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.inliner
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 import scopes
@@ -49,9 +48,7 @@ class Widened:
 
 def widen(model, rounding=True):
     """Low tensors held in float32, and (under `rounding`) rounded where they are produced. `model` itself is not changed."""
-    stated = model
-    if model.functions:
-        stated = onnx.inliner.inline_local_functions(model, True)
+    stated = scopes.inlined(model)
     try:
         typed = scopes.typed_graphs(stated)
     except Exception:  # The checker judges validity; here the types that can be had are enough, and the rest is listed.
@@ -63,7 +60,7 @@ def widen(model, rounding=True):
     wide_graphs = [graph for _, graph in scopes.all_graphs(wide.graph)]
     names = {name for g in wide_graphs for n in g.node for name in [*n.input, *n.output]}
     names |= {v.name for g in wide_graphs for v in [*g.input, *g.initializer]}
-    low_inputs = {v.name: v.type.tensor_type.elem_type for v in wide.graph.input if v.type.tensor_type.elem_type in LOW_TYPES}
+    low_inputs = {v.name: scopes.element_type(v.type) for v in wide.graph.input if scopes.element_type(v.type) in LOW_TYPES}
     result = Widened(wide, low_inputs, 0, [])
 
     def unique(name):
@@ -167,10 +164,10 @@ def run(model, feeds):
     runner = session(model)
     types = {i.name: i.type for i in runner.get_inputs()}
     given = {}
-    for name, array in feeds.items():
+    for name, value in feeds.items():
         if name in types:
-            given[name] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}.get(types[name], array.dtype)
-            given[name] = np.asarray(array).astype(given[name])
+            convert = lambda a, kind=types[name]: np.asarray(a).astype(np.float32 if "tensor(float)" in kind else np.float16 if "tensor(float16)" in kind else np.asarray(a).dtype)
+            given[name] = [convert(a) for a in value] if isinstance(value, list) else convert(value)
     names = [o.name for o in runner.get_outputs()]
     with np.errstate(all="ignore"):
         return dict(zip(names, runner.run(None, given), strict=True))
@@ -183,13 +180,14 @@ def run_rounded(model, feeds, rounding=True):
     with np.errstate(all="ignore"):
         for name, array in feeds.items():
             low = NUMPY_TYPE.get(wide.low_inputs.get(name)) if rounding else None
-            rounded[name] = np.asarray(array).astype(low).astype(np.float32) if low else array
+            narrow = lambda a, low=low: np.asarray(a).astype(low).astype(np.float32)
+            rounded[name] = array if not low else [narrow(a) for a in array] if isinstance(array, list) else narrow(array)
     return run(wide.model, rounded)
 
 
 def low_depth(model):
     """D: the number of low nodes on the longest path. A body counts once, however often it runs. Casts and constants are not counted."""
-    stated = onnx.inliner.inline_local_functions(model, True) if model.functions else model
+    stated = scopes.inlined(model)
     typed = scopes.typed_graphs(stated, strict=False)
     types_of = {path: types for path, _, types in typed}
 
@@ -273,7 +271,7 @@ def _expose(model, types):
 
 def first_divergence(original, rewritten, feeds, limit):
     """The first tensor of the main graph, in order, that is further off than `limit`: (name, its error, new NaN / Inf), or None."""
-    base = onnx.inliner.inline_local_functions(original, True) if original.functions else original
+    base = scopes.inlined(original)
     wide = widen(rewritten).model
     shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     wide_shown, _ = _expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
@@ -288,7 +286,7 @@ def first_divergence(original, rewritten, feeds, limit):
 
 def largest_magnitude(model, feeds):
     """(largest finite magnitude, its tensor) over all float tensors of the main graph in the float32 run."""
-    base = onnx.inliner.inline_local_functions(model, True) if model.functions else model
+    base = scopes.inlined(model)
     shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     got, best = run(shown, feeds), (0.0, "")
     for name in order:
