@@ -32,6 +32,7 @@ import rounding
 import scopes
 import structure
 from complaint_case import CASES, Outcome
+from inlining import inlined
 from naive_rewriter import NaiveTool
 from structure import DTYPES
 from tool import Tool
@@ -116,7 +117,7 @@ class Judge:
         if bad:
             return [("values", f"the case is wrong: the original gives NaN in {bad}")]
         try:
-            flat = scopes.inlined(result)
+            flat = inlined(result)
             got = rounding.run_rounded(flat, feeds)
         except Exception as error:
             return [("values", f"does not run: {structure._short(error)}")]

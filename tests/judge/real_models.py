@@ -26,8 +26,8 @@ import onnx.printer
 from onnx import TensorProto
 
 import rounding
-import scopes
 import structure
+from inlining import inlined
 from scopes import LOW_TYPES, all_graphs
 from tool import Tool
 
@@ -166,7 +166,7 @@ class Judge:
         """'low/all' over every scope; bodies and functions count as what they hold."""
         if subject.name in BROKEN:
             return "-"
-        flat = scopes.inlined(subject.model)
+        flat = inlined(subject.model)
         low = structure.low_nodes(flat, rewritten, dtype)
         nodes = {(path, i): n for path, graph in all_graphs(flat.graph) for i, n in enumerate(graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
         if keep_io == "all" and subject.name not in NOT_ORDINARY and not subject.is_light:

@@ -27,6 +27,7 @@ import onnx
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 import scopes
+from inlining import inlined
 from scopes import LOW_TYPES
 
 UNIT = {TensorProto.FLOAT16: 2.0**-11, TensorProto.BFLOAT16: 2.0**-8}
@@ -48,7 +49,7 @@ class Widened:
 
 def widen(model, rounding=True):
     """Low tensors held in float32, and (under `rounding`) rounded where they are produced. `model` itself is not changed."""
-    stated = scopes.inlined(model)
+    stated = inlined(model)
     try:
         typed = scopes.typed_graphs(stated)
     except Exception:  # The checker judges validity; here the types that can be had are enough, and the rest is listed.
@@ -187,7 +188,7 @@ def run_rounded(model, feeds, rounding=True):
 
 def low_depth(model):
     """D: the number of low nodes on the longest path. A body counts once, however often it runs. Casts and constants are not counted."""
-    stated = scopes.inlined(model)
+    stated = inlined(model)
     typed = scopes.typed_graphs(stated, strict=False)
     types_of = {path: types for path, _, types in typed}
 
@@ -271,7 +272,7 @@ def _expose(model, types):
 
 def first_divergence(original, rewritten, feeds, limit):
     """The first tensor of the main graph, in order, that is further off than `limit`: (name, its error, new NaN / Inf), or None."""
-    base = scopes.inlined(original)
+    base = inlined(original)
     wide = widen(rewritten).model
     shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     wide_shown, _ = _expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
@@ -286,7 +287,7 @@ def first_divergence(original, rewritten, feeds, limit):
 
 def largest_magnitude(model, feeds):
     """(largest finite magnitude, its tensor) over all float tensors of the main graph in the float32 run."""
-    base = scopes.inlined(model)
+    base = inlined(model)
     shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     got, best = run(shown, feeds), (0.0, "")
     for name in order:

@@ -137,8 +137,10 @@ class Scope(Builder):
             return made[-1][0] if self.chance(0.7) else self.random.choice(made)[0]
         if kind in (SEQ, OPT):
             return self.container(kind, shape)
-        if kind != F:
-            return self.node("Identity", [self.pick(kind, shape=shape)[0]], [(kind, shape)])[0]
+        if kind == I:  # no Identity: onnxruntime counts in the very tensor that it gives as the iteration number
+            return self.node("Add", [self.pick(I, shape=shape)[0], self.local(np.array(1), "k")], [(I, shape)])[0]
+        if kind == B:
+            return self.node("Identity", [self.pick(B, shape=shape)[0]], [(B, shape)])[0]
         how = self.random.choices(["initializer", "implied", "captured", "computed"], [2, 1, 2, 4])[0]
         if how == "initializer" and not self.is_function:
             return self.local(np.full(shape, 0.5, np.float32))
@@ -160,6 +162,21 @@ class Scope(Builder):
                 name = self.container(kind, shape)
             found.append((name, kind, shape))
         return found
+
+    def once_each(self, outputs):
+        """Outputs without repetition, where onnxruntime fills only one of those that are the same."""
+        found = []
+        for name, kind, shape in outputs:
+            if name in {f[0] for f in found}:
+                name = self.node("Identity", [name], [(kind, shape)])[0]
+            found.append((name, kind, shape))
+        return found
+
+    def computed(self, outputs):
+        """Outputs that no Identity gives and no input is: onnxruntime's Scan leaves those unfilled."""
+        passed = {v[0] for v in self.inputs} | {name for n in self.nodes if n.op_type == "Identity" for name in n.output}
+        return [(self.node("Add", [name, self.local(np.ones(shape, graph_generator.NUMPY[kind]))], [(kind, shape)])[0] if name in passed else name, kind, shape)
+                for name, kind, shape in outputs]
 
     def container(self, kind, shape):
         """A sequence or an optional that this scope defines."""
@@ -253,7 +270,7 @@ def If(b):
     for branch in ("then_branch", "else_branch"):
         body = Scope(b)
         fill(body, b.random.choice([0, 1, 3, 5]))
-        results = body.results(kinds)
+        results = body.once_each(body.results(kinds))
         branches[branch] = body.graph(branch, results)
     add(b, "If", [given], kinds, **branches)
 
@@ -320,7 +337,7 @@ def Loop(b):
         again = body.result(B, [], [go]) if how == "input" and b.chance(0.2) else go[0] if b.chance(0.3) else body.node("Identity", [go[0]], [(B, [])])[0]
     results = next_states(b, body, states)
     stacked = collected(b, body, states)
-    outputs = [(again, B, []), *results, *((name, F, shape) for name, shape in stacked)]
+    outputs = body.once_each([(again, B, []), *results, *((name, F, shape) for name, shape in stacked)])
     limit = b.constant(np.array(trips), "k") if trips is not None else b.input(I, [])[0]
     start = {"": "", "computed": "", "true": b.constant(np.array(True), "k")}.get(how) if how != "input" else condition(b)
     known = trips if how in ("", "true") and _keeps(body, again, go[0]) else None
@@ -379,7 +396,7 @@ def Scan(b):
         attributes["scan_input_directions"] = [b.random.randint(0, 1) for _ in axes]
     if stacked and b.chance(0.4):
         attributes["scan_output_directions"] = [b.random.randint(0, 1) for _ in stacked]
-    outputs = [*results, *((name, F, shape) for name, shape in stacked)]
+    outputs = body.computed(body.once_each([*results, *((name, F, shape) for name, shape in stacked)]))
     _add_loop(b, "Scan", [*starts, *(s[0] for s in sources)], [s[1:3] for s in states], stacked, length, out_axes, body=body.graph("body", outputs), **attributes)
 
 

@@ -5,7 +5,6 @@ file's value_info. `typed_graphs(model)` yields (path, graph, types): `types` ma
 its ONNX element type (0: not a tensor, or unknown).
 """
 import onnx
-import onnx.inliner
 from onnx import AttributeProto, TensorProto
 
 # Attributes that hold an element type or data of it: they may follow the type of their vertex.
@@ -36,18 +35,6 @@ def all_graphs(graph, path=""):
     for i, node in enumerate(graph.node):
         for name, body in bodies(node):
             yield from all_graphs(body, f"{path}{node.name or node.op_type}#{i}/{name}/")
-
-
-def inlined(model):
-    """Without its functions. Those of another opset than the model's are taken as of the model's: the checker has seen that their operators did not change."""
-    if not model.functions:
-        return model
-    copy = onnx.ModelProto.FromString(model.SerializeToString())
-    versions = {o.domain: o.version for o in copy.opset_import}
-    for function in copy.functions:
-        for imported in function.opset_import:
-            imported.version = versions.get(imported.domain, imported.version)
-    return onnx.inliner.inline_local_functions(copy)
 
 
 def reads(node):

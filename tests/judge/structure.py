@@ -37,6 +37,7 @@ from onnx import TensorProto
 import isomorphism
 import scope_rules
 import scopes
+from inlining import inlined
 from scopes import LOW_TYPES, TYPED_ATTRIBUTES
 
 DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
@@ -194,7 +195,7 @@ def _named_casts(model):
 
 
 def _same_skeleton(original, rewritten, low):
-    left, right = (isomorphism.skeleton(scopes.inlined(model), low) for model in (original, rewritten))
+    left, right = (isomorphism.skeleton(inlined(model), low) for model in (original, rewritten))
     if left == right:
         return []
     gone, new = left[1] - right[1], right[1] - left[1]
