@@ -264,7 +264,7 @@ class Judge:
             self.fail("values", seed, f"rounded {rounded.worst:.3g} at {rounded.where!r}, bound {limit:.3g}, {rounded.new_bad} new NaN / Inf, {rounded.wrong}", flags)
 
 
-def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes=False):
+def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes=False, least_low=MIN_LOW_SHARE):
     """Judges `graphs` graphs from `seed` on, running `values` of them. Returns the failures."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         judge = Judge(tool, folder, echo, keep, with_scopes)
@@ -272,7 +272,7 @@ def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes
         for i in [only] if only is not None else range(seed, seed + graphs):
             judge.graph(i, only is not None or (i - seed) // 4 % every == 0)
     totals = judge.totals
-    if totals.low < MIN_LOW_SHARE * totals.nodes:
+    if totals.low < least_low * totals.nodes and only is None:
         judge.fail("structure", seed, f"only {totals.low} of {totals.nodes} nodes became low: the tool converts next to nothing")
     if echo:
         print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.values} run, "

@@ -67,14 +67,14 @@ def _cast(place, node, added, seen):
     home = place.home(source)
     if home is None:
         return [f"place: {place.path}{node.name} casts {source}, which is defined nowhere"]
-    found, outer = [], place.outer
+    found, outer = [], place
     while outer:
         if (outer.path, home.path, source, to) in seen:
-            found.append(f"cast: {place.path}{node.name} repeats {seen[outer.path, home.path, source, to]}, which it could read")
+            found.append(f"cast: {place.path}{node.name} casts {source} as {seen[outer.path, home.path, source, to]} does")
         outer = outer.outer
     seen[place.path, home.path, source, to] = node.name
     maker = home.makers[source]
-    if maker is not None and home is not place and (home.path, maker) in added and home.graph.node[maker].op_type == "Cast":
+    if maker is not None and (home.path, maker) in added and home.graph.node[maker].op_type == "Cast":
         found.append(f"cast: {place.path}{node.name} casts what {home.graph.node[maker].name} cast")
     if home is not place and place.owner in REPEATED:
         found.append(f"place: {place.path}{node.name} casts {source} in the body of a {place.owner}, once each time round; it belongs to its producer")
