@@ -25,7 +25,8 @@ import numpy as np
 import onnx
 
 import complaint_case
-import complaint_graphs  # registers its cases, as the next two do
+import complaint_graphs  # registers its cases, as the next three do
+import complaint_scopes
 import complaint_types
 import complaint_values
 import rounding

@@ -123,7 +123,10 @@ class _Exact:
 
     def attributes(self, node, value):
         graphs = [(name, self.graph(body, value)) for name, body in scopes.bodies(node)]
-        return sorted(graphs), sorted(self.attribute(a) for a in node.attribute if a.type not in (AttributeProto.GRAPH, AttributeProto.GRAPHS))
+        return sorted(graphs), sorted(self.attribute(a) for a in self.stated(node) if a.type not in (AttributeProto.GRAPH, AttributeProto.GRAPHS))
+
+    def stated(self, node):
+        return node.attribute
 
     def attribute(self, attribute):
         return attribute.name, attribute.SerializeToString(deterministic=True)
@@ -164,6 +167,11 @@ class _Loose(_Exact):
                     value[node.output[0]] = self.constant(held[a.name](a))
                     return None
         return super().node(graph, node, value)
+
+    def stated(self, node):
+        """Attributes, with the implied zero of ConstantOfShape spelled out."""
+        zero = [onnx.helper.make_attribute("value", numpy_helper.from_array(np.zeros(1, np.float32)))]
+        return zero if node.op_type == "ConstantOfShape" and not node.attribute else node.attribute
 
     def attribute(self, attribute):
         if attribute.name in ("value", "value_float", "value_floats") and attribute.type == AttributeProto.TENSOR:

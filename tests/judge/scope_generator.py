@@ -242,7 +242,7 @@ def condition(b):
         return b.random.choice(known)
     if not b.smooth and not b.function and b.chance(0.2):
         number = b.pick(F, shape=[])[0]
-        return b.node("Less", [number, b.constant(np.float32(0.3), "limit")], [(B, [])])[0]
+        return b.node("Less", [number, b.constant(np.float32(0.25), "limit")], [(B, [])])[0]
     return b.input(B, [])[0]
 
 
