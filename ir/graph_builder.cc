@@ -286,8 +286,9 @@ void GraphBuilder::MarkTrainingState() {
 }
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::protobuf::Arena> arena,
-                                                     onnx::ModelProto* proto) {
-  std::unique_ptr<Model> model(new Model(std::move(arena), proto));
+                                                     onnx::ModelProto* proto,
+                                                     std::shared_ptr<const OpSignatures> signatures) {
+  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures)));
   AMP_RETURN_IF_ERROR(GraphBuilder(*model).Build());
   return model;
 }
