@@ -114,7 +114,8 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
 
 absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* nodes) {
   onnx::GraphProto& proto = *model_.graph(graph).proto;
-  model_.nodes_.reserve(model_.nodes_.size() + static_cast<size_t>(proto.node_size()));
+  // Not for bodies: many exact reservations would copy all nodes each time.
+  if (graph == kMainGraph) model_.nodes_.reserve(static_cast<size_t>(proto.node_size()));
   NodeId previous = kNone;
   int index = 0;
   absl::flat_hash_map<std::string, int32_t> unnamed;  // by operator
