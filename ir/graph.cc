@@ -103,7 +103,7 @@ std::string Model::NodeLabel(NodeId id) const {
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
-  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type()));
+  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
 }
 
 bool Model::IsGraphOutput(ValueId id) const {

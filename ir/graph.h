@@ -217,7 +217,7 @@ class Model {
   std::vector<Value> values_;
   std::vector<Graph> graphs_;
   absl::flat_hash_set<std::string> names_;      // all names of all scopes
-  absl::flat_hash_set<std::string> functions_;  // "domain::name[:overload]" of model-local functions
+  absl::flat_hash_set<std::string> functions_;  // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;
   bool edited_ = false;
 };

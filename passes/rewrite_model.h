@@ -13,6 +13,8 @@
 
 namespace amp {
 
+struct InlinedFunctions;
+
 enum class Preserve { kTensor, kNode };
 enum class Guards { kConstants, kNone };
 
@@ -35,7 +37,8 @@ struct RewriteSettings {
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
-  int highest_opset_import = 0;  // of a file that imports several versions of ai.onnx
+  const InlinedFunctions* inlined = nullptr;  // before `model` was made
+  int highest_opset_import = 0;               // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
   double max_weight_error = 0.01;
   bool strict = false;  // a rule by name that matches nothing is an error

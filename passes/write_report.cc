@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/operator_facts.h"
@@ -22,7 +23,8 @@ std::string NodePath(const Model& model, NodeId id) {
   std::string path = model.NodeLabel(id);
   for (NodeId owner = model.graph(model.node(id).graph).owner; owner != kNone;
        owner = model.graph(model.node(owner).graph).owner) {
-    path = absl::StrCat(model.NodeLabel(owner), "/", path);
+    const std::string prefix = absl::StrCat(model.NodeLabel(owner), "/");
+    if (!absl::StartsWith(path, prefix)) path = absl::StrCat(prefix, path);  // bodies of functions are named so
   }
   return path;
 }
@@ -58,8 +60,13 @@ int64_t ActivationBytes(const Model& model) {
 class Explainer {
  public:
   Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle)
-      : model_(model), classes_(classes), graph_(graph), paint_(paint), opset_obstacle_(opset_obstacle) {}
+            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const InlinedFunctions* inlined)
+      : model_(model),
+        classes_(classes),
+        graph_(graph),
+        paint_(paint),
+        opset_obstacle_(opset_obstacle),
+        inlined_(inlined) {}
 
   NodeReport Explain(NodeId id) const {
     const Node& node = model_.node(id);
@@ -109,7 +116,7 @@ class Explainer {
       report->reason = std::move(why);
     };
     if (node.graph != kMainGraph) return set("body", "inside a body: bodies are left as they are");
-    if (model_.IsCallOfFunction(id)) return set("function-call", "call of a model-local function: left as it is");
+    if (model_.IsCallOfFunction(id)) return set("function-call", WhyCallStays(node));
     if (!node.bodies.empty()) return set("body", "holds a body: left as it is");
     if (node.schema == nullptr) {
       return set("unknown-operator", absl::StrFormat("no schema for %s at opset %d", Escaped(OperatorName(node)),
@@ -117,6 +124,13 @@ class Explainer {
     }
     if (node.inputs.empty() && node.op_type() == "Constant") return set("constant", "converted for low readers");
     set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
+  }
+
+  std::string WhyCallStays(const Node& node) const {
+    constexpr absl::string_view kStays = "call of a model-local function: left as it is";
+    if (inlined_ == nullptr) return std::string(kStays);
+    const auto it = inlined_->kept.find(node.proto);
+    return it == inlined_->kept.end() ? std::string(kStays) : absl::StrCat(kStays, ": ", it->second);
   }
 
   std::string Label(VertexId v) const { return Escaped(model_.NodeLabel(graph_[v].node)); }
@@ -180,6 +194,7 @@ class Explainer {
   const VertexGraph& graph_;
   const std::vector<VertexPaint>& paint_;
   const std::string& opset_obstacle_;
+  const InlinedFunctions* inlined_;
 };
 
 // The commonest reason why no operator of the allow list is low.
@@ -213,7 +228,7 @@ void ReportWriter::SetOpsetObstacle(std::string obstacle) {
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                                 const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, paint, opset_obstacle_);
+  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, inlined_);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {
@@ -222,6 +237,12 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
       report_.nodes.push_back(explainer.Explain(id));
     }
   }
+}
+
+void ReportWriter::RecordFunctions(const InlinedFunctions& inlined) {
+  inlined_ = &inlined;
+  report_.inlined_calls = inlined.num_calls;
+  report_.inlined_functions = inlined.functions;
 }
 
 void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {

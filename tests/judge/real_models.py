@@ -25,6 +25,7 @@ import onnx
 import onnx.printer
 from onnx import TensorProto
 
+import inline
 import rounding
 import structure
 from scopes import LOW_TYPES, all_graphs
@@ -164,15 +165,16 @@ class Judge:
     def _heavy(self, subject, rewritten, dtype, keep_io, facts):
         if subject.name in BROKEN:
             return "-"
-        nodes = {i for i, n in enumerate(subject.model.graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
-        low = nodes & structure.low_nodes(subject.model, rewritten, dtype)
+        base = inline.inlined(subject.model)
+        nodes = {i for i, n in enumerate(base.graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
+        low = nodes & structure.low_nodes(base, rewritten, dtype)
         if keep_io == "all" and subject.name not in NOT_ORDINARY and not subject.is_light:
             tally = self.heavy.setdefault(dtype, [0, 0, []])
             tally[0] += len(low)
             tally[1] += len(nodes)
             reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
             for i in sorted(nodes - low):
-                node = subject.model.graph.node[i]
+                node = base.graph.node[i]
                 why = reasons.get(node.name or f"{node.op_type}#{i}")
                 self.expect(why, f"{subject.name} {dtype}: the report gives no reason why {node.op_type} {node.name or f'#{i}'} stays high")
                 tally[2].append(f"{subject.name}: {node.op_type} {node.name or f'#{i}'}: {why}")

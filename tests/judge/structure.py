@@ -28,9 +28,9 @@ import sys
 
 import numpy as np
 import onnx
-import onnx.inliner
 from onnx import TensorProto
 
+import inline
 import scopes
 from scopes import LOW_TYPES
 
@@ -56,8 +56,8 @@ def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=Tr
     found += _io(original, rewritten, DTYPES[dtype], keep_io, frozen)
     upgraded = scopes.opset(original) != scopes.opset(rewritten)
     base = original
-    if original.functions and not rewritten.functions:
-        base = onnx.inliner.inline_local_functions(original, True)
+    if original.functions and rewritten.SerializeToString() != original.SerializeToString():
+        base = inline.inlined(original)
     found += _nodes(base, rewritten, typed, upgraded, DTYPES[dtype])
     found += _names(original, rewritten)
     found += _weights(original, rewritten)
