@@ -84,6 +84,8 @@ bool IsLossOrStateful(const Node& node) {
                         "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
 }
 
+bool IsSoftmax(const Node& node) { return IsOneOf(node, {"Softmax", "LogSoftmax"}); }
+
 bool IsHeavy(const Node& node) {
   // Fused convolutions, products and attention of ONNX Runtime.
   static const auto* const kContrib = new absl::flat_hash_set<absl::string_view>{"Attention",

@@ -34,6 +34,9 @@ bool IsSaturatingBound(const Node& node, int port);
 // Losses and operators that draw random numbers or keep state: never converted by force.
 bool IsLossOrStateful(const Node& node);
 
+// Softmax and its logarithm: what ends a classifier.
+bool IsSoftmax(const Node& node);
+
 // MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention and com.microsoft's fused forms of them: where 16 bits
 // pay, counted in reports.
 bool IsHeavy(const Node& node);
