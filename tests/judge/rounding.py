@@ -216,7 +216,8 @@ def low_depth(model):
 
 
 def bound(model, dtype, depth=None):
-    return min(8 * (low_depth(model) if depth is None else depth) * UNIT[dtype], CAP[dtype])
+    """At least one rounding: a loop's state that nothing computes is low all the same."""
+    return min(8 * max(low_depth(model) if depth is None else depth, 1) * UNIT[dtype], CAP[dtype])
 
 
 @dataclasses.dataclass
