@@ -56,8 +56,9 @@ absl::StatusOr<ReleasedIo> ResolveKeepIo(const Model& model, const KeepIo& keep)
   return released;
 }
 
-// Without a target: recurrent kernels are assumed to exist, float32 statistics are not.
-TargetPromises TargetAssumptions() { return {{"rnn", "bfloat16"}}; }
+// Without a target: recurrent kernels and a float32 softmax inside fused attention are assumed, float32 statistics are
+// not.
+TargetPromises TargetAssumptions() { return {{"rnn", "bfloat16"}, {"softmax", "float32"}}; }
 
 class Rewriter {
  public:

@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "ir/model_file.h"
 #include "ir/model_walk.h"
+#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/save.h"
 #include "ir/status.h"
@@ -42,8 +43,15 @@ amp::Level PaintLevel(RewriteOptions::Level level) {
   return Level::kDefault;
 }
 
-absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options) {
+absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const RewriteOptions& options) {
+  auto signatures = OpSignatures::WithBuiltIn(options.op_signatures);
+  if (!signatures.ok()) return UsageError("--op-signature: ", signatures.status().message());
+  return signatures;
+}
+
+absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, std::shared_ptr<const OpSignatures> signatures) {
   OpListOptions lists;
+  lists.signatures = std::move(signatures);
   AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, LowType(options.dtype)));
   lists.files = options.lists;
   const auto add = [&](OpClass op_class, const std::vector<std::string>& items) {
@@ -139,7 +147,8 @@ absl::Status RefuseExternalData(const onnx::ModelProto& model) {
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, signatures));
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
@@ -148,7 +157,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
@@ -158,14 +167,16 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, signatures));
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(options);
   settings.highest_opset_import = file.highest_opset_import;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
+                       Model::Create(std::move(file.arena), file.model, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
   if (!options.dry_run) {
     SaveOptions save;
@@ -185,7 +196,8 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, signatures));
   return lists.Print();
 }
 
