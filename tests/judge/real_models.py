@@ -31,6 +31,8 @@ from scopes import LOW_TYPES, all_graphs
 from tool import Tool
 
 HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
+# Fused forms of them, domain com.microsoft.
+HEAVY_FUSED = {"FusedConv", "NhwcConv", "NhwcFusedConv", "FusedGemm", "FusedMatMul", "TransposeMatMul", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits"}
 MIN_HEAVY_SHARE = 0.9
 LARGEST_FLOAT16 = 65504.0
 # Not ordinary float32 models: 16 bits already, quantised, a training graph.
@@ -164,13 +166,14 @@ class Judge:
     def _heavy(self, subject, rewritten, dtype, keep_io, facts):
         if subject.name in BROKEN:
             return "-"
-        nodes = {i for i, n in enumerate(subject.model.graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
+        is_heavy = lambda n: n.op_type in (HEAVY_FUSED if n.domain == "com.microsoft" else HEAVY) and n.domain in ("", "ai.onnx", "com.microsoft")
+        nodes = {i for i, n in enumerate(subject.model.graph.node) if is_heavy(n)}
         low = nodes & structure.low_nodes(subject.model, rewritten, dtype)
         if keep_io == "all" and subject.name not in NOT_ORDINARY and not subject.is_light:
             tally = self.heavy.setdefault(dtype, [0, 0, []])
             tally[0] += len(low)
             tally[1] += len(nodes)
-            reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
+            reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if not n["low"]}
             for i in sorted(nodes - low):
                 node = subject.model.graph.node[i]
                 why = reasons.get(node.name or f"{node.op_type}#{i}")
