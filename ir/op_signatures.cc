@@ -74,9 +74,7 @@ class Parser {
   }
 
  private:
-  static absl::Status Error(size_t at, absl::string_view what) {
-    return UsageError("column ", at + 1, ": ", what);
-  }
+  static absl::Status Error(size_t at, absl::string_view what) { return UsageError("column ", at + 1, ": ", what); }
   absl::Status ErrorHere(absl::string_view expected) const {
     const bool is_end = at_ >= text_.size();
     return Error(at_, absl::StrCat("expected ", expected, ", found ",
@@ -263,7 +261,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> OpSignatures::WithBuiltIn(ab
 }
 
 absl::Span<const std::shared_ptr<const OpSchema>> OpSignatures::Find(absl::string_view domain,
-                                                                    absl::string_view op_type) const {
+                                                                     absl::string_view op_type) const {
   const auto it = by_operator_.find(Key(domain, op_type));
   if (it == by_operator_.end()) return {};
   return it->second;

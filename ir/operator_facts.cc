@@ -80,12 +80,30 @@ bool IsLossOrStateful(const Node& node) {
 
 bool IsHeavy(const Node& node) {
   // Fused convolutions, products and attention of ONNX Runtime.
-  static const auto* const kContrib = new absl::flat_hash_set<absl::string_view>{
-      "Attention", "ConvTransposeWithDynamicPads", "DecoderAttention", "DecoderMaskedMultiHeadAttention",
-      "DecoderMaskedSelfAttention", "FusedConv", "FusedGemm", "FusedMatMul", "FusedMatMulActivation", "GemmFastGelu",
-      "GroupQueryAttention", "LinearAttention", "LongformerAttention", "MatMulBnb4", "MatMulNBits", "MoE",
-      "MultiHeadAttention", "NhwcConv", "NhwcFusedConv", "PackedAttention", "PackedMultiHeadAttention",
-      "PagedAttention", "SparseAttention", "TransposeMatMul"};
+  static const auto* const kContrib = new absl::flat_hash_set<absl::string_view>{"Attention",
+                                                                                 "ConvTransposeWithDynamicPads",
+                                                                                 "DecoderAttention",
+                                                                                 "DecoderMaskedMultiHeadAttention",
+                                                                                 "DecoderMaskedSelfAttention",
+                                                                                 "FusedConv",
+                                                                                 "FusedGemm",
+                                                                                 "FusedMatMul",
+                                                                                 "FusedMatMulActivation",
+                                                                                 "GemmFastGelu",
+                                                                                 "GroupQueryAttention",
+                                                                                 "LinearAttention",
+                                                                                 "LongformerAttention",
+                                                                                 "MatMulBnb4",
+                                                                                 "MatMulNBits",
+                                                                                 "MoE",
+                                                                                 "MultiHeadAttention",
+                                                                                 "NhwcConv",
+                                                                                 "NhwcFusedConv",
+                                                                                 "PackedAttention",
+                                                                                 "PackedMultiHeadAttention",
+                                                                                 "PagedAttention",
+                                                                                 "SparseAttention",
+                                                                                 "TransposeMatMul"};
   if (node.domain() == kContribDomain) return kContrib->contains(node.op_type());
   return IsOneOf(node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"});
 }

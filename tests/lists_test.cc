@@ -1,4 +1,5 @@
-// The shipped lists against ONNX's registry, the built-in signatures and against the table of classes that they carry over.
+// The shipped lists against ONNX's registry, the built-in signatures and against the table of classes that they carry
+// over.
 #include <algorithm>
 #include <map>
 #include <set>

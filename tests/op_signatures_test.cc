@@ -169,7 +169,8 @@ TEST_CASE("a node that fits no signature is unknown, with a warning") {
   CHECK(WarningOf(unary, "a::Op(T, w: T) -> T") == "input 1 'w' is absent");
   CHECK(WarningOf(unary, "a::Op(T) -> T where T in {float16}") ==
         "input 0 is float32, which the signature does not take there");
-  CHECK(WarningOf(binary, "a::Op(T, i: T) -> T") == "input 1 'i' is int64, expected float32 as of the other ports of T");
+  CHECK(WarningOf(binary, "a::Op(T, i: T) -> T") ==
+        "input 1 'i' is int64, expected float32 as of the other ports of T");
   CHECK(WarningOf(unary, "a::Op(T) -> (y: int64)") ==
         "output 0 'y' is float32, which the signature does not take there");
   CHECK(WarningOf("g (float[2] x) => (float[2] y) { y, z = a.Op (x) }", "a::Op(T) -> T") ==
@@ -178,9 +179,9 @@ TEST_CASE("a node that fits no signature is unknown, with a warning") {
 }
 
 TEST_CASE("an output has the type of its variable, and the shape that the file states") {
-  const Chosen chosen = Choose(
-      "g (float[2] x) => (int64[2] z) <float[2,7] y> { y, m = a.Op (x)\n z = Cast <to = 7> (m) }",
-      {"a::Op(T) -> (T, bool)"});
+  const Chosen chosen =
+      Choose("g (float[2] x) => (int64[2] z) <float[2,7] y> { y, m = a.Op (x)\n z = Cast <to = 7> (m) }",
+             {"a::Op(T) -> (T, bool)"});
   CHECK(chosen.output(0) == DType::kFloat32);
   CHECK(chosen.output(1) == DType::kBool);
   const Value& y = chosen.model->value(chosen.model->node(chosen.node).outputs[0]);

@@ -182,7 +182,8 @@ TEST_CASE("every row joins two neighbouring versions, once, and rows without an 
       CHECK((old || !attribute.required));
     }
     // An attribute that disappears may do so unseen only if nobody can have set it: there is none such.
-    for (const auto& [name, attribute] : older->onnx()->attributes()) CHECK(newer->onnx()->attributes().count(name) != 0);
+    for (const auto& [name, attribute] : older->onnx()->attributes())
+      CHECK(newer->onnx()->attributes().count(name) != 0);
   }
 }
 

@@ -175,8 +175,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(options);
   settings.highest_opset_import = file.highest_opset_import;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
-                       Model::Create(std::move(file.arena), file.model, signatures));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
   if (!options.dry_run) {
     SaveOptions save;

@@ -95,7 +95,9 @@ def _attention():
     yield Case("SparseAttention", [x(1, 16, 16), x(1, 16, 16), x(1, 16, 16), *cache, rows, columns, ints([16]), ints([16])], "fff",
                {"num_heads": 1, "kv_num_heads": 1, "sparse_block_size": 16})
     yield Case("LongformerAttention", [x(1, 4, 8), w(8, 24), w(24), x(1, 4), w(8, 24), w(24), ints([[0, 0, 0, 0]])], attributes={"num_heads": 2, "window": 2})
-    yield Case("LinearAttention", [x(1, 2, 8), x(1, 2, 8), x(1, 2, 8)], "ff", {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"})
+    linear = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}
+    yield Case("LinearAttention", [x(1, 2, 8), x(1, 2, 8), x(1, 2, 8)], "ff", linear)
+    yield Case("LinearAttention", [x(1, 2, 8), x(1, 2, 8), x(1, 2, 8), x(1, 2, 4, 4)], "ff", linear)
 
 
 def _activations():
@@ -108,7 +110,7 @@ def _activations():
     yield Case("BiasDropout", [x(2, 4), w(4), x(2, 4), w(low=0.0)], "fb")
     yield Case("BitmaskDropout", [x(2, 4)], "fu")
     yield Case("BitmaskBiasDropout", [x(2, 4), w(4)], "fu")
-    yield Case("GatedAdd", [x(2, 8), x(2, 8), x(2, 8)])
+    yield Case("GatedAdd", [x(2, 8), x(2, 8), x(2, 1)])
     yield Case("RotaryEmbedding", [x(1, 2, 16), ints([[0, 1]], np.int64), w(4, 8), w(4, 8)])
     yield Case("MRotaryEmbedding", [x(1, 2, 16), ints([[[0, 1]], [[0, 1]], [[0, 1]]], np.int64), w(4, 8), w(4, 8)], attributes={"mrope_section": [2, 3, 3], "num_heads": 1})
     yield Case("GridSample", [x(1, 1, 4, 4), x(1, 3, 3, 2)])

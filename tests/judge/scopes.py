@@ -58,7 +58,8 @@ def port_types(schema, port):
 
 
 def _runtime_outputs(node, types):
-    """(output, element type) of a node that onnxruntime defines: a fixed type, or that of an input under the same type variable."""
+    """(output, element type) of a node that onnxruntime defines: a fixed type, that of an input under the same type variable, or (no input has it) that of
+    the first input, if the port may have it."""
     schema = runtime_schema(node.domain, node.op_type)
     if schema is None or len(node.input) > len(schema.inputs) or len(node.output) > len(schema.outputs):
         return
@@ -66,7 +67,9 @@ def _runtime_outputs(node, types):
     for port, name in zip(schema.outputs, node.output):
         allowed = port_types(schema, port)
         fixed = dict(TensorProto.DataType.items()).get(min(allowed).upper(), 0) if len(allowed) == 1 else 0
-        yield name, fixed or bound.get(port.typeStr, 0)
+        first = next(iter(bound.values()), 0)
+        fits = first and TensorProto.DataType.Name(first).lower() in allowed
+        yield name, fixed or bound.get(port.typeStr, 0) or (first if fits else 0)
 
 
 def with_guesses(model):
