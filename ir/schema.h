@@ -27,8 +27,9 @@ namespace amp {
 class OpSchema {
  public:
   struct Variable {
-    std::string name;                      // "T", or the type itself for a fixed port: "tensor(float)"
-    std::bitset<kNumDTypes> tensor_types;  // allowed element types of dense tensors
+    std::string name;                              // "T", or the type itself for a fixed port: "tensor(float)"
+    std::bitset<kNumDTypes> tensor_types;          // allowed element types of dense tensors
+    std::bitset<kNumDTypes> contained_types = {};  // and of the tensors in sequences and optionals
   };
 
   enum class Presence : uint8_t { kRequired, kOptional, kVariadic };
@@ -58,7 +59,10 @@ class OpSchema {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
   const std::vector<Variable>& variables() const { return variables_; }
-  bool Allows(int variable, DType type) const;
+  bool Allows(int variable, DType type) const { return TypesOf(variable).tensor_types.test(static_cast<size_t>(type)); }
+  bool AllowsContained(int variable, DType type) const {
+    return TypesOf(variable).contained_types.test(static_cast<size_t>(type));
+  }
 
   // ONNX's own schema, with attributes and shape inference; null for a signature.
   const onnx::OpSchema* onnx() const { return onnx_; }
@@ -68,13 +72,16 @@ class OpSchema {
   friend const OpSchema* FindOpSchema(absl::string_view, absl::string_view, int);
   explicit OpSchema(const onnx::OpSchema& schema);
   int VariableOf(const std::vector<Port>& ports, int port) const;
+  const Variable& TypesOf(int variable) const {
+    return variable < static_cast<int>(variables_.size()) ? variables_[static_cast<size_t>(variable)] : heterogeneous_;
+  }
 
   std::string name_, domain_;
   int since_version_ = 0;
   bool deprecated_ = false;
   std::vector<Variable> variables_;
   std::vector<Port> inputs_, outputs_;
-  std::bitset<kNumDTypes> heterogeneous_types_;
+  Variable heterogeneous_;  // what the positions of a heterogeneous variadic allow
   const onnx::OpSchema* onnx_ = nullptr;
 };
 
