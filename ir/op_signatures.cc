@@ -263,7 +263,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> OpSignatures::WithBuiltIn(ab
 absl::Span<const std::shared_ptr<const OpSchema>> OpSignatures::Find(absl::string_view domain,
                                                                      absl::string_view op_type) const {
   const auto it = by_operator_.find(Key(domain, op_type));
-  if (it == by_operator_.end()) return {};
+  if (it == by_operator_.end() || it->second.front()->name() != op_type) return {};  // "a::b" of "c", not "b::c" of "a"
   return it->second;
 }
 

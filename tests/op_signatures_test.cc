@@ -5,8 +5,11 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/contrib_signatures.h"
 #include "ir/infer.h"
+#include "ir/operator_facts.h"
 #include "ir/status.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
@@ -120,6 +123,29 @@ TEST_CASE("a given signature replaces the built-in ones of its operator alone") 
   CHECK(mistake.message() == "'a::B(T)': column 8: expected '->' before the outputs, found the end");
 }
 
+TEST_CASE("no damaged signature is more than an error") {
+  int errors = 0;
+  for (const absl::string_view text : ContribSignatures()) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      for (const std::string& middle : {std::string(), std::string("("), std::string(1, '\0'), std::string("\xff")}) {
+        const std::string damaged = absl::StrCat(text.substr(0, i), middle, text.substr(i + 1));
+        const absl::Status status = ParseOpSignature(damaged).status();
+        if (status.ok()) continue;
+        ++errors;
+        if (ExitCode(status) != 2 || !absl::StartsWith(status.message(), "column ")) FAIL(damaged << ": " << status);
+      }
+    }
+  }
+  CHECK(errors > 10000);
+}
+
+TEST_CASE("a domain and an operator are told apart where both have colons") {
+  const auto given = OpSignatures::WithBuiltIn({"a::b::C(T) -> T"});
+  REQUIRE(given.ok());
+  CHECK((*given)->Find("a::b", "C").size() == 1);
+  CHECK((*given)->Find("a", "b::C").empty());
+}
+
 // The model's only node of a.Op, inferred with these signatures.
 struct Chosen {
   std::unique_ptr<Model> model;
@@ -133,7 +159,7 @@ Chosen Choose(const std::string& graph, const std::vector<std::string>& signatur
   REQUIRE(loaded.ok());
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
-  *proto = ModelFromText("<ir_version: 8, opset_import: [\"\" : 17, \"a\" : 1]>\n" + graph);
+  *proto = ModelFromText("<ir_version: 8, opset_import: [\"\" : 17, \"a\" : 1, \"com.microsoft\" : 1]>\n" + graph);
   auto model = Model::Create(std::move(arena), proto, *loaded);
   INFO(model.status());
   REQUIRE(model.ok());
@@ -187,6 +213,18 @@ TEST_CASE("an output has the type of its variable, and the shape that the file s
   const Value& y = chosen.model->value(chosen.model->node(chosen.node).outputs[0]);
   REQUIRE(y.type != nullptr);
   CHECK(y.type->tensor_type().shape().dim_size() == 2);
+}
+
+TEST_CASE("fused matrix work counts as heavy") {
+  const auto is_heavy = [](const std::string& node) {
+    const Chosen chosen = Choose("g (float[2,2] x) => (float[2,2] y) { y = " + node + " (x, x) }", {});
+    return IsHeavy(chosen.model->node(chosen.node));
+  };
+  CHECK(is_heavy("MatMul"));
+  CHECK(is_heavy("com.microsoft.FusedMatMul"));
+  CHECK(is_heavy("com.microsoft.MultiHeadAttention"));
+  CHECK_FALSE(is_heavy("com.microsoft.BiasGelu"));
+  CHECK_FALSE(is_heavy("a.FusedMatMul"));
 }
 
 TEST_CASE("a function of the model needs no signature and takes none") {
