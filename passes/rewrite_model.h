@@ -34,8 +34,9 @@ struct OpsetChoice {
 struct TargetSupport {
   std::string name = "any";
   bool can_run_low = true;  // it has fast kernels for the low type
-  // Without a target recurrent kernels are assumed to exist, float32 statistics are not.
-  TargetPromises promises = {{"rnn", "bfloat16"}};
+  // Without a target recurrent kernels and a float32 softmax inside fused attention are assumed, float32 statistics are
+  // not.
+  TargetPromises promises = {{"rnn", "bfloat16"}, {"softmax", "float32"}};
 };
 
 struct RewriteSettings {

@@ -12,6 +12,7 @@
 #include "ir/inline_functions.h"
 #include "ir/model_file.h"
 #include "ir/model_walk.h"
+#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/save.h"
 #include "ir/status.h"
@@ -83,8 +84,16 @@ amp::Level PaintLevel(RewriteOptions::Level level) {
   return Level::kDefault;
 }
 
-absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low) {
+absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const RewriteOptions& options) {
+  auto signatures = OpSignatures::WithBuiltIn(options.op_signatures);
+  if (!signatures.ok()) return UsageError("--op-signature: ", signatures.status().message());
+  return signatures;
+}
+
+absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low,
+                                  std::shared_ptr<const OpSignatures> signatures) {
   OpListOptions lists;
+  lists.signatures = std::move(signatures);
   AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, low));
   lists.files = options.lists;
   const auto add = [&](OpClass op_class, const std::vector<std::string>& items) {
@@ -220,7 +229,8 @@ absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOption
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
@@ -231,7 +241,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*copy, options));
   settings.inlined = &inlined;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
@@ -242,7 +252,8 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
@@ -251,7 +262,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   settings.highest_opset_import = file.highest_opset_import;
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*file.model, options));
   settings.inlined = &inlined;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
   if (!options.dry_run && !outcome.report.changed && (graph->edited() || inlined.num_calls > 0)) {
     graph.reset();  // holds the model that was edited in vain
@@ -276,7 +287,8 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
   return lists.Print();
 }
 

@@ -113,6 +113,8 @@ void Declare(CLI::App& app, Arguments& a) {
   add_strings(what, "--allow-node", o.allow_node, "GLOB",
               "run nodes low by name, whatever lists and guards say (repeatable)");
   add_strings(what, "--deny-tensor", o.deny_tensor, "GLOB", "keep the producers of these tensors float32 (repeatable)");
+  add_strings(what, "--op-signature", o.op_signatures, "'DOMAIN::OP(T, float?) -> T'",
+              "types of an operator that ONNX does not define, so that --allow and others work on it (repeatable)");
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
             "how far to go [default]");
   AddChoice(
