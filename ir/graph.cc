@@ -254,6 +254,18 @@ void Model::TruncateInputs(NodeId node_id, int count) {
   MarkEdited(n.graph);
 }
 
+void Model::TruncateOutputs(NodeId node_id, int count) {
+  Node& n = mutable_node(node_id);
+  while (static_cast<int>(n.outputs.size()) > count) {
+    const ValueId out = n.outputs.back();
+    AMP_CHECK(out == kNone || value(out).uses.empty());
+    if (out != kNone) mutable_graph(n.graph).names.erase(value(out).name);
+    n.outputs.pop_back();
+    n.proto->mutable_output()->RemoveLast();
+  }
+  MarkEdited(n.graph);
+}
+
 void Model::Erase(NodeId id) {
   Node& n = mutable_node(id);
   AMP_CHECK(!n.erased);

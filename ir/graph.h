@@ -168,6 +168,8 @@ class Model {
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
   void AppendInput(NodeId node, ValueId value);
   void TruncateInputs(NodeId node, int count);
+  // Drops trailing outputs down to `count`. Nothing may read them.
+  void TruncateOutputs(NodeId node, int count);
   // The node must have no used outputs.
   void Erase(NodeId node);
   // Gives the value a new name everywhere in the message.
