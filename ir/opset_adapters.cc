@@ -363,6 +363,41 @@ absl::Status LiftOpset(Model& model, int target) {
   return absl::OkStatus();
 }
 
+int OpsetsThatOpen::OfPort(const OpSchema& schema, int port) {
+  const auto [it, is_new] = known_.try_emplace({&schema, port}, 0);
+  if (!is_new) return it->second;
+  const auto takes = [&](const OpSchema& at) {
+    return at.Allows(port >= 0 ? at.InputVariable(port) : at.OutputVariable(-1 - port), low_);
+  };
+  if (takes(schema)) return 0;
+  absl::string_view op_type = schema.name();
+  const OpSchema* older = &schema;
+  for (int opset = model_.opset("") + 1; opset <= limit_; ++opset) {
+    const OpSchema* newer = FindOpSchema("", op_type, opset);
+    if (newer == nullptr || newer == older) continue;
+    const OpsetStep* step = FindStep(op_type, older->since_version(), newer->since_version());
+    if (step != nullptr && !step->becomes.empty()) op_type = step->becomes;
+    older = newer = FindOpSchema("", op_type, opset);
+    if (newer != nullptr && takes(*newer)) return it->second = opset;
+    if (newer == nullptr) break;
+  }
+  return 0;
+}
+
+int OpsetsThatOpen::For(NodeId id) {
+  const Node& node = model_.node(id);
+  if (node.schema == nullptr || !IsOnnx(node.domain())) return 0;
+  const auto is_high = [&](ValueId value) { return value != kNone && model_.value(value).dtype == DType::kFloat32; };
+  int opset = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (is_high(node.inputs[i])) opset = std::max(opset, OfPort(*node.schema, static_cast<int>(i)));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (is_high(node.outputs[i])) opset = std::max(opset, OfPort(*node.schema, -1 - static_cast<int>(i)));
+  }
+  return opset;
+}
+
 bool UnifyOpset(Model& model, int also_imported) {
   if (also_imported <= model.opset("")) return false;
   int target = also_imported;
