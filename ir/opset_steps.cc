@@ -113,6 +113,7 @@ constexpr OpsetStep kSteps[] = {
     {"Resize", 11, 13, ResizeDropOldChoices, HasNewCoordinates},
     {"Resize", 13, 18},
     {"RoiAlign", 10, 16, RoiAlignNameOldCoordinates},
+    {"Scan", 8, 9, ScanBatchByScan, ScansWholeSequences},
     {"Scatter", 9, 11, ScatterToScatterElements, nullptr, "ScatterElements"},
     {"ScatterElements", 13, 16},
     {"ScatterND", 13, 16},

@@ -81,6 +81,9 @@ std::string HasGroups(const Model& model, NodeId node);
 std::string IsTestIsPlain(const Model& model, NodeId node);
 std::string SavedStatisticsAreUnread(const Model& model, NodeId node);
 std::string StatisticsAreFlat(const Model& model, NodeId node);
+// Scan
+void ScanBatchByScan(Model& model, NodeId node);
+std::string ScansWholeSequences(const Model& model, NodeId node);
 // pools
 std::string NoWindowStartsInPadding(const Model& model, NodeId node);
 // other meanings, other operators

@@ -275,7 +275,6 @@ struct WithoutAdapter {
   absl::string_view why;
 };
 constexpr WithoutAdapter kWithoutAdapter[] = {
-    {"Scan", 8, 9, "iterates over a batch axis of its own; that takes a loop around the loop"},
     {"Erf", 9, 13, "drops integers, whose error function means nothing; floating-point nodes pass"},
 };
 

@@ -496,11 +496,43 @@ def bodies():
                               [info("s0", F, [3]), info("xs", F, [4, 3])],
                               [info("y", F, [3]), info("z", F, [4, 2]), info("k0", I64, [4, 1])])
     yield Case("Scan-9 attributes inside", "Scan", graph_model(graph, 9), {"s0": f32(3), "xs": f32(4, 3)})
+    yield from batched_scans()
+
+
+def batched_scans():
+    """Scan-8 runs over a batch; its body may capture, nest and carry several states."""
+    inner = helper.make_graph([helper.make_node("Add", ["p", "q"], ["p_out"]), helper.make_node("Mul", ["p_out", "w"], ["r"])],
+                              "inner", [info("p", F, []), info("q", F, [])], [info("p_out", F, []), info("r", F, [3])])
+    nodes = [helper.make_node("Add", ["s", "e"], ["s_out"]), helper.make_node("Mul", ["s_out", "w"], ["o"]),
+             helper.make_node("TopK", ["o"], ["v", "k"], k=1), helper.make_node("Sum", ["t", "e2"], ["t_out"])]
+    body = helper.make_graph(nodes, "body", [info(n, F, [3]) for n in ("s", "t", "e", "e2")],
+                             [info("s_out", F, [3]), info("t_out", F, [3]), info("o", F, [3]), info("k", I64, [1])])
+    for batch, length in ((1, 4), (3, 4), (3, 1), (2, 5)):
+        for directions in (None, [0, 1], [1, 1]):
+            for symbolic in (False, True):
+                extra = {} if directions is None else {"directions": directions}
+                scan = helper.make_node("Scan", ["", "s0", "t0", "xs", "zs"], ["y", "u", "z", "k0"], body=body, num_scan_inputs=2,
+                                        **extra)
+                b, n = ("B", "N") if symbolic else (batch, length)
+                graph = helper.make_graph([scan], "g",
+                                          [info("s0", F, [b, 3]), info("t0", F, [b, 3]), info("xs", F, [b, n, 3]),
+                                           info("zs", F, [b, n, 3]), info("w", F, [3])],
+                                          [info("y", F, [b, 3]), info("u", F, [b, 3]), info("z", F, [b, n, 3]),
+                                           info("k0", I64, [b, n, 1])])
+                feeds = {"s0": f32(batch, 3), "t0": f32(batch, 3), "xs": f32(batch, length, 3), "zs": f32(batch, length, 3),
+                         "w": f32(3)}
+                yield Case(f"Scan-8 {batch} of {length} {directions} {symbolic}", "Scan", graph_model(graph, 8), feeds)
+    body = helper.make_graph([helper.make_node("Scan", ["", "s", "e"], ["s_out", "o"], body=inner, num_scan_inputs=1)], "body",
+                             [info("s", F, [2]), info("e", F, [2, 5])], [info("s_out", F, [2]), info("o", F, [2, 5, 3])])
+    graph = helper.make_graph([helper.make_node("Scan", ["", "s0", "xs"], ["y", "z"], body=body, num_scan_inputs=1)], "g",
+                              [info("s0", F, [3, 2]), info("xs", F, [3, 4, 2, 5]), info("w", F, [3])],
+                              [info("y", F, [3, 2]), info("z", F, [3, 4, 2, 5, 3])])
+    yield Case("Scan-8 nested", "Scan", graph_model(graph, 8), {"s0": f32(3, 2), "xs": f32(3, 4, 2, 5), "w": f32(3)})
     body = helper.make_graph([helper.make_node("Add", ["s", "e"], ["s_out"])], "body", [info("s", F, [3]), info("e", F, [3])],
                              [info("s_out", F, [3])])
-    graph = helper.make_graph([helper.make_node("Scan", ["", "s0", "xs"], ["y"], body=body, num_scan_inputs=1)], "g",
-                              [info("s0", F, [1, 3]), info("xs", F, [1, 4, 3])], [info("y", F, [1, 3])])
-    yield Case("Scan-8 is refused", "Scan", graph_model(graph, 8), {}, reach=8, why="no adapter from version 8 to 9")
+    graph = helper.make_graph([helper.make_node("Scan", ["n", "s0", "xs"], ["y"], body=body, num_scan_inputs=1)], "g",
+                              [info("n", I64, [1]), info("s0", F, [1, 3]), info("xs", F, [1, 4, 3])], [info("y", F, [1, 3])])
+    yield Case("Scan-8 with lengths is refused", "Scan", graph_model(graph, 8), {}, reach=8, why="different lengths")
 
 
 def optionals():
