@@ -81,11 +81,14 @@ int Report::NumLow() const {
       std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
 }
 
+std::string WeightsLine(const Report& report) {
+  return absl::StrCat("weights ", Megabytes(report.weight_bytes_before), " -> ", Megabytes(report.weight_bytes_after));
+}
+
 std::string SummaryLine(const Report& report) {
-  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; weights %s -> %s", report.NumLow(),
-                         report.nodes.size(), TypeName(report.low), report.casts.size(),
-                         report.casts.size() == 1 ? "" : "s", Megabytes(report.weight_bytes_before),
-                         Megabytes(report.weight_bytes_after));
+  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; %s", report.NumLow(), report.nodes.size(),
+                         TypeName(report.low), report.casts.size(), report.casts.size() == 1 ? "" : "s",
+                         WeightsLine(report));
 }
 
 std::string ReportJson(const Report& report) {

@@ -58,6 +58,8 @@ struct Report {
 std::string ReportJson(const Report& report);
 // A table for people: a line per node, the casts, the weights, totals and advice.
 std::string ReportText(const Report& report);
+// "weights 97.5 MB -> 48.8 MB"
+std::string WeightsLine(const Report& report);
 // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
 std::string SummaryLine(const Report& report);
 

@@ -18,6 +18,7 @@
 #include "passes/guard_constants.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
+#include "passes/rewrite_record.h"
 #include "passes/suggest.h"
 #include "passes/write_report.h"
 
@@ -67,9 +68,14 @@ class Rewriter {
         survey_(model, external, settings.low) {}
 
   absl::StatusOr<RewriteOutcome> Run() {
+    recorder_.Begin(model_);
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
+    const auto& inputs = model_.graph(kMainGraph).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (released_.inputs[i]) released_inputs_.insert(inputs[i]);
+    }
     writer_.Begin(model_, settings_.low, settings_.target.name);
     ModelListing before;
     if (settings_.diff) before = ListModel(model_);
@@ -218,7 +224,14 @@ class Rewriter {
     return absl::OkStatus();
   }
 
+  // Raising the IR version takes the constants among the inputs away, and with them the others' positions.
+  void UpdateReleasedInputs() {
+    released_.inputs.clear();
+    for (ValueId id : model_.graph(kMainGraph).inputs) released_.inputs.push_back(released_inputs_.contains(id));
+  }
+
   absl::Status Analyse() {
+    UpdateReleasedInputs();
     CollectTraits();
     graph_.emplace(model_, settings_.low);
     std::vector<Veto> vetoes;
@@ -246,12 +259,15 @@ class Rewriter {
 
   absl::Status Apply() {
     RemoveUndeclaredAttributes(model_);
+    recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     std::vector<InsertedCast> casts = ApplyCasts(model_, *graph_, paint_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights,
                                                                  survey_, external_, outcome_.pending));
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
-    writer_.RecordRemovedCasts(model_, FoldCasts(model_));
+    const std::vector<NodeId> folded = FoldCasts(model_);
+    recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+    writer_.RecordRemovedCasts(model_, folded);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
     model_.Commit();
@@ -264,7 +280,9 @@ class Rewriter {
   ExternalData* external_;
   ConstantSurvey survey_;
   ReportWriter writer_;
+  RewriteRecorder recorder_;
   ReleasedIo released_;
+  absl::flat_hash_set<ValueId> released_inputs_;
   NodeClasses classes_;
   std::vector<NodeTraits> traits_;
   std::optional<VertexGraph> graph_;
@@ -276,7 +294,9 @@ class Rewriter {
 
 absl::StatusOr<RewriteOutcome> RewriteModel(Model& model, const OpLists& lists, const RewriteSettings& settings,
                                             ExternalData* external) {
-  return Rewriter(model, lists, settings, external).Run();
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, Rewriter(model, lists, settings, external).Run());
+  outcome.line = SummaryLine(outcome.report);
+  return outcome;
 }
 
 }  // namespace amp

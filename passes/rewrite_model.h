@@ -57,6 +57,7 @@ struct RewriteOutcome {
   Report report;           // `model` and `profile` are the caller's to fill
   PendingTensors pending;  // low copies of external weights, for SaveModel
   std::string diff;        // see diff_models.h
+  std::string line;        // what was done, in one line
 };
 
 // Edits `model` iff report.changed; else the model may hold a lifted opset and is to be thrown away, the original bytes

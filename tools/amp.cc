@@ -17,6 +17,7 @@
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "passes/suggest.h"
+#include "passes/undo_rewrite.h"
 #include "runtime/compatibility.h"
 #include "runtime/targets.h"
 #include "tools/precision_policy.h"
@@ -164,7 +165,7 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   }
   RewriteSummary summary;
   summary.changed = outcome.report.changed;
-  summary.line = SummaryLine(outcome.report);
+  summary.line = outcome.line;
   if (options.report) summary.report = ReportJson(outcome.report);
   if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
@@ -174,6 +175,12 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   summary.warnings = warnings;
   summary.advice = outcome.report.advice;
   return summary;
+}
+
+absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Choices& choices, const OpLists& lists,
+                                             const RewriteSettings& settings, ExternalData* external) {
+  const bool undoes = choices.options.policy == RewriteOptions::Policy::kFloat32;
+  return undoes ? UndoRewrite(model, external, settings.diff) : RewriteModel(model, lists, settings, external);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
@@ -200,7 +207,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
   result.summary = Summarise(outcome, "model", choices, lists, warnings);
@@ -218,7 +225,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   RewriteSettings settings = SettingsFrom(choices);
   settings.highest_opset_import = file.highest_opset_import;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, file.external.get()));
   if (!options.dry_run) {
     SaveOptions save;
     save.external_data = DataPolicy(options.external_data);

@@ -26,6 +26,9 @@ struct Arguments {
   RewriteOptions options;
 };
 
+constexpr char kWhatBecomesLow[] = "What becomes low";
+constexpr char kWhatStays[] = "What stays";
+
 template <typename Enum>
 using Choices = std::map<std::string, Enum>;
 
@@ -81,7 +84,7 @@ void Declare(CLI::App& app, Arguments& a) {
   AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
             "weights in a file beside the model; auto: as MODEL has it, and always above 1.5 GiB [auto]");
 
-  const std::string what = "What becomes low";
+  const std::string what = kWhatBecomesLow;
   AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
             "the low type (also fp16, half, bf16); auto: what is fast on this machine or the --target [float16]");
   AddChoice(app, what, "--policy", o.policy, kPolicies, "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
@@ -116,7 +119,7 @@ void Declare(CLI::App& app, Arguments& a) {
       ->type_name("on|off")
       ->group(what);
 
-  const std::string safety = "What stays";
+  const std::string safety = kWhatStays;
   AddChoice(app, safety, "--guards", o.guards, kGuards, "constants|none",
             "keep nodes high whose constants the low type cannot hold [constants]");
   app.add_option("--max-weight-error", o.max_weight_error, "largest relative L2 rounding error of a weight")
@@ -202,6 +205,19 @@ absl::Status UnknownArgument(const CLI::App& app) {
   if (!absl::StartsWith(first, "-"))
     return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
+}
+
+// Taking a rewrite back decides nothing: flags that steer decisions would be ignored.
+absl::Status CheckUndoFlags(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const bool decides = option->get_group() == kWhatBecomesLow || option->get_group() == kWhatStays;
+    const std::string name = option->get_name();
+    // The policy's own contradictions are told by the policy.
+    const bool has_own_message = name == "--policy" || name == "--dtype" || name == "--weights" || name == "--keep-io";
+    if (!decides || option->count() == 0 || has_own_message) continue;
+    return UsageError("--policy float32 takes a rewrite back as a whole; ", name, " does not apply to that");
+  }
+  return absl::OkStatus();
 }
 
 // Also for files that do not exist yet.
@@ -326,6 +342,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     std::reverse(reversed.begin(), reversed.end());
     app.parse(reversed);
     status = Unexpected(app).empty() ? Interpret(a) : UnknownArgument(app);
+    if (status.ok() && a.options.policy == RewriteOptions::Policy::kFloat32) status = CheckUndoFlags(app);
   } catch (const CLI::CallForHelp&) {
     output.out = app.help();
     return output;
