@@ -15,6 +15,7 @@
 #include "ir/status.h"
 #include "passes/suggest.h"
 #include "tools/amp.h"
+#include "tools/completion.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -22,6 +23,7 @@ namespace {
 
 struct Arguments {
   std::string input, output, report, keep_io, follow = "profile", opset = "auto";
+  std::string completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;
 };
@@ -95,7 +97,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
       ->capture_default_str()
       ->group(what);
-  app.add_option("--profile", o.profile, "base operator lists, see --list-profiles")
+  app.add_option("--profile", o.profile, "base operator lists")
+      ->type_name(absl::StrJoin(ListProfiles(), "|"))
       ->capture_default_str()
       ->group(what);
   const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
@@ -150,6 +153,10 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
+  app.add_option("--completion", a.completion, "print a completion script for this shell and stop")
+      ->type_name("bash")
+      ->check(CLI::IsMember({"bash"}))
+      ->group(output);
   app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
@@ -265,7 +272,7 @@ absl::Status Interpret(Arguments& a) {
     o.keep_io = a.keep_io == "all";
     if (!*o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
   }
-  if (a.print_lists || a.list_profiles) return absl::OkStatus();
+  if (a.print_lists || a.list_profiles || !a.completion.empty()) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
   if (a.input == "-" || a.output == "-")
     return UsageError("models are files, found '-'; expected a path (a file of that name: ./-)");
@@ -353,6 +360,10 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');
     status = UsageError(Escaped(text));
+  }
+  if (status.ok() && !a.completion.empty()) {
+    output.out = BashCompletion(app);
+    return output;
   }
   if (status.ok() && a.list_profiles) {
     output.out = absl::StrJoin(ListProfiles(), "\n") + "\n";

@@ -15,3 +15,8 @@ write_basic_package_version_file(amp-rewriteConfigVersion.cmake COMPATIBILITY Sa
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amp-rewriteConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/amp-rewriteConfigVersion.cmake
   DESTINATION ${amp_package})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+add_custom_command(TARGET amp-rewrite POST_BUILD VERBATIM BYPRODUCTS completion/amp-rewrite
+  COMMAND ${CMAKE_COMMAND} -E make_directory completion
+  COMMAND amp-rewrite --completion bash > completion/amp-rewrite)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/completion/amp-rewrite DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -24,6 +24,7 @@ foreach(text IN LISTS texts)
 endforeach()
 
 run(${WORK}/prefix/bin/amp-rewrite --version)
+run(bash -c "source ${WORK}/prefix/share/bash-completion/completions/amp-rewrite && complete -p amp-rewrite")
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/example -DCMAKE_PREFIX_PATH=${WORK}/prefix
   -DCMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${WORK}/example)
