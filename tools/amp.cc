@@ -169,12 +169,31 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   if (options.report) summary.report = ReportJson(outcome.report);
   if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
+  summary.stages = std::move(outcome.stages);
   summary.unchanged_because = outcome.report.unchanged_because;
   summary.policy_dtypes = PolicyDtypes(options);
   summary.compatibility = choices.compatibility;
   summary.warnings = warnings;
   summary.advice = outcome.report.advice;
   return summary;
+}
+
+absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings) {
+  if (!options.stop_after.empty()) {
+    AMP_ASSIGN_OR_RETURN(settings.stop_after, FindStage("--stop-after", options.stop_after));
+    if (const std::string why = ObstacleToStopping(*settings.stop_after); !why.empty() && !options.dry_run) {
+      return UsageError("--stop-after ", options.stop_after, ": ", why);
+    }
+  }
+  for (const std::string& name : options.print_after) {
+    if (name == "all") {
+      for (const std::string& each : StageNames()) settings.print_after.push_back(*FindStage("", each));
+      continue;
+    }
+    AMP_ASSIGN_OR_RETURN(const Stage stage, FindStage("--print-after", name));
+    settings.print_after.push_back(stage);
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Choices& choices, const OpLists& lists,
@@ -203,6 +222,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   copy->CopyFrom(model);
   std::vector<std::string> warnings;
   RewriteSettings settings = SettingsFrom(choices);
+  AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
@@ -223,6 +243,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(choices);
+  AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = file.highest_opset_import;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, file.external.get()));

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "ir/atomic_file.h"
 #include "ir/status.h"
+#include "passes/stages.h"
 #include "passes/suggest.h"
 #include "tools/amp.h"
 #include "tools/completion.h"
@@ -150,6 +151,15 @@ void Declare(CLI::App& app, Arguments& a) {
       ->group(output);
   app.add_flag("--explain", o.explain, "print it as a table")->group(output);
   app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
+  app.add_option("--print-after", o.print_after, "print the model, or what was decided, after this stage (repeatable)")
+      ->type_name(absl::StrCat("all|", absl::StrJoin(StageNames(), "|")))
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(output);
+  app.add_option("--stop-after", o.stop_after, "write the model as it is after this stage")
+      ->type_name(absl::StrJoin(StageNames(), "|"))
+      ->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
@@ -217,8 +227,9 @@ absl::Status UnknownArgument(const CLI::App& app) {
 // Taking a rewrite back decides nothing: flags that steer decisions would be ignored.
 absl::Status CheckUndoFlags(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
-    const bool decides = option->get_group() == kWhatBecomesLow || option->get_group() == kWhatStays;
     const std::string name = option->get_name();
+    const bool decides = option->get_group() == kWhatBecomesLow || option->get_group() == kWhatStays ||
+                         name == "--stop-after" || name == "--print-after";
     // The policy's own contradictions are told by the policy.
     const bool has_own_message = name == "--policy" || name == "--dtype" || name == "--weights" || name == "--keep-io";
     if (!decides || option->count() == 0 || has_own_message) continue;
@@ -310,6 +321,7 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
   output.err += summary.compatibility;
   PrintWarnings(a, summary, output.err);
   std::string& text = report_on_stdout ? output.err : output.out;  // stdout is the report's alone then
+  text += summary.stages;
   text += summary.policy_dtypes;
   if (a.options.explain) text += summary.explanation;
   if (a.options.diff) text += summary.diff;
