@@ -70,6 +70,12 @@ Json WeightJson(const NarrowedWeight& weight) {
           {"relative_error", Number(weight.stats.RelativeError())}};
 }
 
+std::vector<std::string> AllAdvice(const Report& report) {
+  std::vector<std::string> all = report.advice;
+  all.insert(all.end(), report.hints.begin(), report.hints.end());
+  return all;
+}
+
 std::string Padded(absl::string_view text, size_t width) {
   return absl::StrCat(text, std::string(text.size() < width ? width - text.size() : 0, ' '));
 }
@@ -115,7 +121,7 @@ std::string ReportJson(const Report& report) {
   json["weights"] = Json::array();
   for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
   json["removed_casts"] = report.removed_casts;
-  json["advice"] = report.advice;
+  json["advice"] = AllAdvice(report);
   json["warnings"] = report.warnings;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -164,7 +170,7 @@ std::string ReportText(const Report& report) {
   }
   text += "\nnodes by reason\n";
   for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
-  for (const std::string& advice : report.advice) absl::StrAppend(&text, "advice: ", advice, "\n");
+  for (const std::string& advice : AllAdvice(report)) absl::StrAppend(&text, "advice: ", advice, "\n");
   return text;
 }
 

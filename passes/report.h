@@ -47,6 +47,7 @@ struct Report {
   std::vector<NarrowedWeight> weights;
   std::vector<std::string> removed_casts;  // the user's casts that folding made superfluous
   std::vector<std::string> advice;
+  std::vector<std::string> hints;  // advice about the model that is for reports alone
   std::vector<std::string> warnings;
   int64_t weight_bytes_before = 0, weight_bytes_after = 0;          // all constants of the model
   int64_t activation_bytes_before = 0, activation_bytes_after = 0;  // node outputs of known size

@@ -16,6 +16,7 @@
 #include "passes/classify_nodes.h"
 #include "passes/diff_models.h"
 #include "passes/fold_casts.h"
+#include "passes/give_hints.h"
 #include "passes/guard_constants.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
@@ -118,6 +119,10 @@ class Rewriter {
     }
     AMP_RETURN_IF_ERROR(ShowDecisions());
     writer_.ExplainNodes(model_, classes_, *graph_, paint_);
+    const auto device = settings_.target.promises.find("device");
+    const bool has_tensor_cores = device == settings_.target.promises.end() || device->second == "cuda";
+    if (has_tensor_cores) writer_.AddHints(HintAtDimensions(model_, *graph_, paint_));
+    writer_.AddHints(HintAtOpset(model_, *graph_, paint_));
     if (stopped_) {
       model_.Commit();
       return model_.opset("") != opset_before;
