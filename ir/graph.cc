@@ -8,6 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
+#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"
 #include "onnx/onnx_pb.h"
@@ -22,14 +23,47 @@ DType TensorElementType(const onnx::TypeProto& type) {
   return type.has_tensor_type() ? static_cast<DType>(type.tensor_type().elem_type()) : DType::kUndefined;
 }
 
+// The tensor type inside sequences and optionals; null if there is none.
+onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
+  while (type != nullptr && !type->has_tensor_type()) {
+    if (type->sequence_type().has_elem_type()) {
+      type = type->mutable_sequence_type()->mutable_elem_type();
+    } else if (type->optional_type().has_elem_type()) {
+      type = type->mutable_optional_type()->mutable_elem_type();
+    } else {
+      return nullptr;
+    }
+  }
+  return type == nullptr ? nullptr : type->mutable_tensor_type();
+}
+
+// Lets a declaration in the file say what is known now; one that says nothing stays silent.
+void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
+  const DType known = ElementType(value);
+  if (!declared->has_type() || known == DType::kUndefined) return;
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(declared->mutable_type());
+  if (tensor != nullptr && tensor->elem_type() != onnx::TensorProto::UNDEFINED) {
+    tensor->set_elem_type(static_cast<int32_t>(known));
+  }
+}
+
 }  // namespace
+
+DType ElementType(const Value& value) {
+  if (value.is_tensor || value.type == nullptr) return value.dtype;
+  const onnx::TypeProto_Tensor* tensor = InnermostTensor(value.type);
+  return tensor == nullptr ? DType::kUndefined : static_cast<DType>(tensor->elem_type());
+}
 
 absl::string_view Node::op_type() const { return proto->op_type(); }
 absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
 absl::string_view Node::name() const { return proto->name(); }
 
-Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto)
-    : arena_(std::move(arena)), proto_(proto) {}
+Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
+             std::shared_ptr<const OpSignatures> signatures)
+    : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
+  if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
+}
 Model::~Model() = default;
 
 std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
@@ -100,14 +134,31 @@ std::string Model::NodeLabel(NodeId id) const {
   return absl::StrCat(n.op_type(), "#", n.ordinal);
 }
 
+std::string Model::NodePath(NodeId id) const {
+  std::string path = NodeLabel(id);
+  for (NodeId owner = graph(node(id).graph).owner; owner != kNone; owner = graph(node(owner).graph).owner) {
+    path = absl::StrCat(NodeLabel(owner), "/", path);
+  }
+  return path;
+}
+
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
   return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type()));
 }
 
+absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
+  if (IsCallOfFunction(id)) return {};
+  return signatures_->Find(node(id).domain(), node(id).op_type());
+}
+
 bool Model::IsGraphOutput(ValueId id) const {
   return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsGraphOutput(); });
+}
+
+bool Model::IsModelOutput(ValueId id) const {
+  return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsModelOutput(); });
 }
 
 bool Model::IsConstant(ValueId id) const {
@@ -122,7 +173,11 @@ bool Model::IsConstant(ValueId id) const {
 
 std::string Model::UniqueName(absl::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
+  if (names_.insert(name).second) return name;
+  int& suffix = last_suffix_[name];
+  do {
+    name = absl::StrCat(wanted, "_", ++suffix);
+  } while (!names_.insert(name).second);
   return name;
 }
 
@@ -194,8 +249,7 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
   auto& uses = mutable_value(from).uses;
   std::vector<Use> kept;
   for (const Use& use : uses) {
-    const bool is_public = use.IsGraphOutput() && use.graph == kMainGraph;
-    if (is_public || !filter(use)) {
+    if (use.IsModelOutput() || !filter(use)) {
       kept.push_back(use);
       continue;
     }
@@ -205,11 +259,28 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
   uses = std::move(kept);
 }
 
-void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+void Model::MoveUses(ValueId from, absl::Span<const UseMove> moves) {
   const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
-  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
-  for (const Use& use : uses) moved.insert(key(use));
-  ReplaceUses(from, to, [&](const Use& use) { return moved.contains(key(use)); });
+  absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId> targets;
+  for (const UseMove& move : moves) targets[key(move.use)] = move.to;
+  auto& uses = mutable_value(from).uses;
+  std::vector<Use> kept;
+  for (const Use& use : uses) {
+    const auto it = use.IsModelOutput() ? targets.end() : targets.find(key(use));
+    if (it == targets.end()) {
+      kept.push_back(use);
+      continue;
+    }
+    mutable_value(it->second).uses.push_back(use);
+    WriteUse(use, it->second);
+  }
+  uses = std::move(kept);
+}
+
+void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+  std::vector<UseMove> moves;
+  for (const Use& use : uses) moves.push_back({use, to});
+  MoveUses(from, moves);
 }
 
 // Makes topology and message say that `use` reads `value`.
@@ -285,7 +356,7 @@ void Model::Rename(ValueId id, std::string name) {
 void Model::TakeOverGraphOutputs(ValueId from, ValueId to, std::string new_name_of_from) {
   auto& uses = mutable_value(from).uses;
   const auto first_output =
-      std::stable_partition(uses.begin(), uses.end(), [](const Use& u) { return !u.IsGraphOutput(); });
+      std::stable_partition(uses.begin(), uses.end(), [](const Use& u) { return !u.IsModelOutput(); });
   for (auto it = first_output; it != uses.end(); ++it) {
     mutable_graph(it->graph).outputs[static_cast<size_t>(it->port)] = to;
     mutable_value(to).uses.push_back(*it);
@@ -349,6 +420,15 @@ void Model::SetTensorType(ValueId id, DType dtype) {
   MarkEdited(v.graph);
 }
 
+void Model::SetElementType(ValueId id, DType dtype) {
+  Value& v = mutable_value(id);
+  if (v.is_tensor) return SetTensorType(id, dtype);
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(v.type);
+  AMP_CHECK(tensor != nullptr);
+  tensor->set_elem_type(static_cast<int32_t>(dtype));
+  MarkEdited(v.graph);
+}
+
 void Model::SetGraphOutputType(int port, DType dtype) {
   Graph& g = mutable_graph(kMainGraph);
   g.proto->mutable_output(port)->mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
@@ -381,6 +461,15 @@ void Model::CommitGraph(Graph& g) {
   auto& tensors = *g.proto->mutable_initializer();
   if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
   for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer);
+
+  if (g.owner != kNone) {
+    for (size_t i = 0; i < g.inputs.size(); ++i) {
+      UpdateElementType(g.proto->mutable_input(static_cast<int>(i)), value(g.inputs[i]));
+    }
+    for (size_t i = 0; i < g.outputs.size(); ++i) {
+      UpdateElementType(g.proto->mutable_output(static_cast<int>(i)), value(g.outputs[i]));
+    }
+  }
 
   // Entries that the file had are kept where the type is known, and a value that this run made gets one beside them.
   auto& infos = *g.proto->mutable_value_info();
@@ -417,6 +506,9 @@ void Model::ResolveSchemas() {
     if (is_new && !IsCallOfFunction(id)) {
       auto version = versions.find(n.domain());
       if (version != versions.end()) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
+      const auto signatures = SignaturesOf(id);
+      const bool needs_one = version != versions.end() && it->second == nullptr;
+      if (needs_one && !signatures.empty()) it->second = signatures.front().get();
     }
     n.schema = it->second;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
@@ -13,6 +14,8 @@
 
 namespace amp {
 namespace {
+
+constexpr absl::string_view kContribDomain = "com.microsoft";
 
 enum class Absent { kFloat32, kTypeOfFirstInput, kTypeOfSecondInput };
 
@@ -35,6 +38,7 @@ constexpr TypeAttribute kTypeAttributes[] = {
     {"RandomNormalLike", "dtype", Absent::kTypeOfFirstInput},
     {"RandomUniform", "dtype", Absent::kFloat32},
     {"RandomUniformLike", "dtype", Absent::kTypeOfFirstInput},
+    {"SequenceEmpty", "dtype", Absent::kFloat32},
 };
 
 bool IsOneOf(const Node& node, std::initializer_list<const char*> operators) {
@@ -68,6 +72,11 @@ std::string ObstacleToCasts(const Model& model) {
 
 bool IsCast(const Node& node) { return IsOneOf(node, {"Cast", "CastLike"}); }
 
+bool KeepsElementType(const Node& node) {
+  return IsOneOf(node, {"SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence",
+                        "ConcatFromSequence", "Optional", "OptionalGetElement"});
+}
+
 bool IsSaturatingBound(const Node& node, int port) { return port > 0 && IsOneOf(node, {"Clip"}); }
 
 bool IsLossOrStateful(const Node& node) {
@@ -78,6 +87,32 @@ bool IsLossOrStateful(const Node& node) {
 bool IsSoftmax(const Node& node) { return IsOneOf(node, {"Softmax", "LogSoftmax"}); }
 
 bool IsHeavy(const Node& node) {
+  // Fused convolutions, products and attention of ONNX Runtime.
+  static const auto* const kContrib = new absl::flat_hash_set<absl::string_view>{"Attention",
+                                                                                 "ConvTransposeWithDynamicPads",
+                                                                                 "DecoderAttention",
+                                                                                 "DecoderMaskedMultiHeadAttention",
+                                                                                 "DecoderMaskedSelfAttention",
+                                                                                 "FusedConv",
+                                                                                 "FusedGemm",
+                                                                                 "FusedMatMul",
+                                                                                 "FusedMatMulActivation",
+                                                                                 "GemmFastGelu",
+                                                                                 "GroupQueryAttention",
+                                                                                 "LinearAttention",
+                                                                                 "LongformerAttention",
+                                                                                 "MatMulBnb4",
+                                                                                 "MatMulNBits",
+                                                                                 "MoE",
+                                                                                 "MultiHeadAttention",
+                                                                                 "NhwcConv",
+                                                                                 "NhwcFusedConv",
+                                                                                 "PackedAttention",
+                                                                                 "PackedMultiHeadAttention",
+                                                                                 "PagedAttention",
+                                                                                 "SparseAttention",
+                                                                                 "TransposeMatMul"};
+  if (node.domain() == kContribDomain) return kContrib->contains(node.op_type());
   return IsOneOf(node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"});
 }
 
@@ -118,7 +153,7 @@ std::vector<std::string> AttributesThatTypesEdit(const Node& node) {
 void SyncTypeAttributes(Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (node.outputs.empty() || node.outputs[0] == kNone || !node.domain().empty()) return;
-  const DType wanted = model.value(node.outputs[0]).dtype;
+  const DType wanted = ElementType(model.value(node.outputs[0]));
   if (node.op_type() == "ConstantOfShape") {
     const std::optional<float> fill = GetAttributeOperand(node);
     if (fill.has_value() && IsLowFloat(wanted)) SetTensor(model, id, "value", ScalarTensor(*fill, wanted));
@@ -132,7 +167,8 @@ void SyncTypeAttributes(Model& model, NodeId id) {
   }
   for (const TypeAttribute& row : kTypeAttributes) {
     // Older versions without the attribute take the type of an input, which is typed by the same variable.
-    if (node.op_type() != row.op_type || node.schema->onnx().attributes().count(row.attribute) == 0) continue;
+    if (node.op_type() != row.op_type || node.schema->is_signature()) continue;
+    if (node.schema->onnx()->attributes().count(row.attribute) == 0) continue;
     const auto type_of_input = [&](size_t port) {
       return port < node.inputs.size() && node.inputs[port] != kNone ? model.value(node.inputs[port]).dtype
                                                                      : DType::kUndefined;

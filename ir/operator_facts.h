@@ -27,6 +27,10 @@ std::string ObstacleToCasts(const Model& model);
 // Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
 bool IsCast(const Node& node);
 
+// Operators on sequences and optionals: container and element are typed by different variables, but what goes in and
+// what comes out hold one element type.
+bool KeepsElementType(const Node& node);
+
 // True for a port whose constant is a bound of the result: a value beyond the low type's range may be replaced by the
 // largest finite low value without changing any low result (Clip's min and max).
 bool IsSaturatingBound(const Node& node, int port);
@@ -37,7 +41,8 @@ bool IsLossOrStateful(const Node& node);
 // Softmax and its logarithm: what ends a classifier.
 bool IsSoftmax(const Node& node);
 
-// MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention: where 16 bits pay, counted in reports.
+// MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention and com.microsoft's fused forms of them: where 16 bits
+// pay, counted in reports.
 bool IsHeavy(const Node& node);
 
 // The lowest ai.onnx opset from which on the operator keeps its statistics in a type of their own, where that differs

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -51,9 +52,14 @@ DType TensorTypeOf(absl::string_view onnx_type) {
   return it == kNames->end() ? DType::kUndefined : it->second;
 }
 
-}  // namespace
-
-namespace {
+// "optional(seq(tensor(float)))" -> kFloat32; a dense tensor type, or anything else -> kUndefined.
+DType ContainedTypeOf(absl::string_view onnx_type) {
+  const absl::string_view whole = onnx_type;
+  while (absl::ConsumePrefix(&onnx_type, "seq(") || absl::ConsumePrefix(&onnx_type, "optional(")) {
+    absl::ConsumeSuffix(&onnx_type, ")");
+  }
+  return onnx_type == whole ? DType::kUndefined : TensorTypeOf(onnx_type);
+}
 
 // RMSNormalization types Y by its own variable V, but ONNX's inference gives it X's type T: only equal ones are valid
 // to both.
@@ -61,7 +67,21 @@ std::string VariableName(const onnx::OpSchema& schema, const std::string& type_t
   return schema.Name() == "RMSNormalization" && type_text == "V" ? "T" : type_text;
 }
 
+OpSchema::Presence PresenceOf(onnx::OpSchema::FormalParameterOption option) {
+  if (option == onnx::OpSchema::Variadic) return OpSchema::Presence::kVariadic;
+  return option == onnx::OpSchema::Optional ? OpSchema::Presence::kOptional : OpSchema::Presence::kRequired;
+}
+
 }  // namespace
+
+OpSchema::OpSchema(std::string domain, std::string name, std::vector<Variable> variables, std::vector<Port> inputs,
+                   std::vector<Port> outputs)
+    : name_(std::move(name)),
+      domain_(std::move(domain)),
+      since_version_(1),
+      variables_(std::move(variables)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)) {}
 
 OpSchema::OpSchema(const onnx::OpSchema& schema)
     : name_(schema.Name()),
@@ -71,22 +91,27 @@ OpSchema::OpSchema(const onnx::OpSchema& schema)
       onnx_(&schema) {
   const auto add_port = [&](const onnx::OpSchema::FormalParameter& parameter, std::vector<Port>* ports) {
     Port port;
-    port.variadic = parameter.GetOption() == onnx::OpSchema::Variadic;
-    port.heterogeneous = port.variadic && !parameter.GetIsHomogeneous();
-    std::bitset<kNumDTypes> types;
+    port.name = parameter.GetName();
+    port.presence = PresenceOf(parameter.GetOption());
+    port.heterogeneous = port.presence == Presence::kVariadic && !parameter.GetIsHomogeneous();
+    Variable types{VariableName(schema, parameter.GetTypeStr()), {}, {}};
     for (const auto& type : parameter.GetTypes()) {
-      if (DType dtype = TensorTypeOf(*type); dtype != DType::kUndefined) types.set(static_cast<size_t>(dtype));
+      if (DType dtype = TensorTypeOf(*type); dtype != DType::kUndefined) {
+        types.tensor_types.set(static_cast<size_t>(dtype));
+      } else if (dtype = ContainedTypeOf(*type); dtype != DType::kUndefined) {
+        types.contained_types.set(static_cast<size_t>(dtype));
+      }
     }
     if (port.heterogeneous) {
-      heterogeneous_types_ |= types;
+      heterogeneous_.tensor_types |= types.tensor_types;
+      heterogeneous_.contained_types |= types.contained_types;
     } else {
-      const std::string variable = VariableName(schema, parameter.GetTypeStr());
-      const auto same_name = [&](const Variable& v) { return v.name == variable; };
+      const auto same_name = [&](const Variable& v) { return v.name == types.name; };
       auto it = std::find_if(variables_.begin(), variables_.end(), same_name);
       port.variable = static_cast<int>(it - variables_.begin());
-      if (it == variables_.end()) variables_.push_back({variable, types});
+      if (it == variables_.end()) variables_.push_back(std::move(types));
     }
-    ports->push_back(port);
+    ports->push_back(std::move(port));
   };
   for (const auto& input : schema.inputs()) add_port(input, &inputs_);
   for (const auto& output : schema.outputs()) add_port(output, &outputs_);
@@ -102,13 +127,6 @@ int OpSchema::VariableOf(const std::vector<Port>& ports, int port) const {
 
 int OpSchema::InputVariable(int port) const { return VariableOf(inputs_, port); }
 int OpSchema::OutputVariable(int port) const { return VariableOf(outputs_, port); }
-
-bool OpSchema::Allows(int variable, DType type) const {
-  const auto& types = variable < static_cast<int>(variables_.size())
-                          ? variables_[static_cast<size_t>(variable)].tensor_types
-                          : heterogeneous_types_;
-  return types.test(static_cast<size_t>(type));
-}
 
 const OpSchema* FindOpSchema(absl::string_view domain, absl::string_view op_type, int opset) {
   static std::mutex mutex;

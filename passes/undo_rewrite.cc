@@ -168,8 +168,8 @@ class Undo {
       return false;
     }
     const ValueId source = node.inputs[0], out = node.outputs[0];
-    if (model_.IsGraphOutput(out)) {
-      if (model_.value(source).producer == kNone || model_.IsGraphOutput(source)) return false;
+    if (model_.IsModelOutput(out)) {
+      if (model_.value(source).producer == kNone || model_.IsModelOutput(source)) return false;
       model_.TakeOverGraphOutputs(out, source, model_.UniqueName(absl::StrCat(model_.value(source).name, "_undone")));
     }
     model_.ReplaceUses(out, source, [](const Use&) { return true; });
@@ -211,7 +211,7 @@ class Undo {
     const NodeId node = model_.InsertAfter(model_.value(source).graph, model_.value(source).producer, spec);
     SetDType(model_, node, "to", cast.to);
     const ValueId out = model_.node(node).outputs[0];
-    if (took_name_over && model_.IsGraphOutput(source)) model_.TakeOverGraphOutputs(source, out, cast.input);
+    if (took_name_over && model_.IsModelOutput(source)) model_.TakeOverGraphOutputs(source, out, cast.input);
     return out;
   }
 

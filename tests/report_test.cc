@@ -309,5 +309,20 @@ TEST_CASE("a pattern that matches nothing is a warning, and an error under --str
   }
 }
 
+TEST_CASE("the help is complete and fits a wide terminal") {
+  const ToolOutput output = RunAmpRewrite({"--help"});
+  CHECK(output.exit_code == 0);
+  CHECK(output.err.empty());
+  for (const char* part : {"Files:", "What becomes low:", "What stays:", "What is printed:", "Limits:", "Help:",
+                           "Examples:", "Exit codes:", "Going on:", "[float16]", "--policy", "--target"}) {
+    INFO(part);
+    CHECK(absl::StrContains(output.out, part));
+  }
+  for (absl::string_view line : absl::StrSplit(output.out, '\n')) {
+    INFO(line);
+    CHECK(line.size() <= 130);
+  }
+}
+
 }  // namespace
 }  // namespace amp

@@ -99,7 +99,7 @@ TEST_CASE("a target's promises decide conditions of list rows") {
   CHECK(Run({"--target", "any"}, kNorm).Report()["nodes"][1]["class"] != "infer");
 }
 
-TEST_CASE("--dtype auto takes what the target is fast with") {
+TEST_CASE("the automatic type is what the target is fast with") {
   CHECK(Run({"--dtype", "auto", "--target", "cpu:amx"}).Report()["dtype"] == "bfloat16");
   CHECK(Run({"--dtype", "auto", "--target", "tpu"}).Report()["dtype"] == "bfloat16");
   CHECK(Run({"--dtype", "auto", "--target", "cuda:8.0"}).Report()["dtype"] == "float16");

@@ -29,6 +29,21 @@ struct Arguments {
   RewriteOptions options;
 };
 
+constexpr char kPurpose[] =
+    "Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in float16 or\n"
+    "bfloat16, the rest stays float32, inputs and outputs keep their types, and a report says why for every node.\n";
+constexpr char kFooter[] = R"(Examples:
+  amp-rewrite model.onnx -o mixed.onnx --explain           float16, with the reason for every node
+  amp-rewrite model.onnx -o mixed.onnx --dtype bfloat16 --deny-node '/head/*' --report why.json
+  amp-rewrite mixed.onnx -o back.onnx --policy float32     the other way round
+
+Exit codes: 0 ok, 2 usage or list file, 3 malformed or unsupported model, 4 refused by a safety rule,
+  5 a limit (--max-...), 6 input or output, 70 internal error. A failure is one line and changes no file.
+
+Going on: --explain --dry-run shows what would happen. A node is float32 against your will: its reason is in that
+table; --allow OP, --allow-node GLOB. Results are off: --deny-node GLOB bisects. --print-lists shows the rules that
+decide, ready to be edited and given to --lists. README.md has the report's fields and the library.)";
+
 constexpr char kWhatBecomesLow[] = "What becomes low";
 constexpr char kWhatStays[] = "What stays";
 
@@ -81,19 +96,21 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
 
 void Declare(CLI::App& app, Arguments& a) {
   RewriteOptions& o = a.options;
-  app.add_option("MODEL", a.input, "ONNX model to rewrite")->group("Files");
+  app.get_help_ptr()->group("Help")->description("print this and stop");
+  app.add_option("MODEL", a.input, "ONNX model to rewrite")->type_name("");
   app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
   AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
-            "weights in a file beside the model; auto: as MODEL has it, and always above 1.5 GiB [auto]");
+            "weights in a file beside the model; auto: as in MODEL, and always above 1.5 GiB [auto]");
 
   const std::string what = kWhatBecomesLow;
   AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
-            "the low type (also fp16, half, bf16); auto: what is fast on this machine or the --target [float16]");
+            "the low type (also fp16, half, bf16); auto: what this machine or --target is fast with [float16]");
   AddChoice(app, what, "--policy", o.policy, kPolicies, "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
-            "mixed_*: compute low; weights stay float32 in the file and are cast where they are used, as are inputs, "
-            "outputs and the last Softmax. float16, bfloat16: weights, inputs and outputs become low too. "
-            "float32: take an earlier rewrite back");
+            "the types in one word, as in Keras. mixed_*: low compute; inputs, outputs, the last Softmax\n"
+            "and the weights in the file stay float32 (weights are cast where they are used; without\n"
+            "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
+            "outputs become low too. float32: take an earlier rewrite of this tool back");
   app.add_option("--target", o.target, "convert only if this hardware is fast with the low type; auto: this machine")
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
       ->capture_default_str()
@@ -347,12 +364,11 @@ absl::Status RewriteFenced(const Arguments& a, ToolOutput& output) {
 ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   ToolOutput output;
   Arguments a;
-  CLI::App app(
-      "Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in\n"
-      "16 bits, the rest stays float32, and a report says why.\n\n"
-      "  amp-rewrite model.onnx -o mixed.onnx --explain",
-      "amp-rewrite");
-  app.set_version_flag("--version", VersionText());
+  CLI::App app(kPurpose, "amp-rewrite");
+  app.set_version_flag("--version", VersionText(), "print the versions of this and of what it was built with, and stop")
+      ->group("Help");
+  app.footer(kFooter);
+  app.get_formatter()->column_width(30);
   app.allow_extras();
   absl::Status status;
   try {
