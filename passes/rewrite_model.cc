@@ -88,7 +88,7 @@ class Rewriter {
  private:
   // Whether the model was changed.
   absl::StatusOr<bool> RunStages() {
-    recorder_.Begin(model_);
+    recorder_.Begin(model_, settings_.inlined == nullptr ? std::vector<std::string>() : settings_.inlined->functions);
     writer_.Begin(model_, settings_.low, settings_.target.name);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kLoad, nullptr));
     if (stopped_) return false;
@@ -100,6 +100,7 @@ class Rewriter {
       if (released_.inputs[i]) released_inputs_.insert(inputs[i]);
     }
     writer_.Begin(model_, settings_.low, settings_.target.name);
+    if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
     if (settings_.diff) before_ = ListModel(model_);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kInfer, [&] { return ShowTypes(model_); }));
     if (stopped_) return false;

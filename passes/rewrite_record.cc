@@ -71,6 +71,7 @@ RewriteRecord RecordFromJson(const Json& json) {
   read("copies", record.copies);
   read("inputs", record.inputs);
   read("outputs", record.outputs);
+  read("inlined", record.inlined);
   read("frozen", record.frozen);
   for (const Json& entry : json.value("attributes", Json::array())) {
     RewriteRecord::Attribute attribute{entry.at(0), entry.at(1), std::nullopt};
@@ -130,6 +131,7 @@ void WriteRecord(Model& model, const RewriteRecord& record) {
   AddUnlessEmpty(json, "copies", record.copies);
   AddUnlessEmpty(json, "inputs", record.inputs);
   AddUnlessEmpty(json, "outputs", record.outputs);
+  AddUnlessEmpty(json, "inlined", record.inlined);
   AddUnlessEmpty(json, "frozen", record.frozen);
   AddUnlessEmpty(json, "attributes", AttributesJson(record.attributes));
   AddUnlessEmpty(json, "bypassed_casts", BypassedCastsJson(record.bypassed_casts));
@@ -138,7 +140,8 @@ void WriteRecord(Model& model, const RewriteRecord& record) {
 
 void RemoveRecord(Model& model) { RemoveMetadata(model, kKey); }
 
-void RewriteRecorder::Begin(const Model& model) {
+void RewriteRecorder::Begin(const Model& model, const std::vector<std::string>& inlined_functions) {
+  before_.inlined = inlined_functions;
   before_.opset = model.opset("");
   before_.ir_version = model.ir_version();
   const Graph& main = model.graph(kMainGraph);
@@ -178,7 +181,10 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
   // A record that cannot be read is as good as none; the loaded model's own checks have passed.
   absl::StatusOr<std::optional<RewriteRecord>> earlier = ReadRecord(model);
   RewriteRecord record = before_;
-  if (earlier.ok() && earlier->has_value()) record = **std::move(earlier);
+  if (earlier.ok() && earlier->has_value()) {
+    record = **std::move(earlier);
+    Append(record.inlined, before_.inlined);
+  }
   const std::string type(DTypeName(low));
   if (std::find(record.types.begin(), record.types.end(), type) == record.types.end()) record.types.push_back(type);
 

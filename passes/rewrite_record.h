@@ -42,6 +42,7 @@ struct RewriteRecord {
   std::vector<std::string> narrowed;                        // constants that are low under their own name
   std::vector<std::pair<std::string, std::string>> copies;  // low copy, float32 original
   std::vector<std::string> inputs, outputs;                 // graph inputs and outputs that became low
+  std::vector<std::string> inlined;                         // model-local functions that are no longer called
   std::vector<std::string> frozen;                          // graph inputs that --freeze-initializers took away
   std::vector<Attribute> attributes;
   std::vector<BypassedCast> bypassed_casts;
@@ -56,7 +57,7 @@ void RemoveRecord(Model& model);
 class RewriteRecorder {
  public:
   // Of the model as it came, before initializers are frozen and the opset is lifted.
-  void Begin(const Model& model);
+  void Begin(const Model& model, const std::vector<std::string>& inlined_functions);
   // Right before types change.
   void BeforeCasts(const Model& model);
   // Right after the last edit: adds this rewrite to what the model's record says already.

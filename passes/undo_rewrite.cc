@@ -241,6 +241,11 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
     notes.push_back(
         absl::StrCat("the opset stays ", model.opset(""), ": lifting it from ", record.opset, " is not taken back"));
   }
+  if (!record.inlined.empty()) {
+    notes.push_back(absl::StrCat(Plural(record.inlined.size(), "function"), " stay",
+                                 record.inlined.size() == 1 ? "s" : "", " inlined: ", Escaped(record.inlined[0]),
+                                 record.inlined.size() > 1 ? " and others" : ""));
+  }
   if (!record.frozen.empty()) {
     notes.push_back(absl::StrCat(Plural(record.frozen.size(), "initializer"), " stay",
                                  record.frozen.size() == 1 ? "s" : "", " frozen: callers can no longer override ",
