@@ -471,6 +471,10 @@ void Model::RemoveInitializer(ValueId id) {
   g.initializers.erase(std::find(g.initializers.begin(), g.initializers.end(), id));
   g.names.erase(v.name);
   v.initializer = nullptr;
+  if (auto input = std::find(g.inputs.begin(), g.inputs.end(), id); input != g.inputs.end()) {
+    g.proto->mutable_input()->DeleteSubrange(static_cast<int>(input - g.inputs.begin()), 1);
+    g.inputs.erase(input);
+  }
   MarkEdited(v.graph);
 }
 
