@@ -2,6 +2,7 @@
 #ifndef AMP_IR_CONSTANT_H_
 #define AMP_IR_CONSTANT_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -44,6 +45,13 @@ enum class Saturate { kNo, kYes };
 // at once; external data is left for SaveModel, which finds it in `pending`. Errors: reading external data.
 absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
                                                   ExternalData* external, PendingTensors& pending);
+
+// The elements of a constant of numbers of any type, in order; nothing if it is no constant, has more than `max_elements`,
+// is no tensor of numbers, or cannot be read (whoever needs its bytes says so).
+std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
+                                                    ExternalData* external);
+// The only element of a constant with one.
+std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external);
 
 // Frees the payload of a constant's tensor that nobody reads any more.
 void DropPayload(Model& model, ValueId value);

@@ -70,9 +70,11 @@ bool IsCast(const Node& node) { return IsOneOf(node, {"Cast", "CastLike"}); }
 
 bool IsSaturatingBound(const Node& node, int port) { return port > 0 && IsOneOf(node, {"Clip"}); }
 
+bool IsLoss(const Node& node) { return IsOneOf(node, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}); }
+
 bool IsLossOrStateful(const Node& node) {
-  return IsOneOf(node, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Bernoulli", "Multinomial",
-                        "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
+  return IsLoss(node) || IsOneOf(node, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                                        "RandomUniformLike"});
 }
 
 bool IsHeavy(const Node& node) {

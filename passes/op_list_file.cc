@@ -232,7 +232,7 @@ std::optional<OpClass> ParseOpClass(absl::string_view name) {
 }
 
 absl::Span<const absl::string_view> TargetProperties() {
-  static constexpr std::array<absl::string_view, 3> kProperties = {"device", "rnn", "stats"};
+  static constexpr std::array<absl::string_view, 4> kProperties = {"accumulate", "device", "rnn", "stats"};
   return kProperties;
 }
 

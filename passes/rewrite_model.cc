@@ -15,6 +15,7 @@
 #include "passes/diff_models.h"
 #include "passes/fold_casts.h"
 #include "passes/guard_constants.h"
+#include "passes/guard_structure.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
 #include "passes/suggest.h"
@@ -199,10 +200,14 @@ class Rewriter {
     CollectTraits();
     graph_.emplace(model_, settings_.low);
     std::vector<Veto> vetoes;
-    if (settings_.guards == Guards::kConstants && HasSeed()) {
+    if (settings_.guards != Guards::kNone && HasSeed()) {
+      if (settings_.guards == Guards::kAll) {
+        vetoes = GuardStructure(model_, *graph_, traits_, TargetAssumptions(), external_);
+      }
       ConstantGuardOptions options;
       options.max_weight_error = settings_.max_weight_error;
-      AMP_ASSIGN_OR_RETURN(vetoes, GuardConstants(model_, *graph_, traits_, survey_, options));
+      AMP_ASSIGN_OR_RETURN(const std::vector<Veto> more, GuardConstants(model_, *graph_, traits_, survey_, options));
+      vetoes.insert(vetoes.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
     }
     PaintOptions options = settings_.paint;
     options.follow = lists_.follow();

@@ -14,7 +14,7 @@
 namespace amp {
 
 enum class Preserve { kTensor, kNode };
-enum class Guards { kConstants, kNone };
+enum class Guards { kAll, kConstants, kNone };
 
 struct KeepIo {
   bool all = true;                 // every graph input and output keeps its type
@@ -31,7 +31,7 @@ struct RewriteSettings {
   DType low = DType::kFloat16;
   PaintOptions paint;  // `follow` comes from the lists
   Preserve preserve = Preserve::kTensor;
-  Guards guards = Guards::kConstants;
+  Guards guards = Guards::kAll;
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;

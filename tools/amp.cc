@@ -42,6 +42,18 @@ amp::Level PaintLevel(RewriteOptions::Level level) {
   return Level::kDefault;
 }
 
+Guards GuardGroup(RewriteOptions::Guards guards) {
+  switch (guards) {
+    case RewriteOptions::Guards::kAll:
+      return Guards::kAll;
+    case RewriteOptions::Guards::kConstants:
+      return Guards::kConstants;
+    case RewriteOptions::Guards::kNone:
+      return Guards::kNone;
+  }
+  return Guards::kAll;
+}
+
 absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options) {
   OpListOptions lists;
   AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, LowType(options.dtype)));
@@ -65,7 +77,7 @@ RewriteSettings SettingsFrom(const RewriteOptions& options) {
   settings.low = LowType(options.dtype);
   settings.paint.level = PaintLevel(options.level);
   settings.preserve = options.preserve == RewriteOptions::Preserve::kNode ? Preserve::kNode : Preserve::kTensor;
-  settings.guards = options.guards == RewriteOptions::Guards::kNone ? Guards::kNone : Guards::kConstants;
+  settings.guards = GuardGroup(options.guards);
   settings.keep_io = {options.keep_io, options.keep_io_names};
   settings.weights = options.weights == RewriteOptions::Weights::kCast ? WeightMode::kCast : WeightMode::kConvert;
   if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;

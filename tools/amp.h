@@ -28,7 +28,7 @@ struct RewriteOptions {
   enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
   enum class Weights { kConvert, kCast };
   enum class Preserve { kTensor, kNode };
-  enum class Guards { kConstants, kNone };
+  enum class Guards { kAll, kConstants, kNone };
   enum class ExternalData { kAuto, kAlways, kNever };
 
   Dtype dtype = Dtype::kFloat16;
@@ -38,7 +38,7 @@ struct RewriteOptions {
   std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names
   std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;
-  Guards guards = Guards::kConstants;
+  Guards guards = Guards::kAll;
   Preserve preserve = Preserve::kTensor;
   bool keep_io = true;                     // all graph inputs and outputs keep their type
   std::vector<std::string> keep_io_names;  // with keep_io == false: the ones that do

@@ -1,0 +1,142 @@
+#include "passes/guard_positions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_format.h"
+#include "ir/constant.h"
+#include "ir/operator_facts.h"
+
+namespace amp {
+namespace {
+
+class PositionsGuard {
+ public:
+  explicit PositionsGuard(const GuardedGraph& graph)
+      : graph_(graph),
+        exact_(static_cast<double>(CountsExactlyTo(graph.vertices().low()))),
+        values_(static_cast<size_t>(graph.model().num_values())) {}
+
+  void Run(VetoList& vetoes) {
+    const auto order = graph_.order();
+    for (size_t i = order.size(); i-- > 0;) FindAngles(order[i]);
+    for (const NodeId id : order) FindCounts(id);
+    for (size_t i = order.size(); i-- > 0;) FindNeeds(order[i]);
+    for (const NodeId id : order) {
+      const auto& outputs = graph_.node(id).outputs;
+      for (size_t port = 0; port < outputs.size(); ++port) {
+        if (outputs[port] == kNone || !IsNeeded(outputs[port])) continue;
+        vetoes.AddOutput(id, static_cast<int>(port), Reason(id, at(outputs[port])));
+      }
+    }
+  }
+
+ private:
+  enum class Kind : uint8_t { kOther, kSmall, kCounts };  // kSmall: counted from integers, exact in the low type
+  struct Fact {
+    Kind kind = Kind::kOther;
+    bool becomes_angle = false;  // read by a periodic operator, no allowed one in between
+    bool is_needed = false;      // some reader minds an absolute error
+    double bound = 0;
+  };
+
+  const Fact& at(ValueId value) const { return values_[static_cast<size_t>(value)]; }
+  Fact& at(ValueId value) { return values_[static_cast<size_t>(value)]; }
+  bool Counts(ValueId value) const { return value != kNone && at(value).kind == Kind::kCounts; }
+
+  // Whether counts stay counts, or multiples of them.
+  bool Carries(NodeId id) const {
+    const Roles carriers = Role::kAdds | Role::kMultiplies | Role::kDivides | Role::kNegates | Role::kBounds |
+                           Role::kRounds | Role::kSums | Role::kRunningSum | Role::kRoots | Role::kInverts;
+    return !graph_.IsAllowed(id) && (graph_.PassesOn(id) || graph_.roles(id).HasAny(carriers));
+  }
+  // Whether only a relative error is passed on.
+  bool Scales(NodeId id) const {
+    const Roles scales = Role::kMultiplies | Role::kDivides | Role::kNegates | Role::kRoots | Role::kInverts;
+    return graph_.PassesOn(id) || graph_.roles(id).HasAny(scales);
+  }
+  bool IsComplement(const Node& node, NodeId id) const {
+    return graph_.roles(id).Has(Role::kSubtracts) &&
+           ScalarConstant(graph_.model(), node.inputs[0], graph_.external()) == std::optional<double>(1.0);
+  }
+  bool BecomesAngle(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId out) { return out != kNone && at(out).becomes_angle; });
+  }
+
+  void FindAngles(NodeId id) {
+    const Node& node = graph_.node(id);
+    const bool is_read = graph_.roles(id).Has(Role::kPeriodic) || (Carries(id) && BecomesAngle(node));
+    if (!is_read) return;
+    for (const ValueId in : node.inputs) {
+      if (graph_.IsFloat(in)) at(in).becomes_angle = true;
+    }
+  }
+
+  void FindCounts(NodeId id) {
+    const Node& node = graph_.node(id);
+    const Fact found = Judge(node, id);
+    if (found.kind == Kind::kOther) return;
+    for (const ValueId out : node.outputs) {
+      if (!graph_.IsFloat(out)) continue;
+      at(out).kind = found.kind;
+      at(out).bound = found.bound;
+    }
+  }
+
+  Fact Source(double bound) const { return {bound > exact_ ? Kind::kCounts : Kind::kSmall, false, false, bound}; }
+
+  Fact Judge(const Node& node, NodeId id) const {
+    if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return {};
+    const bool is_float_cast = graph_.IsFloatCast(id);
+    if (IsCast(node) && !is_float_cast) {
+      return Source(graph_.IsInteger(node.inputs[0]) ? graph_.integers().Of(node.inputs[0]) : 0);
+    }
+    if (graph_.roles(id).Has(Role::kCounts)) return Source(graph_.integers().Of(node.outputs[0]));
+    Fact largest;
+    bool has_factor = false;
+    for (const ValueId in : node.inputs) {
+      if (!graph_.IsFloat(in) || graph_.IsConstant(in)) continue;
+      has_factor |= at(in).kind == Kind::kOther;
+      largest.kind = std::max(largest.kind, at(in).kind);
+      largest.bound = std::max(largest.bound, at(in).bound);
+    }
+    if (graph_.IsAllowed(id)) return largest.kind == Kind::kCounts && BecomesAngle(node) ? largest : Fact();
+    if (!Carries(id)) return {};
+    const bool is_product = graph_.roles(id).HasAny(Role::kMultiplies | Role::kDivides);
+    if (is_product && has_factor && !BecomesAngle(node)) return {};
+    if (IsComplement(node, id)) largest.kind = std::min(largest.kind, Kind::kSmall);
+    return largest;
+  }
+
+  bool IsNeeded(ValueId value) const {
+    return Counts(value) && (at(value).is_needed || graph_.model().IsGraphOutput(value));
+  }
+
+  void FindNeeds(NodeId id) {
+    const Node& node = graph_.node(id);
+    const auto needs = [&](ValueId out) { return out != kNone && IsNeeded(out); };
+    const bool is_passed_on = std::any_of(node.outputs.begin(), node.outputs.end(), needs);
+    const bool only_scales = !graph_.IsAllowed(id) && Scales(id);
+    if ((only_scales && !is_passed_on) || IsComplement(node, id)) return;
+    for (const ValueId in : node.inputs) {
+      if (Counts(in)) at(in).is_needed = true;
+    }
+  }
+
+  std::string Reason(NodeId id, const Fact& fact) const {
+    const std::string extent = std::isfinite(fact.bound) ? absl::StrFormat("up to %.0f", fact.bound) : "of unknown extent";
+    return absl::StrFormat("positions: %scounts %s, %s is exact to %.0f", graph_.IsAllowed(id) ? "angles from " : "",
+                           extent, std::string(graph_.LowName()), exact_);
+  }
+
+  const GuardedGraph& graph_;
+  const double exact_;
+  std::vector<Fact> values_;
+};
+
+}  // namespace
+
+void GuardPositions(const GuardedGraph& graph, VetoList& vetoes) { PositionsGuard(graph).Run(vetoes); }
+
+}  // namespace amp

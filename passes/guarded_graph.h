@@ -1,0 +1,95 @@
+// What structural guards look at: the model with the role and the class of every node, and the list of their vetoes.
+//
+// Guards judge the unpainted graph: values, producers and readers as the file has them, whatever the types. A node of
+// class allow is where the walk of nearly every guard ends: behind it values are 16-bit for a good reason.
+#ifndef AMP_PASSES_GUARDED_GRAPH_H_
+#define AMP_PASSES_GUARDED_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ir/integer_bounds.h"
+#include "ir/operator_roles.h"
+#include "passes/classify_nodes.h"
+#include "passes/paint_graph.h"
+
+namespace amp {
+
+class GuardedGraph {
+ public:
+  // Linear in nodes and uses. All references must outlive this object.
+  GuardedGraph(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
+               const TargetPromises& promises, ExternalData* external);
+
+  const Model& model() const { return model_; }
+  const VertexGraph& vertices() const { return vertices_; }
+  const TargetPromises& promises() const { return promises_; }
+  const IntegerBounds& integers() const { return integers_; }
+  ExternalData* external() const { return external_; }
+  // Topological; the nodes that have vertices or lie between such.
+  absl::Span<const NodeId> order() const { return order_; }
+
+  const Node& node(NodeId id) const { return model_.node(id); }
+  Roles roles(NodeId id) const { return roles_[static_cast<size_t>(id)]; }
+  bool IsAllowed(NodeId id) const { return OpClassOf(id) == OpClass::kAllow; }
+  // Of class infer or clear: runs low or not, as its neighbours have it.
+  bool IsUndecided(NodeId id) const { return OpClassOf(id) == OpClass::kInfer || OpClassOf(id) == OpClass::kClear; }
+  bool IsClear(NodeId id) const { return OpClassOf(id) == OpClass::kClear; }
+  // Gives on what it gets: moves elements, or casts from float to float.
+  bool PassesOn(NodeId id) const;
+  bool IsFloatCast(NodeId id) const;
+
+  bool IsConstant(ValueId value) const { return model_.IsConstant(value); }
+  bool IsFloat(ValueId value) const;  // float32 or narrower
+  // Integers of more than 8 bits: counts and indices.
+  bool IsInteger(ValueId value) const;
+  NodeId Producer(ValueId value) const { return value == kNone ? kNone : model_.value(value).producer; }
+  // The value that `value` was before nodes that only pass it on; of several operands the first. Looks back
+  // 32 nodes.
+  ValueId Origin(ValueId value) const;
+  // "Cast_3", escaped.
+  std::string Label(NodeId id) const;
+  absl::string_view LowName() const { return DTypeName(vertices_.low()); }
+
+ private:
+  OpClass OpClassOf(NodeId id) const { return traits_[static_cast<size_t>(id)].op_class; }
+
+  const Model& model_;
+  const VertexGraph& vertices_;
+  const std::vector<NodeTraits>& traits_;
+  const TargetPromises& promises_;
+  ExternalData* external_;
+  std::vector<NodeId> order_;
+  std::vector<Roles> roles_;  // by NodeId
+  IntegerBounds integers_;
+};
+
+// Vetoes of the guards, in the order in which they come. The first reason for a vertex stays.
+class VetoList {
+ public:
+  VetoList(const GuardedGraph& graph, const std::vector<NodeTraits>& traits)
+      : graph_(graph), traits_(traits), taken_(static_cast<size_t>(graph.vertices().size())) {}
+
+  // The vertex of a port. No effect where there is none, it is not float32, or its class is deny.
+  void AddInput(NodeId node, int port, const std::string& why) { Add(graph_.vertices().OfInput(node, port), why); }
+  void AddOutput(NodeId node, int port, const std::string& why) { Add(graph_.vertices().OfOutput(node, port), why); }
+  // Producer of a value.
+  void AddProducer(ValueId value, const std::string& why);
+  // All vertices of a node.
+  void AddNode(NodeId node, const std::string& why);
+
+  std::vector<Veto> Take() { return std::move(vetoes_); }
+
+ private:
+  void Add(VertexId vertex, const std::string& why);
+
+  const GuardedGraph& graph_;
+  const std::vector<NodeTraits>& traits_;
+  std::vector<bool> taken_;
+  std::vector<Veto> vetoes_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_GUARDED_GRAPH_H_
