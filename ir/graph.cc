@@ -22,7 +22,37 @@ DType TensorElementType(const onnx::TypeProto& type) {
   return type.has_tensor_type() ? static_cast<DType>(type.tensor_type().elem_type()) : DType::kUndefined;
 }
 
+// The tensor type inside sequences and optionals; null if there is none.
+onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
+  while (type != nullptr && !type->has_tensor_type()) {
+    if (type->sequence_type().has_elem_type()) {
+      type = type->mutable_sequence_type()->mutable_elem_type();
+    } else if (type->optional_type().has_elem_type()) {
+      type = type->mutable_optional_type()->mutable_elem_type();
+    } else {
+      return nullptr;
+    }
+  }
+  return type == nullptr ? nullptr : type->mutable_tensor_type();
+}
+
+// Lets a declaration in the file say what is known now; one that says nothing stays silent.
+void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
+  const DType known = ElementType(value);
+  if (!declared->has_type() || known == DType::kUndefined) return;
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(declared->mutable_type());
+  if (tensor != nullptr && tensor->elem_type() != onnx::TensorProto::UNDEFINED) {
+    tensor->set_elem_type(static_cast<int32_t>(known));
+  }
+}
+
 }  // namespace
+
+DType ElementType(const Value& value) {
+  if (value.is_tensor || value.type == nullptr) return value.dtype;
+  const onnx::TypeProto_Tensor* tensor = InnermostTensor(value.type);
+  return tensor == nullptr ? DType::kUndefined : static_cast<DType>(tensor->elem_type());
+}
 
 absl::string_view Node::op_type() const { return proto->op_type(); }
 absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
@@ -100,6 +130,14 @@ std::string Model::NodeLabel(NodeId id) const {
   return absl::StrCat(n.op_type(), "#", n.ordinal);
 }
 
+std::string Model::NodePath(NodeId id) const {
+  std::string path = NodeLabel(id);
+  for (NodeId owner = graph(node(id).graph).owner; owner != kNone; owner = graph(node(owner).graph).owner) {
+    path = absl::StrCat(NodeLabel(owner), "/", path);
+  }
+  return path;
+}
+
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
@@ -108,6 +146,10 @@ bool Model::IsCallOfFunction(NodeId id) const {
 
 bool Model::IsGraphOutput(ValueId id) const {
   return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsGraphOutput(); });
+}
+
+bool Model::IsModelOutput(ValueId id) const {
+  return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsModelOutput(); });
 }
 
 bool Model::IsConstant(ValueId id) const {
@@ -194,8 +236,7 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
   auto& uses = mutable_value(from).uses;
   std::vector<Use> kept;
   for (const Use& use : uses) {
-    const bool is_public = use.IsGraphOutput() && use.graph == kMainGraph;
-    if (is_public || !filter(use)) {
+    if (use.IsModelOutput() || !filter(use)) {
       kept.push_back(use);
       continue;
     }
@@ -285,7 +326,7 @@ void Model::Rename(ValueId id, std::string name) {
 void Model::TakeOverGraphOutputs(ValueId from, ValueId to, std::string new_name_of_from) {
   auto& uses = mutable_value(from).uses;
   const auto first_output =
-      std::stable_partition(uses.begin(), uses.end(), [](const Use& u) { return !u.IsGraphOutput(); });
+      std::stable_partition(uses.begin(), uses.end(), [](const Use& u) { return !u.IsModelOutput(); });
   for (auto it = first_output; it != uses.end(); ++it) {
     mutable_graph(it->graph).outputs[static_cast<size_t>(it->port)] = to;
     mutable_value(to).uses.push_back(*it);
@@ -345,6 +386,15 @@ void Model::SetTensorType(ValueId id, DType dtype) {
   MarkEdited(v.graph);
 }
 
+void Model::SetElementType(ValueId id, DType dtype) {
+  Value& v = mutable_value(id);
+  if (v.is_tensor) return SetTensorType(id, dtype);
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(v.type);
+  AMP_CHECK(tensor != nullptr);
+  tensor->set_elem_type(static_cast<int32_t>(dtype));
+  MarkEdited(v.graph);
+}
+
 void Model::SetGraphOutputType(int port, DType dtype) {
   Graph& g = mutable_graph(kMainGraph);
   g.proto->mutable_output(port)->mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
@@ -377,6 +427,15 @@ void Model::CommitGraph(Graph& g) {
   auto& tensors = *g.proto->mutable_initializer();
   if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
   for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer);
+
+  if (g.owner != kNone) {
+    for (size_t i = 0; i < g.inputs.size(); ++i) {
+      UpdateElementType(g.proto->mutable_input(static_cast<int>(i)), value(g.inputs[i]));
+    }
+    for (size_t i = 0; i < g.outputs.size(); ++i) {
+      UpdateElementType(g.proto->mutable_output(static_cast<int>(i)), value(g.outputs[i]));
+    }
+  }
 
   // Entries that the file had are kept where the type is known, and a value that this run made gets one beside them.
   auto& infos = *g.proto->mutable_value_info();

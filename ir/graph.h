@@ -52,6 +52,7 @@ struct Use {
   int32_t port = 0;
   GraphId graph = kMainGraph;
   bool IsGraphOutput() const { return node == kNone; }
+  bool IsModelOutput() const { return node == kNone && graph == kMainGraph; }
   bool operator==(const Use&) const = default;
 };
 
@@ -98,6 +99,9 @@ struct Graph {
   absl::flat_hash_map<std::string, ValueId> names;  // values defined in this scope
 };
 
+// Element type of a tensor, or of the tensors in a sequence or optional, however nested; kUndefined when not known.
+DType ElementType(const Value& value);
+
 class Model {
  public:
   // Takes a message that passed ValidateModel (ir/validate.h). Errors: duplicate or undefined names, cycles, both
@@ -133,8 +137,11 @@ class Model {
   // Name for messages, rules and reports: the node's name, else "Conv#2" for the third Conv without a name. Nodes that
   // a rewrite inserts have names, so that the label stays what it was.
   std::string NodeLabel(NodeId id) const;
+  // The labels of the nodes around it, then its own: "loop1/Add#3"; the label alone in the main graph.
+  std::string NodePath(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
-  bool IsGraphOutput(ValueId id) const;
+  bool IsGraphOutput(ValueId id) const;  // of the main graph or a body
+  bool IsModelOutput(ValueId id) const;  // of the main graph
   // The value as a dense constant: an initializer that neither a caller nor training_info can override, or the output
   // of a Constant node.
   bool IsConstant(ValueId id) const;
@@ -172,7 +179,7 @@ class Model {
   void Erase(NodeId node);
   // Gives the value a new name everywhere in the message.
   void Rename(ValueId value, std::string name);
-  // Lets `value` take over the graph outputs of `from`: `value` gets the name, `from` is renamed to `new_name_of_from`.
+  // Lets `value` take over the outputs of the main graph that are `from`: `value` gets the name, `from` is renamed to `new_name_of_from`.
   void TakeOverGraphOutputs(ValueId from, ValueId value, std::string new_name_of_from);
   // New initializer of the graph; `tensor` is arena-owned and unnamed.
   ValueId AddInitializer(GraphId graph, std::string name, onnx::TensorProto* tensor);
@@ -180,6 +187,8 @@ class Model {
   // Replaces the payload of an initializer; the value keeps its name and takes the tensor's element type.
   void ReplaceInitializer(ValueId value, onnx::TensorProto* tensor);
   void SetTensorType(ValueId value, DType dtype);  // keeps the shape
+  // Of what a tensor, sequence or optional holds at last: keeps shape and nesting. The type must be known.
+  void SetElementType(ValueId value, DType dtype);
   void SetGraphOutputType(int port, DType dtype);  // of the main graph, as the file declares it
   void SetType(ValueId value, const onnx::TypeProto& type);
   void CopyType(ValueId from, ValueId to);

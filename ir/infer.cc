@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "google/protobuf/arena.h"
+#include "ir/control_flow.h"
 #include "ir/schema.h"
 #include "ir/status.h"
 #include "onnx/defs/schema.h"
@@ -233,34 +234,75 @@ void Inference::InferGraph(GraphId graph) {
   for (NodeId id : order) InferInputsFromSiblings(id);
 }
 
-absl::Status CheckNode(const Model& model, NodeId id) {
-  const Node& n = model.node(id);
-  absl::flat_hash_map<int, DType> bound;
-  const auto check = [&](ValueId value_id, int variable, absl::string_view side, size_t port) -> absl::Status {
-    const Value& v = model.value(value_id);
-    if (!v.is_tensor || v.dtype == DType::kUndefined) return absl::OkStatus();
-    const auto describe = [&](absl::string_view expected) {
-      return absl::InternalError(absl::StrCat("node '", Escaped(model.NodeLabel(id)), "' (", Escaped(n.op_type()), ") ",
-                                              side, " ", port, ": expected ", expected, ", found ",
-                                              DTypeName(v.dtype)));
-    };
-    if (!n.schema->Allows(variable, v.dtype)) return describe("a type that its schema allows");
-    auto [it, is_new] = bound.try_emplace(variable, v.dtype);
-    if (!is_new && it->second != v.dtype && variable < static_cast<int>(n.schema->variables().size())) {
-      return describe(absl::StrCat(DTypeName(it->second), " as at the other ports of its type variable"));
+// Types of one node's ports against its schema and against the ports of its bodies.
+class NodeCheck {
+ public:
+  NodeCheck(const Model& model, NodeId id) : model_(model), id_(id), node_(model.node(id)) {}
+
+  absl::Status Run() {
+    for (size_t i = 0; i < node_.inputs.size() && node_.schema->num_inputs() > 0; ++i) {
+      AMP_RETURN_IF_ERROR(
+          CheckPort(node_.inputs[i], node_.schema->InputVariable(static_cast<int>(i)), absl::StrCat("input ", i)));
+    }
+    for (size_t i = 0; i < node_.outputs.size() && node_.schema->num_outputs() > 0; ++i) {
+      AMP_RETURN_IF_ERROR(
+          CheckPort(node_.outputs[i], node_.schema->OutputVariable(static_cast<int>(i)), absl::StrCat("output ", i)));
+    }
+    const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id_);
+    if (!flow.has_value()) return absl::OkStatus();
+    for (const auto& join : flow->inputs) {
+      AMP_RETURN_IF_ERROR(CheckJoin(BodyInput(join.body, join.body_port), node_.inputs[static_cast<size_t>(join.node_port)],
+                                    absl::StrCat("input ", join.node_port)));
+    }
+    for (const auto& join : flow->outputs) {
+      AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(join.body, join.body_port),
+                                    node_.outputs[static_cast<size_t>(join.node_port)],
+                                    absl::StrCat("output ", join.node_port)));
+    }
+    for (const auto& state : flow->states) {
+      AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(state.body, state.output), BodyInput(state.body, state.input),
+                                    absl::StrCat("input ", state.input, " of the body")));
     }
     return absl::OkStatus();
-  };
-  for (size_t i = 0; i < n.inputs.size() && n.schema->num_inputs() > 0; ++i) {
-    if (n.inputs[i] == kNone) continue;
-    AMP_RETURN_IF_ERROR(check(n.inputs[i], n.schema->InputVariable(static_cast<int>(i)), "input", i));
   }
-  for (size_t i = 0; i < n.outputs.size() && n.schema->num_outputs() > 0; ++i) {
-    if (n.outputs[i] == kNone) continue;
-    AMP_RETURN_IF_ERROR(check(n.outputs[i], n.schema->OutputVariable(static_cast<int>(i)), "output", i));
+
+ private:
+  ValueId BodyInput(GraphId body, int port) const { return model_.graph(body).inputs[static_cast<size_t>(port)]; }
+  ValueId BodyOutput(GraphId body, int port) const { return model_.graph(body).outputs[static_cast<size_t>(port)]; }
+
+  absl::Status Failure(const std::string& place, absl::string_view expected, DType found) const {
+    return absl::InternalError(absl::StrCat("node '", Escaped(model_.NodePath(id_)), "' (", Escaped(node_.op_type()),
+                                            ") ", place, ": expected ", expected, ", found ", DTypeName(found)));
   }
-  return absl::OkStatus();
-}
+
+  absl::Status CheckPort(ValueId id, int variable, const std::string& place) {
+    if (id == kNone) return absl::OkStatus();
+    const Value& value = model_.value(id);
+    const DType found = ElementType(value);
+    if (found == DType::kUndefined) return absl::OkStatus();
+    const bool is_allowed =
+        value.is_tensor ? node_.schema->Allows(variable, found) : node_.schema->AllowsContained(variable, found);
+    if (!is_allowed) return Failure(place, "a type that its schema allows", found);
+    auto [it, is_new] = bound_.try_emplace(variable, found);
+    if (!is_new && it->second != found && variable < static_cast<int>(node_.schema->variables().size())) {
+      return Failure(place, absl::StrCat(DTypeName(it->second), " as at the other ports of its type variable"), found);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckJoin(ValueId from, ValueId to, const std::string& place) const {
+    const DType expected = ElementType(model_.value(from));
+    const DType found = to == kNone ? DType::kUndefined : ElementType(model_.value(to));
+    if (expected == DType::kUndefined || found == DType::kUndefined || expected == found) return absl::OkStatus();
+    return Failure(place, absl::StrCat(DTypeName(expected), " as '", Escaped(model_.value(from).name), "' in its body"),
+                   found);
+  }
+
+  const Model& model_;
+  const NodeId id_;
+  const Node& node_;
+  absl::flat_hash_map<int, DType> bound_;
+};
 
 }  // namespace
 
@@ -269,7 +311,7 @@ void InferTypes(Model& model) { Inference(model).InferGraph(kMainGraph); }
 absl::Status CheckTypes(const Model& model) {
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId id : model.NodesInOrder(graph)) {
-      if (model.node(id).schema != nullptr) AMP_RETURN_IF_ERROR(CheckNode(model, id));
+      if (model.node(id).schema != nullptr) AMP_RETURN_IF_ERROR(NodeCheck(model, id).Run());
     }
   }
   return absl::OkStatus();

@@ -35,6 +35,7 @@ constexpr TypeAttribute kTypeAttributes[] = {
     {"RandomNormalLike", "dtype", Absent::kTypeOfFirstInput},
     {"RandomUniform", "dtype", Absent::kFloat32},
     {"RandomUniformLike", "dtype", Absent::kTypeOfFirstInput},
+    {"SequenceEmpty", "dtype", Absent::kFloat32},
 };
 
 bool IsOneOf(const Node& node, std::initializer_list<const char*> operators) {
@@ -67,6 +68,11 @@ std::string ObstacleToCasts(const Model& model) {
 }
 
 bool IsCast(const Node& node) { return IsOneOf(node, {"Cast", "CastLike"}); }
+
+bool KeepsElementType(const Node& node) {
+  return IsOneOf(node, {"SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence",
+                        "ConcatFromSequence", "Optional", "OptionalGetElement"});
+}
 
 bool IsSaturatingBound(const Node& node, int port) { return port > 0 && IsOneOf(node, {"Clip"}); }
 
@@ -107,7 +113,7 @@ std::optional<float> GetAttributeOperand(const Node& node) {
 void SyncTypeAttributes(Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (node.outputs.empty() || node.outputs[0] == kNone || !node.domain().empty()) return;
-  const DType wanted = model.value(node.outputs[0]).dtype;
+  const DType wanted = ElementType(model.value(node.outputs[0]));
   if (node.op_type() == "ConstantOfShape") {
     const std::optional<float> fill = GetAttributeOperand(node);
     if (fill.has_value() && IsLowFloat(wanted)) SetTensor(model, id, "value", ScalarTensor(*fill, wanted));

@@ -23,6 +23,10 @@ std::string ObstacleToCasts(const Model& model);
 // Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
 bool IsCast(const Node& node);
 
+// Operators on sequences and optionals: container and element are typed by different variables, but what goes in and
+// what comes out hold one element type.
+bool KeepsElementType(const Node& node);
+
 // True for a port whose constant is a bound of the result: a value beyond the low type's range may be replaced by the
 // largest finite low value without changing any low result (Clip's min and max).
 bool IsSaturatingBound(const Node& node, int port);

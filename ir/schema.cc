@@ -51,6 +51,15 @@ DType TensorTypeOf(absl::string_view onnx_type) {
   return it == kNames->end() ? DType::kUndefined : it->second;
 }
 
+// "optional(seq(tensor(float)))" -> kFloat32; a dense tensor type, or anything else -> kUndefined.
+DType ContainedTypeOf(absl::string_view onnx_type) {
+  const absl::string_view whole = onnx_type;
+  while (absl::ConsumePrefix(&onnx_type, "seq(") || absl::ConsumePrefix(&onnx_type, "optional(")) {
+    absl::ConsumeSuffix(&onnx_type, ")");
+  }
+  return onnx_type == whole ? DType::kUndefined : TensorTypeOf(onnx_type);
+}
+
 }  // namespace
 
 namespace {
@@ -73,18 +82,22 @@ OpSchema::OpSchema(const onnx::OpSchema& schema)
     Port port;
     port.variadic = parameter.GetOption() == onnx::OpSchema::Variadic;
     port.heterogeneous = port.variadic && !parameter.GetIsHomogeneous();
-    std::bitset<kNumDTypes> types;
+    Variable types{VariableName(schema, parameter.GetTypeStr()), {}, {}};
     for (const auto& type : parameter.GetTypes()) {
-      if (DType dtype = TensorTypeOf(*type); dtype != DType::kUndefined) types.set(static_cast<size_t>(dtype));
+      if (DType dtype = TensorTypeOf(*type); dtype != DType::kUndefined) {
+        types.tensor_types.set(static_cast<size_t>(dtype));
+      } else if (dtype = ContainedTypeOf(*type); dtype != DType::kUndefined) {
+        types.contained_types.set(static_cast<size_t>(dtype));
+      }
     }
     if (port.heterogeneous) {
-      heterogeneous_types_ |= types;
+      heterogeneous_.tensor_types |= types.tensor_types;
+      heterogeneous_.contained_types |= types.contained_types;
     } else {
-      const std::string variable = VariableName(schema, parameter.GetTypeStr());
-      const auto same_name = [&](const Variable& v) { return v.name == variable; };
+      const auto same_name = [&](const Variable& v) { return v.name == types.name; };
       auto it = std::find_if(variables_.begin(), variables_.end(), same_name);
       port.variable = static_cast<int>(it - variables_.begin());
-      if (it == variables_.end()) variables_.push_back({variable, types});
+      if (it == variables_.end()) variables_.push_back(std::move(types));
     }
     ports->push_back(port);
   };
@@ -102,13 +115,6 @@ int OpSchema::VariableOf(const std::vector<Port>& ports, int port) const {
 
 int OpSchema::InputVariable(int port) const { return VariableOf(inputs_, port); }
 int OpSchema::OutputVariable(int port) const { return VariableOf(outputs_, port); }
-
-bool OpSchema::Allows(int variable, DType type) const {
-  const auto& types = variable < static_cast<int>(variables_.size())
-                          ? variables_[static_cast<size_t>(variable)].tensor_types
-                          : heterogeneous_types_;
-  return types.test(static_cast<size_t>(type));
-}
 
 const OpSchema* FindOpSchema(absl::string_view domain, absl::string_view op_type, int opset) {
   static std::mutex mutex;

@@ -26,7 +26,8 @@ class OpSchema {
  public:
   struct Variable {
     std::string name;                      // "T", or the type itself for a fixed port: "tensor(float)"
-    std::bitset<kNumDTypes> tensor_types;  // allowed element types of dense tensors
+    std::bitset<kNumDTypes> tensor_types;     // allowed element types of dense tensors
+    std::bitset<kNumDTypes> contained_types;  // and of the tensors in sequences and optionals
   };
 
   absl::string_view name() const { return name_; }
@@ -42,7 +43,10 @@ class OpSchema {
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
   const std::vector<Variable>& variables() const { return variables_; }
-  bool Allows(int variable, DType type) const;
+  bool Allows(int variable, DType type) const { return TypesOf(variable).tensor_types.test(static_cast<size_t>(type)); }
+  bool AllowsContained(int variable, DType type) const {
+    return TypesOf(variable).contained_types.test(static_cast<size_t>(type));
+  }
 
   const onnx::OpSchema& onnx() const { return *onnx_; }
 
@@ -55,13 +59,16 @@ class OpSchema {
   };
   explicit OpSchema(const onnx::OpSchema& schema);
   int VariableOf(const std::vector<Port>& ports, int port) const;
+  const Variable& TypesOf(int variable) const {
+    return variable < static_cast<int>(variables_.size()) ? variables_[static_cast<size_t>(variable)] : heterogeneous_;
+  }
 
   std::string name_, domain_;
   int since_version_ = 0;
   bool deprecated_ = false;
   std::vector<Variable> variables_;
   std::vector<Port> inputs_, outputs_;
-  std::bitset<kNumDTypes> heterogeneous_types_;
+  Variable heterogeneous_;  // what the positions of a heterogeneous variadic allow
   const onnx::OpSchema* onnx_ = nullptr;
 };
 

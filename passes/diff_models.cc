@@ -23,14 +23,16 @@ std::string ValuesText(const Model& model, const Ids& ids) {
 
 ModelListing ListModel(const Model& model) {
   ModelListing listing;
-  for (ValueId id : model.graph(kMainGraph).initializers) {
-    listing.lines.push_back({-1 - int64_t{id}, absl::StrCat("initializer ", ValueText(model, id))});
-  }
-  for (NodeId id : model.NodesInOrder(kMainGraph)) {
-    const Node& node = model.node(id);
-    listing.lines.push_back(
-        {id, absl::StrCat(Escaped(model.NodeLabel(id)), ": ", Escaped(node.op_type()), "(",
-                          ValuesText(model, node.inputs), ") -> ", ValuesText(model, node.outputs))});
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (ValueId id : model.graph(graph).initializers) {
+      listing.lines.push_back({-1 - int64_t{id}, absl::StrCat("initializer ", ValueText(model, id))});
+    }
+    for (NodeId id : model.NodesInOrder(graph)) {
+      const Node& node = model.node(id);
+      listing.lines.push_back(
+          {id, absl::StrCat(Escaped(model.NodeLabel(id)), ": ", Escaped(node.op_type()), "(",
+                            ValuesText(model, node.inputs), ") -> ", ValuesText(model, node.outputs))});
+    }
   }
   return listing;
 }

@@ -26,8 +26,9 @@ ValueId EquivalentSource(const Model& model, NodeId id) {
 // Lets `source` be the graph output that cast `id` gives, if nothing else gives it its name.
 void HandOverOutput(Model& model, NodeId id, ValueId source) {
   const ValueId out = model.node(id).outputs[0];
-  const bool is_free = model.value(source).producer != kNone && !model.IsGraphOutput(source);
-  if (!model.IsGraphOutput(out) || !is_free) return;
+  const bool is_free = model.value(source).producer != kNone && model.value(source).graph == kMainGraph &&
+                       !model.IsModelOutput(source);
+  if (!model.IsModelOutput(out) || !is_free) return;
   model.TakeOverGraphOutputs(out, source, model.UniqueName(absl::StrCat(model.value(source).name, "_folded")));
 }
 
@@ -39,16 +40,22 @@ bool IsDead(const Model& model, NodeId id) {
 
 std::vector<NodeId> FoldCasts(Model& model) {
   std::vector<NodeId> erased;
-  for (NodeId id : model.NodesInOrder(kMainGraph)) {
-    const ValueId source = EquivalentSource(model, id);
-    if (source == kNone) continue;
-    const NodeId first = model.value(model.node(id).inputs[0]).producer;
-    model.ReplaceUses(model.node(id).outputs[0], source, [](const Use&) { return true; });
-    HandOverOutput(model, id, source);
-    for (NodeId cast : {id, first}) {
-      if (!IsDead(model, cast)) continue;
-      model.Erase(cast);
-      erased.push_back(cast);
+  for (GraphId scope = 0; scope < model.num_graphs(); ++scope) {
+    for (NodeId id : model.NodesInOrder(scope)) {
+      if (model.node(id).erased) continue;  // the first of a pair that spans scopes
+      const ValueId source = EquivalentSource(model, id);
+      if (source == kNone) continue;
+      const NodeId first = model.value(model.node(id).inputs[0]).producer;
+      // An output of a body is made in the body: runtimes do not take an outer value for one.
+      const GraphId home = model.value(source).graph;
+      model.ReplaceUses(model.node(id).outputs[0], source,
+                        [&](const Use& use) { return !use.IsGraphOutput() || use.graph == home; });
+      HandOverOutput(model, id, source);
+      for (NodeId cast : {id, first}) {
+        if (!IsDead(model, cast)) continue;
+        model.Erase(cast);
+        erased.push_back(cast);
+      }
     }
   }
   return erased;

@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
   const DType low = graph.low();
   absl::flat_hash_map<ValueId, Verdict> verdicts;
   std::vector<Veto> vetoes;
-  for (NodeId id : model.NodesInOrder(kMainGraph)) {
+  for (NodeId id : graph.order()) {
     const Node& node = model.node(id);
     const NodeTraits& trait = traits[static_cast<size_t>(id)];
     const bool may_become_low =

@@ -1,15 +1,40 @@
 #include "passes/insert_casts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
+#include "ir/check.h"
+#include "ir/control_flow.h"
 #include "ir/operator_facts.h"
 #include "ir/shape.h"
 #include "ir/status.h"
 
 namespace amp {
 namespace {
+
+GraphId Outside(const Model& model, GraphId body) { return model.node(model.graph(body).owner).graph; }
+
+// The outermost scope in which a conversion for `use` can stand without running in vain. Graphs of operators that are
+// no control flow are left alone.
+GraphId ConversionScope(const Model& model, const Use& use, GraphId home) {
+  GraphId scope = use.graph;
+  for (GraphId around = scope; around != home; around = Outside(model, around)) {
+    if (KindOfBody(model, around) == BodyKind::kOpaque) scope = Outside(model, around);
+  }
+  if (use.IsGraphOutput() && scope == use.graph) return scope;
+  while (scope != home && KindOfBody(model, scope) == BodyKind::kRepeated) scope = Outside(model, scope);
+  return scope;
+}
+
+bool Encloses(const Model& model, GraphId outer, GraphId inner) {
+  while (inner != kMainGraph) {
+    inner = Outside(model, inner);
+    if (inner == outer) return true;
+  }
+  return false;
+}
 
 class CastPlanner {
  public:
@@ -18,38 +43,44 @@ class CastPlanner {
       : model_(model), graph_(graph), paint_(paint), released_(released), low_(low) {}
 
   CastPlan Plan() {
-    const std::vector<ValueId>& inputs = model_.graph(kMainGraph).inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!model_.IsConstant(inputs[i])) PlanValue(inputs[i], static_cast<int>(i));
+    for (GraphId scope : graph_.scopes()) PlanScope(scope);
+    return std::move(plan_);
+  }
+
+ private:
+  void PlanScope(GraphId scope) {
+    const Graph& graph = model_.graph(scope);
+    for (size_t i = 0; i < graph.inputs.size(); ++i) {
+      if (!model_.IsConstant(graph.inputs[i])) {
+        PlanValue(graph.inputs[i], scope == kMainGraph ? static_cast<int>(i) : kNone);
+      }
     }
-    for (ValueId id : model_.graph(kMainGraph).initializers) {
+    for (ValueId id : graph.initializers) {
       if (model_.IsConstant(id)) PlanConstant(id);
     }
-    for (ValueId id = 0; id < model_.num_values(); ++id) {
-      if (IsStoredButNotConstant(id)) PlanValue(id, kNone);
+    if (scope == kMainGraph) {
+      for (ValueId id = 0; id < model_.num_values(); ++id) {
+        if (IsStoredButNotConstant(id)) PlanValue(id, kNone);
+      }
     }
-    for (NodeId node : model_.NodesInOrder(kMainGraph)) {
+    for (NodeId node : model_.NodesInOrder(scope)) {
       for (ValueId out : model_.node(node).outputs) {
         if (out == kNone) continue;
         model_.IsConstant(out) ? PlanConstant(out) : PlanValue(out, kNone);
       }
     }
-    return std::move(plan_);
   }
 
- private:
   bool IsLow(VertexId v) const { return v != kNone && paint_[static_cast<size_t>(v)].low; }
   bool ReadsLow(const Use& use, bool produced_low) const {
-    if (use.IsGraphOutput()) {
-      return use.graph == kMainGraph && released_.outputs[static_cast<size_t>(use.port)] && produced_low;
-    }
+    if (use.IsModelOutput()) return released_.outputs[static_cast<size_t>(use.port)] && produced_low;
     return IsLow(graph_.OfUse(use));
   }
 
   // A sparse initializer, or one that training updates.
   bool IsStoredButNotConstant(ValueId id) const {
     const Value& value = model_.value(id);
-    const bool is_stored = value.graph == kMainGraph && value.producer == kNone && !value.is_graph_input;
+    const bool is_stored = value.producer == kNone && !value.is_graph_input;
     return is_stored && !model_.IsConstant(id);
   }
 
@@ -65,26 +96,25 @@ class CastPlanner {
 
   void PlanValue(ValueId id, int input_position) {
     const Value& value = model_.value(id);
-    if (!value.is_tensor || value.dtype != DType::kFloat32) return;
-    bool low = value.producer != kNone && IsLow(graph_.OfOutput(value.producer, value.producer_port));
+    if (ElementType(value) != DType::kFloat32) return;
+    bool low = IsLow(graph_.OfValue(id));
     if (input_position != kNone && released_.inputs[static_cast<size_t>(input_position)]) {
       low = std::any_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return ReadsLow(use, false); });
       if (low) plan_.low_inputs.push_back(input_position);
     }
     if (low) plan_.low_values.push_back(id);
 
-    PlannedCast cast{id, DType::kFloat32, low_, {}, false};
-    if (low) std::swap(cast.from, cast.to);
+    std::vector<Use> readers;  // in the other type
     for (const Use& use : value.uses) {
-      if (ReadsLow(use, low) == low) continue;
-      if (!use.IsGraphOutput() || use.graph != kMainGraph) {
-        cast.readers.push_back(use);
-      } else if (low) {
-        cast.readers.push_back(use);
-        cast.takes_over_output = true;
-      }
+      if (ReadsLow(use, low) != low && (low || !use.IsModelOutput())) readers.push_back(use);
     }
-    if (!cast.readers.empty()) plan_.casts.push_back(std::move(cast));
+    AMP_CHECK(value.is_tensor || readers.empty());  // groups see to it
+    for (ScopedReaders& place : PlaceConversions(model_, id, readers)) {
+      PlannedCast cast{id, DType::kFloat32, low_, place.scope, std::move(place.readers), false};
+      if (low) std::swap(cast.from, cast.to);
+      cast.takes_over_output = std::any_of(cast.readers.begin(), cast.readers.end(), [](const Use& use) { return use.IsModelOutput(); });
+      plan_.casts.push_back(std::move(cast));
+    }
   }
 
   const Model& model_;
@@ -95,47 +125,71 @@ class CastPlanner {
   CastPlan plan_;
 };
 
+}  // namespace
+
 std::string ReaderLabel(const Model& model, const Use& use) {
   if (!use.IsGraphOutput()) return model.NodeLabel(use.node);
   return absl::StrCat("(output ", model.value(model.graph(use.graph).outputs[static_cast<size_t>(use.port)]).name, ")");
 }
-
-}  // namespace
 
 CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
                    const ReleasedIo& released, DType low) {
   return CastPlanner(model, graph, paint, released, low).Plan();
 }
 
-NodeId InsertCast(Model& model, ValueId value, DType to, const std::vector<Use>& readers, NodeId anchor) {
-  const std::string name = model.UniqueName(absl::StrCat(model.value(value).name, "_to_", DTypeName(to)));
+std::vector<ScopedReaders> PlaceConversions(const Model& model, ValueId value, const std::vector<Use>& readers) {
+  std::vector<ScopedReaders> places;
+  const auto place_at = [&](GraphId scope) -> ScopedReaders& {
+    const auto it = std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.scope == scope; });
+    return it != places.end() ? *it : places.emplace_back(ScopedReaders{scope, {}});
+  };
+  for (const Use& use : readers) {
+    place_at(ConversionScope(model, use, model.value(value).graph)).readers.push_back(use);
+  }
+  if (places.size() < 2) return places;
+  std::vector<ScopedReaders> merged = std::exchange(places, {});
+  for (ScopedReaders& place : merged) {
+    GraphId scope = place.scope;
+    for (const ScopedReaders& other : merged) {
+      if (Encloses(model, other.scope, scope)) scope = other.scope;
+    }
+    std::vector<Use>& all = place_at(scope).readers;
+    all.insert(all.end(), place.readers.begin(), place.readers.end());
+  }
+  return places;
+}
+
+NodeId CastInserter::Insert(ValueId value, DType to, const ScopedReaders& place) {
+  NodeId anchor = model_.value(value).graph == place.scope ? model_.value(value).producer : kNone;
+  const bool at_front = anchor == kNone;
+  if (const auto it = front_.find(place.scope); at_front && it != front_.end()) anchor = it->second;
+  const std::string name = model_.UniqueName(absl::StrCat(model_.value(value).name, "_to_", DTypeName(to)));
   Model::NewNode spec;
   spec.op_type = "Cast";
   spec.name = name;
   spec.inputs = {value};
   spec.outputs = {name};
-  const NodeId node = model.InsertAfter(kMainGraph, anchor, spec);
-  SetDType(model, node, "to", to);
-  const ValueId out = model.node(node).outputs[0];
-  model.CopyType(value, out);
-  model.SetTensorType(out, to);
-  model.MoveUses(value, out, readers);
+  const NodeId node = model_.InsertAfter(place.scope, anchor, spec);
+  if (at_front) front_[place.scope] = node;
+  SetDType(model_, node, "to", to);
+  const ValueId out = model_.node(node).outputs[0];
+  model_.CopyType(value, out);
+  model_.SetTensorType(out, to);
+  model_.MoveUses(value, out, place.readers);
   return node;
 }
 
 std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
                                      const CastPlan& plan, DType low) {
-  for (ValueId id : plan.low_values) model.SetTensorType(id, low);
+  for (ValueId id : plan.low_values) model.SetElementType(id, low);
 
   std::vector<InsertedCast> inserted;
-  NodeId front = kNone;  // casts of graph inputs stand at the front, in the inputs' order
+  CastInserter inserter(model);
   for (const PlannedCast& cast : plan.casts) {
     InsertedCast record{kNone, cast.value, cast.from, cast.to, {}, NumElements(model, cast.value)};
     for (const Use& use : cast.readers) record.readers.push_back(ReaderLabel(model, use));
-    const NodeId producer = model.value(cast.value).producer;
     const std::string public_name = model.value(cast.value).name;
-    record.node = InsertCast(model, cast.value, cast.to, cast.readers, producer == kNone ? front : producer);
-    if (producer == kNone) front = record.node;
+    record.node = inserter.Insert(cast.value, cast.to, {cast.scope, cast.readers});
     if (cast.takes_over_output) {
       model.TakeOverGraphOutputs(cast.value, model.node(record.node).outputs[0],
                                  model.UniqueName(absl::StrCat(public_name, "_", DTypeName(cast.from))));
@@ -146,7 +200,7 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, con
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (model.value(outputs[i]).dtype == low) model.SetGraphOutputType(static_cast<int>(i), low);
   }
-  for (NodeId node : model.NodesInOrder(kMainGraph)) {
+  for (NodeId node : graph.order()) {
     const auto vertices = graph.OfNode(node);
     const auto is_low = [&](VertexId v) { return paint[static_cast<size_t>(v)].low; };
     if (std::any_of(vertices.begin(), vertices.end(), is_low)) SyncTypeAttributes(model, node);

@@ -4,7 +4,9 @@
 //   x:f32 ─ MatMul(low) ─ y ─┬─ Relu(low)            x ─ Cast ─ MatMul ─ y:f16 ─┬─ Relu
 //                            └─ Softmax(high)                                   └─ Cast ─ Softmax
 //
-// The cast sits right behind its producer. A graph output keeps its name and type: the cast takes the name over and the
+// The cast sits right behind its producer, for readers in the body of a Loop or Scan too, which then find it done.
+// Readers in a branch of an If get a cast of their own at the branch's front, so that a branch not taken costs nothing.
+// A graph output keeps its name and type: the cast takes the name over and the
 // producer's value is renamed. Constants are left to narrow_weights.h. The painting decides; nothing is decided here.
 #ifndef AMP_PASSES_INSERT_CASTS_H_
 #define AMP_PASSES_INSERT_CASTS_H_
@@ -12,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "passes/paint_graph.h"
 
 namespace amp {
@@ -20,6 +23,7 @@ namespace amp {
 struct PlannedCast {
   ValueId value = kNone;
   DType from = DType::kFloat32, to = DType::kFloat32;
+  GraphId scope = kMainGraph;  // where it stands
   std::vector<Use> readers;
   bool takes_over_output = false;
 };
@@ -45,17 +49,36 @@ struct CastPlan {
 CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
                    const ReleasedIo& released, DType low);
 
+// The node's label, "(output NAME)" for an output of a graph.
+std::string ReaderLabel(const Model& model, const Use& use);
+
 // A Cast that was inserted.
 struct InsertedCast {
   NodeId node = kNone;
   ValueId value = kNone;  // what it reads
   DType from = DType::kFloat32, to = DType::kFloat32;
-  std::vector<std::string> readers;  // node labels; "(output NAME)" for graph outputs
+  std::vector<std::string> readers;  // see ReaderLabel
   int64_t num_elements = -1;         // -1: not known
 };
 
-// Inserts one Cast of `value` for `readers` behind `anchor` (kNone: at the front of the main graph).
-NodeId InsertCast(Model& model, ValueId value, DType to, const std::vector<Use>& readers, NodeId anchor);
+// Distributes the readers of a value over the scopes in which a conversion for them has to stand: the value's own,
+// unless an If lies between. Readers below a scope that converts anyway share its conversion.
+struct ScopedReaders {
+  GraphId scope = kMainGraph;
+  std::vector<Use> readers;
+};
+std::vector<ScopedReaders> PlaceConversions(const Model& model, ValueId value, const std::vector<Use>& readers);
+
+// Inserts Casts behind the producers of their values, or else at the front of their scopes, one behind the other.
+class CastInserter {
+ public:
+  explicit CastInserter(Model& model) : model_(model) {}
+  NodeId Insert(ValueId value, DType to, const ScopedReaders& place);
+
+ private:
+  Model& model_;
+  absl::flat_hash_map<GraphId, NodeId> front_;  // the last cast at a scope's front
+};
 
 std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
                                      const CastPlan& plan, DType low);

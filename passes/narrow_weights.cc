@@ -19,13 +19,13 @@ void AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::
   const std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
   ValueId copy;
   if (original.IsInitializer()) {
-    copy = model.AddInitializer(kMainGraph, name, tensor);
+    copy = model.AddInitializer(original.graph, name, tensor);
   } else {
     Model::NewNode spec;
     spec.op_type = "Constant";
     spec.name = name;
     spec.outputs = {name};
-    const NodeId node = model.InsertAfter(kMainGraph, original.producer, spec);
+    const NodeId node = model.InsertAfter(original.graph, original.producer, spec);
     AdoptTensor(model, node, "value", tensor);
     copy = model.node(node).outputs[0];
     model.CopyType(constant.value, copy);
@@ -52,15 +52,15 @@ void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* 
 absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan, DType low, WeightMode mode,
                                               ConstantSurvey& survey, ExternalData* external, PendingTensors& pending) {
   NarrowedWeights result;
-  NodeId front = kNone;
+  CastInserter inserter(model);
   for (const CastPlan::Constant& constant : plan.constants) {
     if (mode == WeightMode::kCast) {
-      InsertedCast cast{kNone, constant.value, DType::kFloat32, low, {}, -1};
-      for (const Use& use : constant.low_readers) cast.readers.push_back(model.NodeLabel(use.node));
-      const NodeId producer = model.value(constant.value).producer;
-      cast.node = InsertCast(model, constant.value, low, constant.low_readers, producer == kNone ? front : producer);
-      if (producer == kNone) front = cast.node;
-      result.casts.push_back(std::move(cast));
+      for (const ScopedReaders& place : PlaceConversions(model, constant.value, constant.low_readers)) {
+        InsertedCast cast{kNone, constant.value, DType::kFloat32, low, {}, -1};
+        for (const Use& use : place.readers) cast.readers.push_back(ReaderLabel(model, use));
+        cast.node = inserter.Insert(constant.value, low, place);
+        result.casts.push_back(std::move(cast));
+      }
       continue;
     }
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(constant.value));
@@ -70,7 +70,9 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     record.bytes_before = ConstantBytes(model, constant.value);
     record.original_stays = !HasOnlyTheseReaders(model, constant);
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
-    const auto is_bound = [&](const Use& use) { return IsSaturatingBound(model.node(use.node), use.port); };
+    const auto is_bound = [&](const Use& use) { 
+      return !use.IsGraphOutput() && IsSaturatingBound(model.node(use.node), use.port);
+    };
     record.saturated =
         facts->stats.overflow > 0 && std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,

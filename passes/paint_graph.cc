@@ -15,7 +15,9 @@ class Painter {
         traits_(traits),
         released_(released),
         options_(options),
-        paint_(static_cast<size_t>(graph.size())) {
+        paint_(static_cast<size_t>(graph.size())),
+        group_obstacle_(static_cast<size_t>(graph.num_groups()), kNone),
+        group_is_low_(static_cast<size_t>(graph.num_groups()), false) {
     classes_.reserve(paint_.size());
     for (VertexId v = 0; v < graph.size(); ++v) classes_.push_back(ClassAtLevel(trait(v).op_class));
   }
@@ -28,15 +30,16 @@ class Painter {
 
   std::vector<VertexPaint> Run() {
     if (options_.level == Level::kUnsafeForceAll) {
+      CloseGroups();
       ForceAll();
-    } else {
-      const std::vector<VertexId> seeds = Seed();  // P1
-      if (!seeds.empty()) {
-        DenyForward();                           // P2
-        PaintBetween(seeds);                     // P3
-        if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
-        SpreadThroughClear();                    // P5
-      }
+    } else if (std::vector<VertexId> seeds = Seed(); !seeds.empty()) {  // P1
+      DenyForward();                                                    // P2
+      CloseGroups();                                                    // P7: those that cannot be low
+      seeds = WithoutClosed(seeds);
+      PaintBetween(seeds);                     // P3
+      if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
+      CompleteGroups();                        // P7: those with a low member
+      SpreadThroughClear();                    // P5, which completes the groups that it enters
     }
     JoinExistingCasts();  // P8
     for (VertexId v = 0; v < graph_.size(); ++v) ExplainHigh(v);
@@ -53,9 +56,16 @@ class Painter {
   const NodeTraits& trait(VertexId v) const { return traits_[static_cast<size_t>(graph_[v].node)]; }
   VertexPaint& at(VertexId v) { return paint_[static_cast<size_t>(v)]; }
   OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
-  bool MayChange(VertexId v) const {
-    return trait(v).processed && graph_[v].is_high && graph_[v].is_typed && graph_[v].can_be_low;
+  bool MayChangeAlone(VertexId v) const {
+    const Vertex& vertex = graph_[v];
+    return trait(v).processed && vertex.is_high && vertex.is_typed && vertex.can_be_low && !vertex.is_pinned;
   }
+  // The vertex that keeps v's group high; kNone for none.
+  VertexId GroupObstacle(VertexId v) const {
+    const int group = graph_.GroupOf(v);
+    return group == kNone ? kNone : group_obstacle_[static_cast<size_t>(group)];
+  }
+  bool MayChange(VertexId v) const { return MayChangeAlone(v) && GroupObstacle(v) == kNone; }
   void MakeLow(VertexId v, ReasonKind kind, VertexId via) {
     at(v).low = true;
     at(v).reason = {kind, via, ""};
@@ -120,6 +130,46 @@ class Painter {
     });
   }
 
+  void CloseGroups() {
+    for (int group = 0; group < graph_.num_groups(); ++group) {
+      const auto members = graph_.Group(group);
+      const auto obstacle =
+          std::find_if(members.begin(), members.end(), [&](VertexId v) { return at(v).denied || !MayChangeAlone(v); });
+      if (obstacle != members.end()) group_obstacle_[static_cast<size_t>(group)] = *obstacle;
+    }
+  }
+
+  std::vector<VertexId> WithoutClosed(const std::vector<VertexId>& seeds) {
+    std::vector<VertexId> kept;
+    for (VertexId v : seeds) {
+      if (GroupObstacle(v) == kNone) {
+        kept.push_back(v);
+      } else {
+        at(v) = {};
+      }
+    }
+    return kept;
+  }
+
+  // Makes the rest of v's group low; returns it.
+  std::vector<VertexId> CompleteGroup(VertexId v) {
+    std::vector<VertexId> joined;
+    if (graph_.GroupOf(v) == kNone || group_is_low_[static_cast<size_t>(graph_.GroupOf(v))]) return joined;
+    group_is_low_[static_cast<size_t>(graph_.GroupOf(v))] = true;
+    for (VertexId member : graph_.Group(graph_.GroupOf(v))) {
+      if (at(member).low) continue;
+      MakeLow(member, ReasonKind::kMatches, v);
+      joined.push_back(member);
+    }
+    return joined;
+  }
+
+  void CompleteGroups() {
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (at(v).low) CompleteGroup(v);
+    }
+  }
+
   void PaintBetween(const std::vector<VertexId>& seeds) {
     std::vector<bool> downstream(paint_.size(), false);
     Flood(seeds, true, false, [&](VertexId w, VertexId) {
@@ -136,7 +186,7 @@ class Painter {
   }
 
   void FollowProducers() {
-    for (NodeId node : model_.NodesInOrder(kMainGraph)) {
+    for (NodeId node : graph_.order()) {
       for (VertexId v : graph_.OfNode(node)) {
         if (class_of(v) != OpClass::kInfer || at(v).denied || at(v).low || !MayChange(v)) continue;
         const auto producers = graph_.Producers(v);
@@ -149,12 +199,17 @@ class Painter {
   }
 
   void SpreadThroughClear() {
-    const std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });
-    Flood(roots, true, true, [&](VertexId w, VertexId from) {
-      if (class_of(w) != OpClass::kClear || at(w).low || at(w).denied || !MayChange(w)) return false;
-      MakeLow(w, ReasonKind::kClearNeighbour, from);
-      return true;
-    });
+    std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });
+    while (!roots.empty()) {
+      std::vector<VertexId> joined;
+      Flood(roots, true, true, [&](VertexId w, VertexId from) {
+        if (class_of(w) != OpClass::kClear || at(w).low || at(w).denied || !MayChange(w)) return false;
+        MakeLow(w, ReasonKind::kClearNeighbour, from);
+        for (VertexId member : CompleteGroup(w)) joined.push_back(member);
+        return true;
+      });
+      roots = std::move(joined);
+    }
   }
 
   void ForceAll() {
@@ -162,10 +217,11 @@ class Painter {
       const bool can_choose = MayChange(v) && graph_[v].has_input && !trait(v).is_cast;
       if (can_choose && (trait(v).may_be_forced || trait(v).forced_allow)) MakeLow(v, ReasonKind::kForced, kNone);
     }
+    CompleteGroups();
   }
 
   void JoinExistingCasts() {
-    for (NodeId node : model_.NodesInOrder(kMainGraph)) {
+    for (NodeId node : graph_.order()) {
       if (!traits_[static_cast<size_t>(node)].is_cast || model_.node(node).outputs.empty()) continue;
       const ValueId out = model_.node(node).outputs[0];
       const VertexId v = graph_.OfOutput(node, 0);
@@ -175,12 +231,12 @@ class Painter {
       if (model_.value(model_.node(node).inputs[0]).dtype == graph_.low()) continue;
       const auto& uses = model_.value(out).uses;
       const auto reads_low = [&](const Use& use) {
-        if (use.IsGraphOutput()) return use.graph == kMainGraph && released_[static_cast<size_t>(use.port)];
+        if (use.IsModelOutput()) return bool{released_[static_cast<size_t>(use.port)]};
         const VertexId reader = graph_.OfUse(use);
         return reader != kNone && at(reader).low;
       };
-      const auto is_node = [](const Use& use) { return !use.IsGraphOutput(); };
-      const auto first_reader = std::find_if(uses.begin(), uses.end(), is_node);
+      const auto is_inside = [](const Use& use) { return !use.IsModelOutput(); };
+      const auto first_reader = std::find_if(uses.begin(), uses.end(), is_inside);
       if (first_reader == uses.end() || !std::all_of(uses.begin(), uses.end(), reads_low)) continue;
       MakeLow(v, ReasonKind::kCastJoins, graph_.OfUse(*first_reader));
     }
@@ -199,7 +255,12 @@ class Painter {
     if (class_of(v) == OpClass::kDeny) return set(ReasonKind::kDenied);
     if (class_of(v) == OpClass::kUnlisted) return set(ReasonKind::kUnlisted);
     if (!graph_[v].is_typed) return set(ReasonKind::kTypeUnknown);
+    if (graph_[v].is_pinned) return set(ReasonKind::kPinned);
     if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
+    if (const VertexId obstacle = GroupObstacle(v); obstacle != kNone) {
+      paint.reason = {ReasonKind::kGroup, obstacle, ""};
+      return;
+    }
     set(ReasonKind::kNoAllowedPath);
   }
 
@@ -210,6 +271,8 @@ class Painter {
   const PaintOptions options_;
   std::vector<VertexPaint> paint_;
   std::vector<OpClass> classes_;
+  std::vector<VertexId> group_obstacle_;  // by group; kNone while it is open
+  std::vector<bool> group_is_low_;        // by group
 };
 
 }  // namespace
@@ -226,6 +289,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "clear-neighbour";
     case ReasonKind::kCastJoins:
       return "cast-joins";
+    case ReasonKind::kMatches:
+      return "matches";
     case ReasonKind::kForced:
       return "forced";
     case ReasonKind::kDenied:
@@ -242,6 +307,10 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "type-unknown";
     case ReasonKind::kSchemaForbids:
       return "schema-forbids";
+    case ReasonKind::kPinned:
+      return "pinned";
+    case ReasonKind::kGroup:
+      return "group";
     case ReasonKind::kNoAllowedPath:
       return "no-allowed-path";
     case ReasonKind::kNotFloat32:

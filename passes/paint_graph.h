@@ -5,9 +5,12 @@
 //   P3 between         infer and clear on a path between two allowed vertices follow them
 //   P4 follow          infer with an allowed producer and no denied one (a property of the profile)
 //   P5 clear follows   clear neighbours, both ways
+//   P7 groups          vertices that must match become low together or not at all
 //   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself
-// (P6 removes impossible vertices, which P1 never adds; P7 makes loop states agree and needs bodies; P9, the casts, is
-// insert_casts.h.)
+// (P6 removes impossible vertices, which P1 never adds; P9, the casts, is insert_casts.h.)
+//
+// TensorFlow lets groups agree at the end. Here a group with a member that is denied or cannot change is closed before
+// P3, and whoever enters a group enters all of it: no vertex is left low for the sake of one that had to go back.
 //
 // Every step is a closure and therefore independent of visiting order; P4 runs in topological order. Painting decides
 // and edits nothing. Each vertex carries the reason for its colour. Source:
@@ -32,6 +35,7 @@ enum class ReasonKind {
   kFollows,
   kClearNeighbour,
   kCastJoins,
+  kMatches,  // low because `via`, which must have the same type, is
   kForced,
   // high
   kDenied,        // its own class
@@ -41,6 +45,8 @@ enum class ReasonKind {
   kNotProcessed,   // `detail` says which rule
   kTypeUnknown,    // nobody knows whether a cast would be needed
   kSchemaForbids,  // the low type at this opset
+  kPinned,         // a sequence or optional that crosses the border of the graph
+  kGroup,          // its must-match group is closed by `via`
   kNoAllowedPath,  // infer or clear without a reason to be low
   kNotFloat32,     // nothing to convert
 };

@@ -18,7 +18,7 @@ struct NodeReport {
   std::string class_origin;  // "seed-float16.list:12", "--deny"
   std::string class_why;
   bool is_low = false;
-  bool is_heavy = false;    // IsHeavy (ir/operator_facts.h) on float32, outside bodies
+  bool is_heavy = false;    // IsHeavy (ir/operator_facts.h) on float32
   std::string reason_kind;  // stable names, see ReasonName
   std::string reason;       // a sentence
   int num_casts = 0;        // casts that feed it or read it

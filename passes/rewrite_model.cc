@@ -129,8 +129,9 @@ class Rewriter {
 
   bool HelpsAllowedOperators(int opset) const {
     const NodeClasses classes = ClassifyNodes(model_, lists_, TargetAssumptions());
-    for (NodeId id : model_.NodesInOrder(kMainGraph)) {
+    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
       const Node& node = model_.node(id);
+      if (node.erased) continue;
       const bool is_allowed = classes.nodes[static_cast<size_t>(id)].op_class == OpClass::kAllow;
       if (!is_allowed || node.schema == nullptr || node.schema->num_inputs() == 0 || !node.domain().empty()) continue;
       const OpSchema* newer = FindOpSchema("", node.op_type(), opset);
@@ -163,7 +164,8 @@ class Rewriter {
   void CollectTraits() {
     classes_ = ClassifyNodes(model_, lists_, TargetAssumptions());
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
-    for (NodeId id : model_.NodesInOrder(kMainGraph)) {
+    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
+      if (model_.node(id).erased) continue;
       const Classification& c = classes_.nodes[static_cast<size_t>(id)];
       NodeTraits& trait = traits_[static_cast<size_t>(id)];
       trait.op_class = c.op_class;
@@ -180,7 +182,7 @@ class Rewriter {
         trait.not_processed_why = "its attribute 'value' has not exactly one element";
       }
       const auto& outputs = model_.node(id).outputs;
-      const auto is_public = [&](ValueId out) { return out != kNone && model_.IsGraphOutput(out); };
+      const auto is_public = [&](ValueId out) { return out != kNone && model_.IsModelOutput(out); };
       if (settings_.preserve == Preserve::kNode && std::any_of(outputs.begin(), outputs.end(), is_public)) {
         trait.processed = false;
         trait.not_processed_why = "preserved: it produces a graph output (--preserve node)";

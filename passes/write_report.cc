@@ -5,6 +5,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/control_flow.h"
 #include "ir/operator_facts.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
@@ -15,16 +16,6 @@ namespace {
 
 std::string OperatorName(const Node& node) {
   return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
-}
-
-// "loop1/Add#3" for nodes of bodies.
-std::string NodePath(const Model& model, NodeId id) {
-  std::string path = model.NodeLabel(id);
-  for (NodeId owner = model.graph(model.node(id).graph).owner; owner != kNone;
-       owner = model.graph(model.node(owner).graph).owner) {
-    path = absl::StrCat(model.NodeLabel(owner), "/", path);
-  }
-  return path;
 }
 
 int64_t TensorBytes(const Model& model, ValueId id) {
@@ -47,9 +38,11 @@ int64_t WeightBytes(const Model& model) {
 
 int64_t ActivationBytes(const Model& model) {
   int64_t bytes = 0;
-  for (NodeId node : model.NodesInOrder(kMainGraph)) {
-    for (ValueId out : model.node(node).outputs) {
-      if (out != kNone && !model.IsConstant(out)) bytes += TensorBytes(model, out);
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (NodeId node : model.NodesInOrder(graph)) {
+      for (ValueId out : model.node(node).outputs) {
+        if (out != kNone && !model.IsConstant(out)) bytes += TensorBytes(model, out);
+      }
     }
   }
   return bytes;
@@ -65,7 +58,7 @@ class Explainer {
     const Node& node = model_.node(id);
     const Classification& c = classes_.nodes[static_cast<size_t>(id)];
     NodeReport report;
-    report.path = NodePath(model_, id);
+    report.path = model_.NodePath(id);
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
     if (c.rule != nullptr) {
@@ -75,7 +68,7 @@ class Explainer {
       report.class_origin = c.row->origin;
       report.class_why = c.row->why;
     }
-    const VertexId v = node.graph == kMainGraph ? TellingVertex(id) : kNone;
+    const VertexId v = TellingVertex(id);
     if (v == kNone) {
       ExplainWithoutVertex(node, id, &report);
       return report;
@@ -108,29 +101,67 @@ class Explainer {
       report->reason_kind = std::string(kind);
       report->reason = std::move(why);
     };
-    if (node.graph != kMainGraph) return set("body", "inside a body: bodies are left as they are");
     if (model_.IsCallOfFunction(id)) return set("function-call", "call of a model-local function: left as it is");
-    if (!node.bodies.empty()) return set("body", "holds a body: left as it is");
     if (node.schema == nullptr) {
       return set("unknown-operator", absl::StrFormat("no schema for %s at opset %d", Escaped(OperatorName(node)),
                                                      model_.opset(node.domain())));
     }
+    if (const NodeId owner = OpaqueOwner(id); owner != kNone) {
+      return set("body", absl::StrCat("inside a body of ", Escaped(OperatorName(model_.node(owner))),
+                                      ", which is no control flow of ai.onnx: left as it is"));
+    }
+    if (!node.bodies.empty()) return set("body", "holds a body, but is no control flow of ai.onnx: left as it is");
     if (node.inputs.empty() && node.op_type() == "Constant") return set("constant", "converted for low readers");
     set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
   }
 
+  // The outermost node around `id` whose bodies do not take part; kNone for none.
+  NodeId OpaqueOwner(NodeId id) const {
+    NodeId opaque = kNone;
+    for (NodeId owner = model_.graph(model_.node(id).graph).owner; owner != kNone;
+         owner = model_.graph(model_.node(owner).graph).owner) {
+      if (!DescribeControlFlow(model_, owner).has_value()) opaque = owner;
+    }
+    return opaque;
+  }
+
   std::string Label(VertexId v) const { return Escaped(model_.NodeLabel(graph_[v].node)); }
+
+  // The first vertex of another node on the way from `v`, a vertex of `node` or of its bodies' ports, back to where its
+  // paint came from.
+  VertexId Beyond(NodeId node, VertexId v) const {
+    while (graph_[v].node == node && paint_[static_cast<size_t>(v)].reason.via != kNone) {
+      v = paint_[static_cast<size_t>(v)].reason.via;
+    }
+    return v;
+  }
 
   // "a <- b <- c" from the neighbour back to the node that is denied itself, at most four names.
   std::string DenialPath(const Reason& reason) const {
     std::string path = Label(reason.via);
-    VertexId v = reason.via;
-    for (int shown = 1; v != reason.root; ++shown) {
+    NodeId last = graph_[reason.via].node;
+    int shown = 1;
+    for (VertexId v = reason.via; v != reason.root;) {
       v = paint_[static_cast<size_t>(v)].reason.via;
-      if (shown == 2 && v != reason.root) return absl::StrCat(path, " <- ... <- ", Label(reason.root));
+      if (graph_[v].node == last) continue;  // from port to port of control flow
+      last = graph_[v].node;
+      if (++shown == 3 && v != reason.root) return absl::StrCat(path, " <- ... <- ", Label(reason.root));
       absl::StrAppend(&path, " <- ", Label(v));
     }
     return path;
+  }
+
+  std::string PortLabel(VertexId v) const {
+    return absl::StrCat(graph_[v].body == kNone ? "" : "a port of the body of ", Label(v));
+  }
+
+  // Why a member closes its group; a short form of its own sentence.
+  std::string WhyClosed(VertexId v) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("downstream of ", DenialPath(reason));
+    if (reason.kind == ReasonKind::kPinned) return "a sequence or optional enters or leaves the graph there";
+    if (!reason.detail.empty()) return reason.detail;
+    return std::string(ReasonName(reason.kind));
   }
 
   std::string Sentence(VertexId v, const NodeReport& node) const {
@@ -141,13 +172,15 @@ class Explainer {
       case ReasonKind::kSeeded:
         return absl::StrCat("allowed", why, from);
       case ReasonKind::kBetween:
-        return absl::StrCat("between two allowed operators, on the way to ", Label(reason.via));
+        return absl::StrCat("between two allowed operators, on the way to ", Label(Beyond(graph_[v].node, reason.via)));
       case ReasonKind::kFollows:
         return absl::StrCat("follows ", Label(reason.via));
       case ReasonKind::kClearNeighbour:
-        return absl::StrCat("clear, beside ", Label(reason.via));
+        return absl::StrCat("clear, beside ", Label(Beyond(graph_[v].node, reason.via)));
       case ReasonKind::kCastJoins:
         return "every reader of this cast is low";
+      case ReasonKind::kMatches:
+        return absl::StrCat("must have one type with ", Label(Beyond(graph_[v].node, reason.via)), ", which is low");
       case ReasonKind::kForced:
         return "forced by --level unsafe-force-all";
       case ReasonKind::kDenied:
@@ -166,6 +199,11 @@ class Explainer {
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
                             model_.opset(model_.node(graph_[v].node).domain()), opset_obstacle_.empty() ? "" : "; ",
                             opset_obstacle_);
+      case ReasonKind::kPinned:
+        return "a sequence or optional that enters or leaves the graph: no cast can convert it";
+      case ReasonKind::kGroup:
+        return absl::StrCat("must have one type with ", PortLabel(reason.via), ", which stays float32: ",
+                            WhyClosed(reason.via));
       case ReasonKind::kNoAllowedPath:
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";

@@ -2,8 +2,13 @@
 #ifndef AMP_TESTS_MODEL_FROM_TEXT_H_
 #define AMP_TESTS_MODEL_FROM_TEXT_H_
 
-#include <string>
+#include <google/protobuf/arena.h>
 
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "ir/graph.h"
 #include "ir/text.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
@@ -14,6 +19,15 @@ inline onnx::ModelProto ModelFromText(const std::string& text) {
   onnx::ModelProto model;
   REQUIRE(model.ParseFromString(*bytes));
   return model;
+}
+
+inline std::unique_ptr<amp::Model> GraphFromText(const std::string& text) {
+  auto arena = std::make_unique<google::protobuf::Arena>();
+  auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
+  *proto = ModelFromText(text);
+  absl::StatusOr<std::unique_ptr<amp::Model>> model = amp::Model::Create(std::move(arena), proto);
+  REQUIRE(model.ok());
+  return *std::move(model);
 }
 
 #endif  // AMP_TESTS_MODEL_FROM_TEXT_H_

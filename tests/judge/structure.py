@@ -198,8 +198,8 @@ def _nodes(base, rewritten, typed, upgraded, low):
                     source = gone_casts[source]
                 source = renamed.get(source, source)
                 source = widened.get(source, source)
-                if types_at[path].get(source) == low and {_target(node), old_types.get(node.input[0])} == {low, TensorProto.FLOAT}:
-                    continue  # low -> float32 -> low is exact, the one chain that may go: its value, or its readers, are low now
+                if types_at[path].get(source) == low and {_target(node), old_types.get(node.input[0])} <= {low, TensorProto.FLOAT}:
+                    continue  # low -> float32 -> low is exact, and so is float32 -> float32 of what is low now: its value, or its readers, are low
                 if not upgraded:
                     found.append(f"node: {who} is gone")
                 elif node.name:
