@@ -25,7 +25,7 @@ class PositionsGuard {
     for (const NodeId id : order) {
       const auto& outputs = graph_.node(id).outputs;
       for (size_t port = 0; port < outputs.size(); ++port) {
-        if (outputs[port] == kNone || !IsNeeded(outputs[port])) continue;
+        if (outputs[port] == kNone || !(IsNeeded(outputs[port]) || (IsSource(id) && IsRead(outputs[port])))) continue;
         vetoes.AddOutput(id, static_cast<int>(port), Reason(id, at(outputs[port])));
       }
     }
@@ -37,6 +37,7 @@ class PositionsGuard {
     Kind kind = Kind::kOther;
     bool becomes_angle = false;  // read by a periodic operator, no allowed one in between
     bool is_needed = false;      // some reader minds an absolute error
+    bool is_read = false;        // an allowed operator reads it, or a multiple of it
     double bound = 0;
   };
 
@@ -84,7 +85,17 @@ class PositionsGuard {
     }
   }
 
-  Fact Source(double bound) const { return {bound > exact_ ? Kind::kCounts : Kind::kSmall, false, false, bound}; }
+  Fact Source(double bound) const {
+    Fact fact;
+    fact.kind = bound > exact_ ? Kind::kCounts : Kind::kSmall;
+    fact.bound = bound;
+    return fact;
+  }
+
+  // Where integers become floats.
+  bool IsSource(NodeId id) const {
+    return (IsCast(graph_.node(id)) && !graph_.IsFloatCast(id)) || graph_.roles(id).Has(Role::kCounts);
+  }
 
   Fact Judge(const Node& node, NodeId id) const {
     if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return {};
@@ -112,15 +123,25 @@ class PositionsGuard {
   bool IsNeeded(ValueId value) const {
     return Counts(value) && (at(value).is_needed || graph_.model().IsGraphOutput(value));
   }
+  bool IsRead(ValueId value) const { return Counts(value) && at(value).is_read; }
 
   void FindNeeds(NodeId id) {
     const Node& node = graph_.node(id);
-    const auto needs = [&](ValueId out) { return out != kNone && IsNeeded(out); };
-    const bool is_passed_on = std::any_of(node.outputs.begin(), node.outputs.end(), needs);
-    const bool only_scales = !graph_.IsAllowed(id) && Scales(id);
-    if ((only_scales && !is_passed_on) || IsComplement(node, id)) return;
+    if (IsComplement(node, id)) return;
+    bool needs = false, reads = false;
+    for (const ValueId out : node.outputs) {
+      needs |= out != kNone && IsNeeded(out);
+      reads |= out != kNone && IsRead(out);
+    }
+    if (graph_.IsAllowed(id)) {
+      reads = !needs;
+    } else if (!Scales(id)) {
+      needs = true;
+    }
     for (const ValueId in : node.inputs) {
-      if (Counts(in)) at(in).is_needed = true;
+      if (!Counts(in)) continue;
+      at(in).is_needed |= needs;
+      at(in).is_read |= reads;
     }
   }
 

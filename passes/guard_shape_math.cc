@@ -34,8 +34,10 @@ class ShapeMathGuard {
   enum class Seen : uint8_t { kNot, kMixed, kAlone };
   struct Step {
     ValueId value;
-    bool alone;  // nothing else was joined to it on the way
+    bool alone;  // nothing was joined to it on the way, and nothing else reads it
   };
+
+  bool HasOneReader(ValueId value) const { return graph_.model().value(value).uses.size() == 1; }
 
   void Push(const Step& step) {
     const Seen now = step.alone ? Seen::kAlone : Seen::kMixed;
@@ -50,15 +52,17 @@ class ShapeMathGuard {
     if (id == kNone) return;
     const Node& node = graph_.node(id);
     if (graph_.IsAllowed(id)) {
-      if (step.alone) vetoes_.AddProducer(step.value, why_);
+      if (step.alone && HasOneReader(step.value)) vetoes_.AddProducer(step.value, why_);
       return;
     }
     const bool is_cast = IsCast(node);
     if (!is_cast && !graph_.IsUndecided(id)) return;
+    if (is_cast && IsLowFloat(graph_.model().value(node.inputs[0]).dtype)) return;  // the user's rounding decided already
     vetoes_.AddProducer(step.value, why_);
     if (is_cast && !graph_.IsFloatCast(id)) return;
     const auto is_joined = [&](ValueId in) { return graph_.IsFloat(in) && !graph_.IsConstant(in); };
-    const bool alone = step.alone && std::count_if(node.inputs.begin(), node.inputs.end(), is_joined) == 1;
+    const bool alone = step.alone && HasOneReader(step.value) &&
+                       std::count_if(node.inputs.begin(), node.inputs.end(), is_joined) == 1;
     for (const ValueId in : node.inputs) {
       if (in != kNone) Push({in, alone});
     }

@@ -1,7 +1,7 @@
 // Guard "shape math": floats whose result becomes an integer stay high from the last allowed operator on.
 //
 //   Cast(Shape) -> Div(2) -> Floor -> Cast(int64)      all of it stays float32
-//   MatMul -> Ceil -> Relu -> Cast(int64)              so does the product: nothing else decides the integer
+//   MatMul -> Ceil -> Relu -> Cast(int64)              so does the product, which is there for nothing else
 //   MatMul -> Concat(ids) -> Cast(int64)               the product does not: Concat joins things of different kinds
 //   Conv -> Clip(0, 255) -> Cast(uint8)                a picture: 8 bits hold no count that rounding could miss -> passes
 //   Floor -> Mul -> Add (image resizing)               never an integer -> passes

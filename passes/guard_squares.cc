@@ -93,7 +93,7 @@ class SquaresGuard {
       result.holds_squares = result.meets_sum;
     } else if (Scales(node, id)) {
       result.is_sum_of_squares = AnyInput(node, [](const Fact& f) { return f.is_sum_of_squares; });
-      if (!graph_.PassesOn(id)) return;  // arithmetic after the sum is the denial's to carry forward
+      return;  // what follows the sum is the denial's to carry forward
     } else if (graph_.roles(id).Has(Role::kSubtracts)) {
       VetoSquareOfMean(node);
     }

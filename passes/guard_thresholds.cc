@@ -33,20 +33,16 @@ class ThresholdsGuard {
   }
 
  private:
-  bool Handles(ValueId value) const {
-    return value != kNone && (graph_.IsFloat(value) || !graph_.model().value(value).is_tensor);
-  }
-
   // The conditions, indices and shapes among a node's operands, and what they are computed from.
   void MarkDecisions(NodeId id) {
     const Node& node = graph_.node(id);
-    if (IsCast(node) && Handles(node.outputs[0])) return;  // a mask of numbers
+    if (IsCast(node) && graph_.IsFloat(node.outputs[0])) return;  // a mask of numbers
     const bool is_decided = !node.bodies.empty() || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
-      return out != kNone && (Handles(out) || decides_[static_cast<size_t>(out)]);
+      return out != kNone && (graph_.IsFloat(out) || decides_[static_cast<size_t>(out)]);
     });
     if (!is_decided) return;
     for (const ValueId in : node.inputs) {
-      if (in != kNone && !Handles(in)) decides_[static_cast<size_t>(in)] = true;
+      if (in != kNone && !graph_.IsFloat(in)) decides_[static_cast<size_t>(in)] = true;
     }
   }
 

@@ -12,7 +12,7 @@ GuardedGraph::GuardedGraph(const Model& model, const VertexGraph& vertices, cons
       traits_(traits),
       promises_(promises),
       external_(external),
-      order_(model.NodesInOrder(kMainGraph)),
+      order_(vertices.order().begin(), vertices.order().end()),
       roles_(static_cast<size_t>(model.num_nodes())),
       integers_(model, order_, external) {
   for (const NodeId id : order_) roles_[static_cast<size_t>(id)] = RolesOf(model, id);
@@ -21,7 +21,8 @@ GuardedGraph::GuardedGraph(const Model& model, const VertexGraph& vertices, cons
 bool GuardedGraph::IsFloat(ValueId value) const {
   if (value == kNone) return false;
   const Value& v = model_.value(value);
-  return v.is_tensor && (v.dtype == DType::kFloat32 || IsLowFloat(v.dtype));
+  if (!v.is_tensor) return v.type != nullptr;
+  return v.dtype == DType::kFloat32 || IsLowFloat(v.dtype);
 }
 
 bool GuardedGraph::IsInteger(ValueId value) const {

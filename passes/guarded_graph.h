@@ -27,7 +27,7 @@ class GuardedGraph {
   const TargetPromises& promises() const { return promises_; }
   const IntegerBounds& integers() const { return integers_; }
   ExternalData* external() const { return external_; }
-  // Topological; the nodes that have vertices or lie between such.
+  // The nodes of all scopes, as in VertexGraph::order().
   absl::Span<const NodeId> order() const { return order_; }
 
   const Node& node(NodeId id) const { return model_.node(id); }
@@ -41,7 +41,8 @@ class GuardedGraph {
   bool IsFloatCast(NodeId id) const;
 
   bool IsConstant(ValueId value) const { return model_.IsConstant(value); }
-  bool IsFloat(ValueId value) const;  // float32 or narrower
+  // Of float32 or narrower, or a sequence or optional of whatever.
+  bool IsFloat(ValueId value) const;
   // Integers of more than 8 bits: counts and indices.
   bool IsInteger(ValueId value) const;
   NodeId Producer(ValueId value) const { return value == kNone ? kNone : model_.value(value).producer; }

@@ -43,16 +43,6 @@ CONTENT = ("values", "expect")
 NOT_YET = {
     "random_normal_like": (("bfloat16",), ("values: does not run",), "opset lifted only where an operator gains by it: ONNX Runtime has no RandomNormalLike of opset 22"),
     "random_uniform_no_dtype": (("bfloat16",), ("values: does not run",), "opset lifted only where an operator gains by it: ONNX Runtime has no RandomUniform of opset 22"),
-    "global_average_pool_large": (("float16",), CONTENT, "guard: long reductions"),
-    "layernorm_by_hand": (("bfloat16",), CONTENT, "guard: decomposed norms"),
-    "rmsnorm_by_hand": (("bfloat16",), CONTENT, "guard: decomposed norms"),
-    "rmsnorm_by_hand_followed": (BOTH, CONTENT, "guard: decomposed norms"),
-    "l2norm_between_products": (BOTH, CONTENT, "guards: squares, decomposed norms"),
-    "duration_lengths": (BOTH, CONTENT, "guard: shape math"),
-    "identifiers_through_float": (BOTH, CONTENT, "guard: identifiers"),
-    "sincos_positions_product": (BOTH, CONTENT, "guard: positions"),
-    "floor_after_product": (BOTH, CONTENT, "guards: thresholds, shape math"),
-    "range_of_positions": (BOTH, CONTENT, "guard: positions"),
     "activation_beyond_range": (("float16",), CONTENT, "observed ranges (calibration)"),
     "fusable_tail": (("float16",), CONTENT, "float16 profiles do not follow: the tail stays high by default"),
 }
