@@ -127,7 +127,7 @@ class PositionsGuard {
 
   void FindNeeds(NodeId id) {
     const Node& node = graph_.node(id);
-    if (IsComplement(node, id)) return;
+    if (IsComplement(node, id) || graph_.roles(id).Has(Role::kReadsShape)) return;
     bool needs = false, reads = false;
     for (const ValueId out : node.outputs) {
       needs |= out != kNone && IsNeeded(out);

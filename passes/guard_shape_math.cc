@@ -37,7 +37,10 @@ class ShapeMathGuard {
     bool alone;  // nothing was joined to it on the way, and nothing else reads it
   };
 
-  bool HasOneReader(ValueId value) const { return graph_.model().value(value).uses.size() == 1; }
+  bool HasOneReader(ValueId value) const {
+    const auto& uses = graph_.model().value(value).uses;
+    return std::count_if(uses.begin(), uses.end(), [&](const Use& use) { return graph_.ReadsElements(use); }) == 1;
+  }
 
   void Push(const Step& step) {
     const Seen now = step.alone ? Seen::kAlone : Seen::kMixed;

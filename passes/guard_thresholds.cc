@@ -64,7 +64,7 @@ class ThresholdsGuard {
     for (const ValueId out : graph_.node(id).outputs) {
       if (out == kNone || threshold == id) continue;
       for (const Use& use : graph_.model().value(out).uses) {
-        if (use.IsGraphOutput()) continue;
+        if (use.IsGraphOutput() || !graph_.ReadsElements(use)) continue;
         const NodeId reader = feeds_[static_cast<size_t>(use.node)];
         if (reader == kNone && !graph_.IsAllowed(use.node)) return;
         if (reader != kNone) threshold = reader;

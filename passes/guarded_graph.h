@@ -40,6 +40,9 @@ class GuardedGraph {
   bool PassesOn(NodeId id) const;
   bool IsFloatCast(NodeId id) const;
 
+  // False for readers of shapes alone.
+  bool ReadsElements(const Use& use) const { return use.IsGraphOutput() || !roles(use.node).Has(Role::kReadsShape); }
+
   bool IsConstant(ValueId value) const { return model_.IsConstant(value); }
   // Of float32 or narrower, or a sequence or optional of whatever.
   bool IsFloat(ValueId value) const;
