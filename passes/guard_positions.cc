@@ -105,17 +105,18 @@ class PositionsGuard {
     }
     if (graph_.roles(id).Has(Role::kCounts)) return Source(graph_.integers().Of(node.outputs[0]));
     Fact largest;
-    bool has_factor = false;
+    bool has_data = false;
     for (const ValueId in : node.inputs) {
       if (!graph_.IsFloat(in) || graph_.IsConstant(in)) continue;
-      has_factor |= at(in).kind == Kind::kOther;
+      has_data |= at(in).kind == Kind::kOther;
       largest.kind = std::max(largest.kind, at(in).kind);
       largest.bound = std::max(largest.bound, at(in).bound);
     }
     if (graph_.IsAllowed(id)) return largest.kind == Kind::kCounts && BecomesAngle(node) ? largest : Fact();
     if (!Carries(id)) return {};
     const bool is_product = graph_.roles(id).HasAny(Role::kMultiplies | Role::kDivides);
-    if (is_product && has_factor && !BecomesAngle(node)) return {};
+    if (is_product && has_data && !BecomesAngle(node)) return {};
+    if (has_data && largest.kind == Kind::kSmall) return {};  // data to which something small was added
     if (IsComplement(node, id)) largest.kind = std::min(largest.kind, Kind::kSmall);
     return largest;
   }

@@ -20,7 +20,6 @@ class ShapeMathGuard {
       why_ = absl::StrFormat("shape math: becomes %s in %s, %s counts exactly to %d",
                              std::string(DTypeName(graph_.model().value(node.outputs[0]).dtype)), graph_.Label(id),
                              std::string(graph_.LowName()), CountsExactlyTo(graph_.vertices().low()));
-      vetoes_.AddInput(id, 0, why_);
       Push({node.inputs[0], true});
       while (!stack_.empty()) {
         const Step step = stack_.back();

@@ -16,8 +16,8 @@ class SquaresGuard {
     why_ = low == DType::kFloat16
                ? absl::StrFormat("squares: summed, and beyond float16 from a magnitude of %.0f on",
                                  std::sqrt(LargestFinite(low)))
-               : absl::StrFormat("squares: summed, and %s counts exactly to %d only", std::string(DTypeName(low)),
-                                 CountsExactlyTo(low));
+               : absl::StrFormat("squares: summed, and %s keeps %.0f bits of them", std::string(graph.LowName()),
+                                 std::log2(CountsExactlyTo(low)));
   }
 
   void Run() {
