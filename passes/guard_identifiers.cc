@@ -32,8 +32,8 @@ class IdentifiersGuard {
   }
 
  private:
-  NodeId From(ValueId value) const { return value == kNone ? kNone : from_[static_cast<size_t>(value)]; }
-  NodeId To(ValueId value) const { return value == kNone ? kNone : to_[static_cast<size_t>(value)]; }
+  NodeId From(ValueId value) const { return value == kNone ? kNone : from_[graph_.Slot(value)]; }
+  NodeId To(ValueId value) const { return value == kNone ? kNone : to_[graph_.Slot(value)]; }
   double Exact() const { return static_cast<double>(CountsExactlyTo(graph_.vertices().low())); }
 
   // Whether every element given is an element got: the node moves them, rounds whole numbers, or picks them by a
@@ -48,6 +48,10 @@ class IdentifiersGuard {
 
   void FollowForward(NodeId id) {
     const Node& node = graph_.node(id);
+    for (const auto& [outer, inner] : graph_.Entering(id)) {
+      if (From(inner) == kNone) from_[graph_.Slot(inner)] = From(outer);
+    }
+    if (!node.bodies.empty()) return;
     NodeId from = kNone;
     bool selects = graph_.roles(id).Has(Role::kSelects);
     if (IsCast(node) && !graph_.IsFloat(node.inputs[0])) {
@@ -62,13 +66,16 @@ class IdentifiersGuard {
     }
     for (const ValueId out : node.outputs) {
       if (!graph_.IsFloat(out)) continue;
-      from_[static_cast<size_t>(out)] = from;
+      from_[graph_.Slot(out)] = from;
       selects_[static_cast<size_t>(out)] = selects;
     }
   }
 
   void FollowBackward(NodeId id) {
     const Node& node = graph_.node(id);
+    for (const auto& [outer, inner] : graph_.Entering(id)) {
+      if (To(outer) == kNone) to_[graph_.Slot(outer)] = To(inner);
+    }
     NodeId to = kNone;
     if (IsCast(node) && graph_.IsInteger(node.outputs[0])) {
       to = id;
@@ -79,7 +86,7 @@ class IdentifiersGuard {
     }
     if (to == kNone) return;
     for (const ValueId in : node.inputs) {
-      if (graph_.IsFloat(in)) to_[static_cast<size_t>(in)] = to;
+      if (graph_.IsFloat(in)) to_[graph_.Slot(in)] = to;
     }
   }
 

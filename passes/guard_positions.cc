@@ -41,8 +41,8 @@ class PositionsGuard {
     double bound = 0;
   };
 
-  const Fact& at(ValueId value) const { return values_[static_cast<size_t>(value)]; }
-  Fact& at(ValueId value) { return values_[static_cast<size_t>(value)]; }
+  const Fact& at(ValueId value) const { return values_[graph_.Slot(value)]; }
+  Fact& at(ValueId value) { return values_[graph_.Slot(value)]; }
   bool Counts(ValueId value) const { return value != kNone && at(value).kind == Kind::kCounts; }
 
   // Whether counts stay counts, or multiples of them.
@@ -67,6 +67,7 @@ class PositionsGuard {
 
   void FindAngles(NodeId id) {
     const Node& node = graph_.node(id);
+    for (const auto& [from, to] : graph_.Entering(id)) at(from).becomes_angle |= at(to).becomes_angle;
     const bool is_read = graph_.roles(id).Has(Role::kPeriodic) || (Carries(id) && BecomesAngle(node));
     if (!is_read) return;
     for (const ValueId in : node.inputs) {
@@ -76,6 +77,12 @@ class PositionsGuard {
 
   void FindCounts(NodeId id) {
     const Node& node = graph_.node(id);
+    for (const auto& [from, to] : graph_.Entering(id)) {
+      if (graph_.IsConstant(from)) continue;
+      at(to).kind = std::max(at(to).kind, at(from).kind);
+      at(to).bound = std::max(at(to).bound, at(from).bound);
+    }
+    if (!node.bodies.empty()) return;
     const Fact found = Judge(node, id);
     if (found.kind == Kind::kOther) return;
     for (const ValueId out : node.outputs) {
@@ -122,13 +129,17 @@ class PositionsGuard {
   }
 
   bool IsNeeded(ValueId value) const {
-    return Counts(value) && (at(value).is_needed || graph_.model().IsGraphOutput(value));
+    return Counts(value) && (at(value).is_needed || graph_.model().IsModelOutput(value));
   }
   bool IsRead(ValueId value) const { return Counts(value) && at(value).is_read; }
 
   void FindNeeds(NodeId id) {
     const Node& node = graph_.node(id);
-    if (IsComplement(node, id) || graph_.roles(id).Has(Role::kReadsShape)) return;
+    for (const auto& [from, to] : graph_.Entering(id)) {
+      at(from).is_needed |= IsNeeded(to);
+      at(from).is_read |= IsRead(to);
+    }
+    if (!node.bodies.empty() || IsComplement(node, id) || graph_.roles(id).Has(Role::kReadsShape)) return;
     bool needs = false, reads = false;
     for (const ValueId out : node.outputs) {
       needs |= out != kNone && IsNeeded(out);

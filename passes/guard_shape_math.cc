@@ -50,8 +50,9 @@ class ShapeMathGuard {
   }
 
   void Visit(const Step& step) {
+    for (const ValueId from : graph_.FedBy(step.value)) Push({from, false});
     const NodeId id = graph_.Producer(step.value);
-    if (id == kNone) return;
+    if (id == kNone || !graph_.node(id).bodies.empty()) return;
     const Node& node = graph_.node(id);
     if (graph_.IsAllowed(id)) {
       if (step.alone && HasOneReader(step.value)) vetoes_.AddProducer(step.value, why_);

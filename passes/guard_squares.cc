@@ -34,7 +34,7 @@ class SquaresGuard {
     bool is_sum_of_squares = false;
   };
 
-  Fact& at(ValueId value) { return values_[static_cast<size_t>(value)]; }
+  Fact& at(ValueId value) { return values_[graph_.Slot(value)]; }
   template <typename Predicate>
   bool AnyOutput(const Node& node, Predicate predicate) {
     return std::any_of(node.outputs.begin(), node.outputs.end(),
@@ -63,6 +63,10 @@ class SquaresGuard {
 
   void LookAhead(NodeId id) {
     const Node& node = graph_.node(id);
+    for (const auto& [from, to] : graph_.Entering(id)) {
+      at(from).meets_sum |= at(to).meets_sum;
+      at(from).meets_root |= at(to).meets_root;
+    }
     const bool is_root =
         graph_.roles(id).Has(Role::kLogarithm) || TakesRoot(graph_.model(), id, graph_.external());
     const bool scales = Scales(node, id);
@@ -82,6 +86,10 @@ class SquaresGuard {
 
   void Follow(NodeId id) {
     const Node& node = graph_.node(id);
+    for (const auto& [from, to] : graph_.Entering(id)) {
+      at(to).holds_squares |= at(from).holds_squares;
+      at(to).is_sum_of_squares |= at(from).is_sum_of_squares;
+    }
     if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return;
     Fact& result = at(node.outputs[0]);
     const bool is_square = SquaredValue(graph_.model(), id, graph_.external()) != kNone;

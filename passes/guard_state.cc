@@ -21,20 +21,25 @@ class StateGuard {
     const auto order = graph_.order();
     for (size_t i = order.size(); i-- > 0;) LookAhead(order[i]);
     for (const NodeId id : order) VetoStatistics(id);
-    for (const ValueId out : graph_.model().graph(kMainGraph).outputs) {
-      if (!graph_.IsFloat(out)) continue;
-      shape_ = ShapeOf(graph_.model(), out);
-      spent_ = 0;
-      found_.clear();
-      if (!shape_.has_value() || !ReachesState(out)) continue;
-      const std::string why =
-          absl::StrFormat("state: on the way from '%s' to '%s', which a step smaller than a rounding would not move",
-                          Escaped(graph_.model().value(state_).name), Escaped(graph_.model().value(out).name));
-      for (const NodeId id : found_) vetoes_.AddNode(id, why);
-    }
+    for (const ValueId out : graph_.model().graph(kMainGraph).outputs) VetoSteps(out, kNone);
+    for (const auto& [left, found] : graph_.States()) VetoSteps(left, found);
   }
 
  private:
+  // From `next` back to an input of its shape, or, in a body, to the state that the round found.
+  void VetoSteps(ValueId next, ValueId state) {
+    if (!graph_.IsFloat(next)) return;
+    shape_ = ShapeOf(graph_.model(), next);
+    wanted_ = state;
+    spent_ = 0;
+    path_.clear();
+    if ((state == kNone && !shape_.has_value()) || !ReachesState(next)) return;
+    const std::string why =
+        absl::StrFormat("state: on the way from '%s' to '%s', which a step smaller than a rounding would not move",
+                        Escaped(graph_.model().value(state_).name), Escaped(graph_.model().value(next).name));
+    for (const NodeId id : path_) vetoes_.AddNode(id, why);
+  }
+
   void LookAhead(NodeId id) {
     const Node& node = graph_.node(id);
     is_training_ |= IsLoss(node);
@@ -56,6 +61,7 @@ class StateGuard {
 
   bool IsState(ValueId value) const {
     const Value& v = graph_.model().value(value);
+    if (wanted_ != kNone) return value == wanted_ && !meets_allowed_[static_cast<size_t>(value)];
     const bool is_fed = v.producer == kNone && v.graph == kMainGraph && !graph_.IsConstant(value);
     const bool is_data = meets_allowed_[static_cast<size_t>(value)] && !is_training_;
     return is_fed && !is_data && ShapeOf(graph_.model(), value) == shape_;
@@ -87,7 +93,7 @@ class StateGuard {
       if (is_state) state_ = in;
       if (is_state || ReachesState(in)) found = true;
     }
-    if (found) found_.push_back(id);
+    if (found) path_.push_back(id);
     return found;
   }
 
@@ -98,7 +104,8 @@ class StateGuard {
   std::optional<std::vector<int64_t>> shape_;
   int spent_ = 0;
   ValueId state_ = kNone;
-  std::vector<NodeId> found_;
+  ValueId wanted_ = kNone;  // in a body: the state
+  std::vector<NodeId> path_;
 };
 
 }  // namespace

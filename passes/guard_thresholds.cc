@@ -17,6 +17,7 @@ class ThresholdsGuard {
         gains_(feeds_.size(), false) {}
 
   void Run(VetoList& vetoes) {
+    for (const ValueId condition : graph_.Conditions()) decides_[graph_.Slot(condition)] = true;
     const auto order = graph_.order();
     for (size_t i = order.size(); i-- > 0;) {
       MarkDecisions(order[i]);
@@ -38,17 +39,17 @@ class ThresholdsGuard {
     const Node& node = graph_.node(id);
     if (IsCast(node) && graph_.IsFloat(node.outputs[0])) return;  // a mask of numbers
     const bool is_decided = !node.bodies.empty() || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
-      return out != kNone && (graph_.IsFloat(out) || decides_[static_cast<size_t>(out)]);
+      return out != kNone && (graph_.IsFloat(out) || decides_[graph_.Slot(out)]);
     });
     if (!is_decided) return;
     for (const ValueId in : node.inputs) {
-      if (in != kNone && !graph_.IsFloat(in)) decides_[static_cast<size_t>(in)] = true;
+      if (in != kNone && !graph_.IsFloat(in)) decides_[graph_.Slot(in)] = true;
     }
   }
 
   bool IsThreshold(NodeId id) const {
     const Node& node = graph_.node(id);
-    const auto decides = [&](ValueId out) { return out != kNone && decides_[static_cast<size_t>(out)]; };
+    const auto decides = [&](ValueId out) { return out != kNone && decides_[graph_.Slot(out)]; };
     if (!graph_.IsUndecided(id) || std::none_of(node.outputs.begin(), node.outputs.end(), decides)) return false;
     if (graph_.roles(id).Has(Role::kFindsIndex)) return true;
     return graph_.roles(id).Has(Role::kCompares) && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {

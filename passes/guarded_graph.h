@@ -1,13 +1,16 @@
 // What structural guards look at: the model with the role and the class of every node, and the list of their vetoes.
 //
-// Guards judge the unpainted graph: values, producers and readers as the file has them, whatever the types. A node of
-// class allow is where the walk of nearly every guard ends: behind it values are 16-bit for a good reason.
+// Guards judge the unpainted graph: values, producers and readers as the file has them, whatever the types, in all
+// scopes. A node of class allow is where the walk of nearly every guard ends: behind it values are 16-bit for a good
+// reason.
 #ifndef AMP_PASSES_GUARDED_GRAPH_H_
 #define AMP_PASSES_GUARDED_GRAPH_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "ir/integer_bounds.h"
 #include "ir/operator_roles.h"
@@ -48,6 +51,19 @@ class GuardedGraph {
   bool IsFloat(ValueId value) const;
   // Integers of more than 8 bits: counts and indices.
   bool IsInteger(ValueId value) const;
+  // One name for the values that control flow joins: what a body gives and what its node gives, the state that one round
+  // leaves and the next one finds. Guards that keep a fact per value index it by this.
+  size_t Slot(ValueId value) const { return static_cast<size_t>(slots_[static_cast<size_t>(value)]); }
+  // Values that enter the bodies of a node: what the node reads, and what the body calls it.
+  absl::Span<const std::pair<ValueId, ValueId>> Entering(NodeId id) const;
+  // Where a value of a body's port or of a node with bodies comes from; empty for all others.
+  absl::Span<const ValueId> FedBy(ValueId value) const;
+  // The states of the bodies of Loop and Scan: what a round leaves, what it found.
+  absl::Span<const std::pair<ValueId, ValueId>> States() const { return states_; }
+
+  // What a round of a Loop gives that its node does not pass on: whether to go on.
+  absl::Span<const ValueId> Conditions() const { return conditions_; }
+
   NodeId Producer(ValueId value) const { return value == kNone ? kNone : model_.value(value).producer; }
   // The value that `value` was before nodes that only pass it on; of several operands the first. Looks back
   // 32 nodes.
@@ -57,6 +73,7 @@ class GuardedGraph {
   absl::string_view LowName() const { return DTypeName(vertices_.low()); }
 
  private:
+  void JoinBodies(NodeId id);
   OpClass OpClassOf(NodeId id) const { return traits_[static_cast<size_t>(id)].op_class; }
 
   const Model& model_;
@@ -67,6 +84,11 @@ class GuardedGraph {
   std::vector<NodeId> order_;
   std::vector<Roles> roles_;  // by NodeId
   IntegerBounds integers_;
+  std::vector<ValueId> slots_;  // by ValueId
+  absl::flat_hash_map<NodeId, std::vector<std::pair<ValueId, ValueId>>> entering_;
+  absl::flat_hash_map<ValueId, std::vector<ValueId>> fed_by_;
+  std::vector<std::pair<ValueId, ValueId>> states_;
+  std::vector<ValueId> conditions_;
 };
 
 // Vetoes of the guards, in the order in which they come. The first reason for a vertex stays.
