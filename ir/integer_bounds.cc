@@ -71,6 +71,16 @@ double IntegerBounds::LargestDim(ValueId value) const {
   return largest;
 }
 
+// Along the axis that is searched.
+double IntegerBounds::LargestIndex(const Node& node) const {
+  const auto dims = node.inputs[0] == kNone ? std::nullopt : ShapeOf(model_, node.inputs[0]);
+  if (!dims.has_value()) return kUnknown;
+  const auto rank = static_cast<int64_t>(dims->size());
+  int64_t axis = GetInt(node, "axis", node.op_type() == "TopK" ? -1 : 0);
+  if (axis < 0) axis += rank;
+  return axis >= 0 && axis < rank ? std::max(0.0, Extent((*dims)[static_cast<size_t>(axis)]) - 1) : kUnknown;
+}
+
 // Gather of known places from a shape: an infinity where it is no such thing.
 double IntegerBounds::OfPickedDims(const Node& node) const {
   const NodeId from = node.inputs[0] == kNone ? kNone : model_.value(node.inputs[0]).producer;
@@ -116,7 +126,9 @@ double IntegerBounds::OfOutput(NodeId id, size_t port) const {
 double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const {
   const auto in = [&](size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone ? Of(node.inputs[i]) : 0.0; };
   if (IsCast(node)) return in(0);
-  if (roles.Has(Role::kFindsIndex)) return LargestDim(node.inputs[0]);
+  if (roles.Has(Role::kFindsIndex)) {  // of TopK the first output is the values
+    return node.op_type() == "TopK" && port == 0 ? LargestOperand(node, port, 0) : LargestIndex(node);
+  }
   if (roles.Has(Role::kReadsShape)) {
     const int64_t elements = node.op_type() == "Size" ? NumElements(model_, node.inputs[0]) : 0;
     return node.op_type() == "Shape" ? LargestDim(node.inputs[0]) : Extent(elements);

@@ -1,7 +1,7 @@
 // How large the integers of a model can become, as far as types, shapes and constants tell.
 //
 //   Shape(x), x: [1, 3, 224, 224]          up to 224
-//   ArgMax(x, axis = 1)                     up to 2
+//   ArgMax(x, axis = 1)                    up to 2
 //   Cast<to = int64>(a bool), Add of two    up to 2
 //   a graph input of int64                  nobody knows: infinity
 //
@@ -36,6 +36,7 @@ class IntegerBounds {
   double OfPickedDims(const Node& node) const;
   double LargestOperand(const Node& node, size_t port, size_t first) const;
   double LargestDim(ValueId value) const;
+  double LargestIndex(const Node& node) const;
 
   const Model& model_;
   ExternalData* external_;

@@ -402,9 +402,8 @@ TEST_CASE("sizes and ranges agree with the values of the types") {
     const auto has = [&](int64_t count) {
       return std::find(magnitudes.begin(), magnitudes.end(), static_cast<double>(count)) != magnitudes.end();
     };
-    for (int64_t count = 1; count <= std::min<double>(CountsExactlyTo(type), LargestFinite(type)); ++count) {
-      CHECK(has(count));
-    }
+    const int64_t last = std::min(CountsExactlyTo(type), static_cast<int64_t>(LargestFinite(type)));
+    for (int64_t count = 1; count <= last; ++count) CHECK(has(count));
     CHECK_FALSE(has(CountsExactlyTo(type) + 1));
   }
   CHECK(CountsExactlyTo(DType::kFloat16) == 2048);
