@@ -124,7 +124,9 @@ double IntegerBounds::OfOutput(NodeId id, size_t port) const {
 
 // Of an operator on whole numbers, types aside.
 double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const {
-  const auto in = [&](size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone ? Of(node.inputs[i]) : 0.0; };
+  const auto in = [&](size_t i) {
+    return i < node.inputs.size() && node.inputs[i] != kNone ? Of(node.inputs[i]) : 0.0;
+  };
   if (IsCast(node)) return in(0);
   if (roles.Has(Role::kFindsIndex)) {  // of TopK the first output is the values
     return node.op_type() == "TopK" && port == 0 ? LargestOperand(node, port, 0) : LargestIndex(node);

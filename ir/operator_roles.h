@@ -19,31 +19,31 @@ namespace amp {
 class ExternalData;
 
 enum class Role : uint32_t {
-  kMoves = 1u << 0,        // its elements are elements of its first operand or operands, elsewhere: no arithmetic
-  kPointwise = 1u << 1,    // element by element: order-free
-  kAdds = 1u << 2,         // Add, Sub, Sum: absolute errors add up
-  kSubtracts = 1u << 3,    // of the above: second operand from first
-  kMultiplies = 1u << 4,   // Mul
-  kDivides = 1u << 5,      // Div
-  kRoots = 1u << 6,        // Sqrt, Pow by a half: see TakesRoot
-  kInverts = 1u << 7,      // Reciprocal
-  kPowers = 1u << 8,       // Pow
-  kNegates = 1u << 9,      // Neg, Abs: magnitude stays
-  kBounds = 1u << 10,      // Max, Min, Clip, Where, Relu: chooses among values
-  kRounds = 1u << 11,      // Floor, Ceil, Round, Mod: steps of one
-  kCompares = 1u << 12,    // gives truth values from an order
-  kFindsIndex = 1u << 13,  // ArgMax, TopK: gives where, not what
-  kSums = 1u << 14,        // adds up elements along axes: ReduceSum, ReduceMean, pools of averages
-  kSquares = 1u << 15,     // of the above: of squares
-  kRunningSum = 1u << 16,  // CumSum
-  kTakesMaximum = 1u << 17,  // ReduceMax
-  kProducts = 1u << 18,      // sums of products: MatMul, Conv
-  kExponential = 1u << 19,   // Exp
-  kLogarithm = 1u << 20,     // Log
-  kPeriodic = 1u << 21,      // Sin, Cos, Tan: of angles
-  kCounts = 1u << 22,        // Range: evenly spaced numbers
-  kSelects = 1u << 23,       // OneHot, EyeLike: rows of zeros with a one
-  kReadsShape = 1u << 24,    // Shape, Size: reads no element
+  kMoves = 1u << 0,              // its elements are elements of its first operand or operands, elsewhere: no arithmetic
+  kPointwise = 1u << 1,          // element by element: order-free
+  kAdds = 1u << 2,               // Add, Sub, Sum: absolute errors add up
+  kSubtracts = 1u << 3,          // of the above: second operand from first
+  kMultiplies = 1u << 4,         // Mul
+  kDivides = 1u << 5,            // Div
+  kRoots = 1u << 6,              // Sqrt, Pow by a half: see TakesRoot
+  kInverts = 1u << 7,            // Reciprocal
+  kPowers = 1u << 8,             // Pow
+  kNegates = 1u << 9,            // Neg, Abs: magnitude stays
+  kBounds = 1u << 10,            // Max, Min, Clip, Where, Relu: chooses among values
+  kRounds = 1u << 11,            // Floor, Ceil, Round, Mod: steps of one
+  kCompares = 1u << 12,          // gives truth values from an order
+  kFindsIndex = 1u << 13,        // ArgMax, TopK: gives where, not what
+  kSums = 1u << 14,              // adds up elements along axes: ReduceSum, ReduceMean, pools of averages
+  kSquares = 1u << 15,           // of the above: of squares
+  kRunningSum = 1u << 16,        // CumSum
+  kTakesMaximum = 1u << 17,      // ReduceMax
+  kProducts = 1u << 18,          // sums of products: MatMul, Conv
+  kExponential = 1u << 19,       // Exp
+  kLogarithm = 1u << 20,         // Log
+  kPeriodic = 1u << 21,          // Sin, Cos, Tan: of angles
+  kCounts = 1u << 22,            // Range: evenly spaced numbers
+  kSelects = 1u << 23,           // OneHot, EyeLike: rows of zeros with a one
+  kReadsShape = 1u << 24,        // Shape, Size: reads no element
   kTracksStatistics = 1u << 25,  // BatchNormalization: outputs after the first are running statistics
 };
 

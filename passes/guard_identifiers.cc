@@ -41,9 +41,9 @@ class IdentifiersGuard {
   bool Keeps(NodeId id) const {
     if (graph_.PassesOn(id) || graph_.roles(id).HasAny(Role::kRounds | Role::kBounds)) return true;
     const Node& node = graph_.node(id);
-    return graph_.roles(id).Has(Role::kProducts) && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-             return in != kNone && selects_[static_cast<size_t>(in)];
-           });
+    return graph_.roles(id).Has(Role::kProducts) &&
+           std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId in) { return in != kNone && selects_[static_cast<size_t>(in)]; });
   }
 
   void FollowForward(NodeId id) {

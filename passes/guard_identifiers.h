@@ -5,8 +5,8 @@
 //   Cast(int64 id) -> MatMul(weights) -> Round -> Cast(int64)        arithmetic that makes other numbers   -> passes
 //   Cast(uint8) -> Reshape -> Cast(uint8)                            256 values, exact in both low types   -> passes
 //
-// A rounded id is another id. Against "positions" and "shape math", which end at an allowed operator, this guard follows
-// an id through products with rows of zeros and a one, the way in which accelerators gather.
+// A rounded id is another id. Against "positions" and "shape math", which end at an allowed operator, this guard
+// follows an id through products with rows of zeros and a one, the way in which accelerators gather.
 #ifndef AMP_PASSES_GUARD_IDENTIFIERS_H_
 #define AMP_PASSES_GUARD_IDENTIFIERS_H_
 

@@ -16,7 +16,8 @@ class Island {
 
   bool Find() {
     const Node& root = graph_.node(root_);
-    if (root.inputs.empty() || root.outputs.empty() || root.inputs[0] == kNone || root.outputs[0] == kNone) return false;
+    if (root.inputs.empty() || root.outputs.empty() || root.inputs[0] == kNone || root.outputs[0] == kNone)
+      return false;
     nodes_.push_back(root_);
     if (graph_.roles(root_).Has(Role::kSquares)) {
       AddSquared(root.inputs[0]);
@@ -65,7 +66,8 @@ class Island {
     const Roles roles = graph_.roles(id);
     const Roles through = Role::kAdds | Role::kBounds | Role::kSums;
     const Roles with_constant = Role::kMultiplies | Role::kDivides | Role::kProducts;
-    const bool goes_on = graph_.PassesOn(id) || roles.HasAny(through) || (roles.HasAny(with_constant) && HasOneVariable(node));
+    const bool goes_on =
+        graph_.PassesOn(id) || roles.HasAny(through) || (roles.HasAny(with_constant) && HasOneVariable(node));
     if (!goes_on) return false;
     bool found = false;
     for (const ValueId in : node.inputs) {

@@ -6,8 +6,9 @@
 //   scores / Sqrt(Cast(depth))                         no squares under the root                        -> passes
 //   a / Sqrt(b * b + c * c)                            another value's magnitude: guard "squares" has it -> passes
 //
-// The island is found from its root: back to squares, forward to the division of what was squared. Not obvious: what was
-// squared and what is divided need not be one value: x, its difference from the mean, and their moved copies count alike.
+// The island is found from its root: back to squares, forward to the division of what was squared. Not obvious: what
+// was squared and what is divided need not be one value: x, its difference from the mean, and their moved copies count
+// alike.
 #ifndef AMP_PASSES_GUARD_NORMS_H_
 #define AMP_PASSES_GUARD_NORMS_H_
 

@@ -158,7 +158,8 @@ class PositionsGuard {
   }
 
   std::string Reason(NodeId id, const Fact& fact) const {
-    const std::string extent = std::isfinite(fact.bound) ? absl::StrFormat("up to %.0f", fact.bound) : "of unknown extent";
+    const std::string extent =
+        std::isfinite(fact.bound) ? absl::StrFormat("up to %.0f", fact.bound) : "of unknown extent";
     return absl::StrFormat("positions: %scounts %s, %s is exact to %.0f", graph_.IsAllowed(id) ? "angles from " : "",
                            extent, std::string(graph_.LowName()), exact_);
   }

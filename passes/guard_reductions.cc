@@ -13,8 +13,9 @@ void GuardReductions(const GuardedGraph& graph, VetoList& vetoes) {
     if (!graph.roles(id).Has(Role::kSums) || !(graph.IsUndecided(id) || graph.IsAllowed(id))) continue;
     const int64_t summed = SummedElements(graph.model(), id, graph.external());
     if (summed <= CountsExactlyTo(low)) continue;
-    vetoes.AddOutput(id, 0, absl::StrFormat("long reductions: adds up %d elements, a float16 sum of ones stops at %d",
-                                            summed, CountsExactlyTo(low)));
+    vetoes.AddOutput(id, 0,
+                     absl::StrFormat("long reductions: adds up %d elements, a float16 sum of ones stops at %d", summed,
+                                     CountsExactlyTo(low)));
   }
 }
 

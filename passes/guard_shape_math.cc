@@ -60,12 +60,13 @@ class ShapeMathGuard {
     }
     const bool is_cast = IsCast(node);
     if (!is_cast && !graph_.IsUndecided(id)) return;
-    if (is_cast && IsLowFloat(graph_.model().value(node.inputs[0]).dtype)) return;  // the user's rounding decided already
+    if (is_cast && IsLowFloat(graph_.model().value(node.inputs[0]).dtype))
+      return;  // the user's rounding decided already
     vetoes_.AddProducer(step.value, why_);
     if (is_cast && !graph_.IsFloatCast(id)) return;
     const auto is_joined = [&](ValueId in) { return graph_.IsFloat(in) && !graph_.IsConstant(in); };
-    const bool alone = step.alone && HasOneReader(step.value) &&
-                       std::count_if(node.inputs.begin(), node.inputs.end(), is_joined) == 1;
+    const bool alone =
+        step.alone && HasOneReader(step.value) && std::count_if(node.inputs.begin(), node.inputs.end(), is_joined) == 1;
     for (const ValueId in : node.inputs) {
       if (in != kNone) Push({in, alone});
     }

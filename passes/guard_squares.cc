@@ -13,11 +13,10 @@ class SquaresGuard {
   SquaresGuard(const GuardedGraph& graph, VetoList& vetoes)
       : graph_(graph), vetoes_(vetoes), values_(static_cast<size_t>(graph.model().num_values())) {
     const DType low = graph.vertices().low();
-    why_ = low == DType::kFloat16
-               ? absl::StrFormat("squares: summed, and beyond float16 from a magnitude of %.0f on",
-                                 std::sqrt(LargestFinite(low)))
-               : absl::StrFormat("squares: summed, and %s keeps %.0f bits of them", std::string(graph.LowName()),
-                                 std::log2(CountsExactlyTo(low)));
+    why_ = low == DType::kFloat16 ? absl::StrFormat("squares: summed, and beyond float16 from a magnitude of %.0f on",
+                                                    std::sqrt(LargestFinite(low)))
+                                  : absl::StrFormat("squares: summed, and %s keeps %.0f bits of them",
+                                                    std::string(graph.LowName()), std::log2(CountsExactlyTo(low)));
   }
 
   void Run() {
@@ -28,9 +27,9 @@ class SquaresGuard {
 
  private:
   struct Fact {
-    bool meets_sum = false;         // goes through additions and moves to a sum, a root or a logarithm
-    bool meets_root = false;        // through constants' arithmetic alone to a root or a logarithm
-    bool holds_squares = false;     // and meets a sum
+    bool meets_sum = false;      // goes through additions and moves to a sum, a root or a logarithm
+    bool meets_root = false;     // through constants' arithmetic alone to a root or a logarithm
+    bool holds_squares = false;  // and meets a sum
     bool is_sum_of_squares = false;
   };
 
@@ -46,9 +45,8 @@ class SquaresGuard {
                        [&](ValueId in) { return graph_.IsFloat(in) && predicate(at(in)); });
   }
   bool HasOneVariable(const Node& node) const {
-    return std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-             return graph_.IsFloat(in) && !graph_.IsConstant(in);
-           }) == 1;
+    return std::count_if(node.inputs.begin(), node.inputs.end(),
+                         [&](ValueId in) { return graph_.IsFloat(in) && !graph_.IsConstant(in); }) == 1;
   }
 
   // Arithmetic with constants that leaves a sum of squares one.
@@ -67,8 +65,7 @@ class SquaresGuard {
       at(from).meets_sum |= at(to).meets_sum;
       at(from).meets_root |= at(to).meets_root;
     }
-    const bool is_root =
-        graph_.roles(id).Has(Role::kLogarithm) || TakesRoot(graph_.model(), id, graph_.external());
+    const bool is_root = graph_.roles(id).Has(Role::kLogarithm) || TakesRoot(graph_.model(), id, graph_.external());
     const bool scales = Scales(node, id);
     const bool meets_root = is_root || (scales && AnyOutput(node, [](const Fact& f) { return f.meets_root; }));
     bool meets_sum = is_root || IsSum(id);

@@ -3,8 +3,9 @@
 //   identifiers, positions, shape math, thresholds      numbers that count, name or decide
 //   decomposed norms, squares, long reductions, log-sum-exp by hand, state      numbers that overflow, cancel or stall
 //
-// Each guard is a file guard_<name>.{h,cc} and walks the unpainted graph. A vetoed vertex behaves as if its operator were
-// denied: it stays high, and the denial is carried forward. More precise guards come first: the first reason stays.
+// Each guard is a file guard_<name>.{h,cc} and walks the unpainted graph. A vetoed vertex behaves as if its operator
+// were denied: it stays high, and the denial is carried forward. More precise guards come first: the first reason
+// stays.
 #ifndef AMP_PASSES_GUARD_STRUCTURE_H_
 #define AMP_PASSES_GUARD_STRUCTURE_H_
 

@@ -38,9 +38,10 @@ class ThresholdsGuard {
   void MarkDecisions(NodeId id) {
     const Node& node = graph_.node(id);
     if (IsCast(node) && graph_.IsFloat(node.outputs[0])) return;  // a mask of numbers
-    const bool is_decided = !node.bodies.empty() || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
-      return out != kNone && (graph_.IsFloat(out) || decides_[graph_.Slot(out)]);
-    });
+    const bool is_decided =
+        !node.bodies.empty() || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
+          return out != kNone && (graph_.IsFloat(out) || decides_[graph_.Slot(out)]);
+        });
     if (!is_decided) return;
     for (const ValueId in : node.inputs) {
       if (in != kNone && !graph_.IsFloat(in)) decides_[graph_.Slot(in)] = true;
@@ -52,9 +53,9 @@ class ThresholdsGuard {
     const auto decides = [&](ValueId out) { return out != kNone && decides_[graph_.Slot(out)]; };
     if (!graph_.IsUndecided(id) || std::none_of(node.outputs.begin(), node.outputs.end(), decides)) return false;
     if (graph_.roles(id).Has(Role::kFindsIndex)) return true;
-    return graph_.roles(id).Has(Role::kCompares) && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-             return in != kNone && graph_.IsConstant(in);
-           });
+    return graph_.roles(id).Has(Role::kCompares) &&
+           std::any_of(node.inputs.begin(), node.inputs.end(),
+                       [&](ValueId in) { return in != kNone && graph_.IsConstant(in); });
   }
 
   // Called for readers before producers: a producer joins when all its readers are thresholds, nodes that joined, or

@@ -51,7 +51,9 @@ void GuardedGraph::JoinBodies(NodeId id) {
     fed_by_[input(port)].push_back(from);
   }
   // A body may give what it only captures: that keeps a slot of its own.
-  const auto is_own = [&](ValueId value, GraphId body) { return model_.value(value).graph == body && !IsConstant(value); };
+  const auto is_own = [&](ValueId value, GraphId body) {
+    return model_.value(value).graph == body && !IsConstant(value);
+  };
   for (const ControlFlow::Join& port : flow->outputs) {
     const ValueId from = model_.graph(port.body).outputs[static_cast<size_t>(port.body_port)];
     const ValueId to = node(id).outputs[static_cast<size_t>(port.node_port)];
@@ -60,9 +62,10 @@ void GuardedGraph::JoinBodies(NodeId id) {
   for (const GraphId body : node(id).bodies) {
     const auto& outputs = model_.graph(body).outputs;
     for (size_t port = 0; port < outputs.size(); ++port) {
-      const bool is_passed_on = std::any_of(flow->outputs.begin(), flow->outputs.end(), [&](const ControlFlow::Join& join) {
-        return join.body == body && static_cast<size_t>(join.body_port) == port;
-      });
+      const bool is_passed_on =
+          std::any_of(flow->outputs.begin(), flow->outputs.end(), [&](const ControlFlow::Join& join) {
+            return join.body == body && static_cast<size_t>(join.body_port) == port;
+          });
       if (!is_passed_on && !IsFloat(outputs[port])) conditions_.push_back(outputs[port]);
     }
   }
@@ -128,7 +131,8 @@ void VetoList::Add(VertexId vertex, const std::string& why) {
 }
 
 void VetoList::AddProducer(ValueId value, const std::string& why) {
-  if (const NodeId id = graph_.Producer(value); id != kNone) AddOutput(id, graph_.model().value(value).producer_port, why);
+  if (const NodeId id = graph_.Producer(value); id != kNone)
+    AddOutput(id, graph_.model().value(value).producer_port, why);
 }
 
 void VetoList::AddNode(NodeId node, const std::string& why) {

@@ -51,8 +51,8 @@ class GuardedGraph {
   bool IsFloat(ValueId value) const;
   // Integers of more than 8 bits: counts and indices.
   bool IsInteger(ValueId value) const;
-  // One name for the values that control flow joins: what a body gives and what its node gives, the state that one round
-  // leaves and the next one finds. Guards that keep a fact per value index it by this.
+  // One name for the values that control flow joins: what a body gives and what its node gives, the state that one
+  // round leaves and the next one finds. Guards that keep a fact per value index it by this.
   size_t Slot(ValueId value) const { return static_cast<size_t>(slots_[static_cast<size_t>(value)]); }
   // Values that enter the bodies of a node: what the node reads, and what the body calls it.
   absl::Span<const std::pair<ValueId, ValueId>> Entering(NodeId id) const;

@@ -51,8 +51,13 @@ int64_t ActivationBytes(const Model& model) {
 class Explainer {
  public:
   Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle)
-      : model_(model), classes_(classes), graph_(graph), paint_(paint), opset_obstacle_(opset_obstacle) {}
+            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const std::string& target)
+      : model_(model),
+        classes_(classes),
+        graph_(graph),
+        paint_(paint),
+        opset_obstacle_(opset_obstacle),
+        target_(target) {}
 
   NodeReport Explain(NodeId id) const {
     const Node& node = model_.node(id);
@@ -202,8 +207,10 @@ class Explainer {
       case ReasonKind::kPinned:
         return "a sequence or optional that enters or leaves the graph: no cast can convert it";
       case ReasonKind::kGroup:
-        return absl::StrCat("must have one type with ", PortLabel(reason.via), ", which stays float32: ",
-                            WhyClosed(reason.via));
+        return absl::StrCat("must have one type with ", PortLabel(reason.via),
+                            ", which stays float32: ", WhyClosed(reason.via));
+      case ReasonKind::kNoFastKernel:
+        return absl::StrCat("no fast ", DTypeName(graph_.low()), " kernel on ", target_);
       case ReasonKind::kNoAllowedPath:
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";
@@ -218,6 +225,7 @@ class Explainer {
   const VertexGraph& graph_;
   const std::vector<VertexPaint>& paint_;
   const std::string& opset_obstacle_;
+  const std::string& target_;
 };
 
 // The commonest reason why no operator of the allow list is low.
@@ -236,8 +244,9 @@ std::string WhyUnchanged(const Report& report) {
 
 }  // namespace
 
-void ReportWriter::Begin(const Model& model, DType low) {
+void ReportWriter::Begin(const Model& model, DType low, const std::string& target) {
   report_.low = low;
+  report_.target = target;
   report_.opset_before = model.opset("");
   report_.ir_version_before = model.ir_version();
   report_.weight_bytes_before = WeightBytes(model);
@@ -251,7 +260,7 @@ void ReportWriter::SetOpsetObstacle(std::string obstacle) {
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                                 const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, paint, opset_obstacle_);
+  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {

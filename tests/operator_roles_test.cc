@@ -98,10 +98,11 @@ TEST_CASE("bounds of integers from types, shapes and constants") {
   const auto model = GraphFromText(text);
   const double unknown = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<std::string, double>> expected = {
-      {"shape", unknown}, {"width", 224},     {"batch", unknown},     {"wide", 1568},        {"both", 1569},
-      {"half", 1569},     {"row", 224},       {"best", 2},      {"counted", 1},        {"byte", 255},
-      {"looked_up", 40},  {"truncated", unknown}, {"shifted", unknown}, {"chosen", 224},      {"limited", 7},
-      {"none", 0},        {"top", unknown},   {"at", 2}};
+      {"shape", unknown},   {"width", 224},  {"batch", unknown}, {"wide", 1568},
+      {"both", 1569},       {"half", 1569},  {"row", 224},       {"best", 2},
+      {"counted", 1},       {"byte", 255},   {"looked_up", 40},  {"truncated", unknown},
+      {"shifted", unknown}, {"chosen", 224}, {"limited", 7},     {"none", 0},
+      {"top", unknown},     {"at", 2}};
   for (const auto& [name, bound] : expected) {
     INFO(name);
     CHECK(BoundOf(*model, name) == bound);
