@@ -13,8 +13,8 @@
 namespace amp {
 
 // Makes the type attributes of `node` say what its output values' types (Value::dtype) say now: Cast.to,
-// ConstantOfShape.value, EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
-// REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
+// ConstantOfShape.value, EyeLike.dtype, Optional.type and so on. Attention keeps its softmax in float32. No effect on
+// other operators. REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
 void SyncTypeAttributes(Model& model, NodeId node);
 
 // Why a Cast in the main graph would not be one; empty when it would. Without casts nothing can change its type.
