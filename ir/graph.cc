@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
@@ -136,7 +137,8 @@ std::string Model::NodeLabel(NodeId id) const {
 std::string Model::NodePath(NodeId id) const {
   std::string path = NodeLabel(id);
   for (NodeId owner = graph(node(id).graph).owner; owner != kNone; owner = graph(node(owner).graph).owner) {
-    path = absl::StrCat(NodeLabel(owner), "/", path);
+    const std::string prefix = absl::StrCat(NodeLabel(owner), "/");
+    if (!absl::StartsWith(path, prefix)) path = absl::StrCat(prefix, path);  // bodies of inlined functions have it
   }
   return path;
 }
@@ -144,7 +146,7 @@ std::string Model::NodePath(NodeId id) const {
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
-  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type()));
+  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
 }
 
 absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
@@ -172,7 +174,11 @@ bool Model::IsConstant(ValueId id) const {
 
 std::string Model::UniqueName(absl::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
+  if (names_.insert(name).second) return name;
+  int& suffix = last_suffix_[name];
+  do {
+    name = absl::StrCat(wanted, "_", ++suffix);
+  } while (!names_.insert(name).second);
   return name;
 }
 
@@ -254,11 +260,28 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
   uses = std::move(kept);
 }
 
-void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+void Model::MoveUses(ValueId from, absl::Span<const UseMove> moves) {
   const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
-  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
-  for (const Use& use : uses) moved.insert(key(use));
-  ReplaceUses(from, to, [&](const Use& use) { return moved.contains(key(use)); });
+  absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId> targets;
+  for (const UseMove& move : moves) targets[key(move.use)] = move.to;
+  auto& uses = mutable_value(from).uses;
+  std::vector<Use> kept;
+  for (const Use& use : uses) {
+    const auto it = use.IsModelOutput() ? targets.end() : targets.find(key(use));
+    if (it == targets.end()) {
+      kept.push_back(use);
+      continue;
+    }
+    mutable_value(it->second).uses.push_back(use);
+    WriteUse(use, it->second);
+  }
+  uses = std::move(kept);
+}
+
+void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+  std::vector<UseMove> moves;
+  for (const Use& use : uses) moves.push_back({use, to});
+  MoveUses(from, moves);
 }
 
 // Makes topology and message say that `use` reads `value`.

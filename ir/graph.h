@@ -180,7 +180,12 @@ class Model {
   // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
   // TakeOverGraphOutputs. Linear in the uses of `from`.
   void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
-  // The same for exactly these uses.
+  // The same for exactly these uses, all to one value or each to its own.
+  struct UseMove {
+    Use use;
+    ValueId to = kNone;
+  };
+  void MoveUses(ValueId from, absl::Span<const UseMove> moves);
   void MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses);
   void SetInput(NodeId node, int port, ValueId value);
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
@@ -239,8 +244,9 @@ class Model {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<Graph> graphs_;
-  absl::flat_hash_set<std::string> names_;      // all names of all scopes
-  absl::flat_hash_set<std::string> functions_;  // "domain::name[:overload]" of model-local functions
+  absl::flat_hash_set<std::string> names_;             // all names of all scopes
+  absl::flat_hash_map<std::string, int> last_suffix_;  // that UniqueName gave, by the name wanted
+  absl::flat_hash_set<std::string> functions_;         // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;
   bool edited_ = false;
 };

@@ -23,7 +23,7 @@ class GraphBuilder {
   absl::Status Build() {
     for (const auto& function : model_.proto_->functions()) {
       const std::string domain = function.domain() == "ai.onnx" ? "" : function.domain();
-      model_.functions_.insert(absl::StrCat(domain, "::", function.name()));
+      model_.functions_.insert(absl::StrCat(domain, "::", function.name(), ":", function.overload()));
     }
     AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
     MarkTrainingState();
@@ -114,7 +114,8 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
 
 absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* nodes) {
   onnx::GraphProto& proto = *model_.graph(graph).proto;
-  model_.nodes_.reserve(model_.nodes_.size() + static_cast<size_t>(proto.node_size()));
+  // Not for bodies: many exact reservations would copy all nodes each time.
+  if (graph == kMainGraph) model_.nodes_.reserve(static_cast<size_t>(proto.node_size()));
   NodeId previous = kNone;
   int index = 0;
   absl::flat_hash_map<std::string, int32_t> unnamed;  // by operator

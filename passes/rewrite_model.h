@@ -14,6 +14,8 @@
 
 namespace amp {
 
+struct InlinedFunctions;
+
 enum class Preserve { kTensor, kNode };
 enum class Guards { kConstants, kNone };
 
@@ -45,7 +47,8 @@ struct RewriteSettings {
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
-  int highest_opset_import = 0;  // of a file that imports several versions of ai.onnx
+  const InlinedFunctions* inlined = nullptr;  // before `model` was made
+  int highest_opset_import = 0;               // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;
