@@ -348,14 +348,13 @@ def _weights(original, rewritten):
 
 
 def _unread(model):
-    read = set()
+    """Initializers that nothing in their own graph or its bodies reads."""
+    found = []
     for _, graph in scopes.all_graphs(model.graph):
-        read.update(v.name for v in graph.output)
-        for node in graph.node:
-            read.update(node.input)
-        for annotation in graph.quantization_annotation:
-            read.update(p.value for p in annotation.quant_parameter_tensor_names)
-    return [t.name for _, g in scopes.all_graphs(model.graph) for t in g.initializer if t.name not in read]
+        read = {v.name for v in graph.output} | {name for node in graph.node for name in scopes.reads(node)}
+        read |= {p.value for annotation in graph.quantization_annotation for p in annotation.quant_parameter_tensor_names}
+        found += [t.name for t in graph.initializer if t.name not in read]
+    return found
 
 
 def load_error(model):
