@@ -33,6 +33,8 @@ from scopes import LOW_TYPES, all_graphs
 from tool import Tool
 
 HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
+# Fused forms of them, domain com.microsoft.
+HEAVY_FUSED = {"FusedConv", "NhwcConv", "NhwcFusedConv", "FusedGemm", "FusedMatMul", "TransposeMatMul", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits"}
 MIN_HEAVY_SHARE = 0.9
 LARGEST_FLOAT16 = 65504.0
 # Not ordinary float32 models: 16 bits already, quantised, a training graph.
@@ -65,7 +67,7 @@ def heavy_nodes(model, low):
     """(path, index among its kind) -> whether it is low, for every heavy node of every scope. Bodies and casts come and go around them."""
     found = {}
     for path, graph, types in scopes.typed_graphs(model, strict=False):
-        nodes = [n for n in graph.node if n.op_type in HEAVY and n.domain in ("", "ai.onnx")]
+        nodes = [n for n in graph.node if n.op_type in {"": HEAVY, "ai.onnx": HEAVY, "com.microsoft": HEAVY_FUSED}.get(n.domain, ())]
         for i, node in enumerate(nodes):
             found[path, i] = any(types.get(name) == low for name in [*node.input, *node.output] if name)
     return found
@@ -184,7 +186,7 @@ class Judge:
             tally = self.heavy.setdefault(dtype, [0, 0, []])
             tally[0] += low
             tally[1] += len(after)
-            reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
+            reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["heavy"] and not n["low"]}
             high = [name for name, is_low in after.items() if not is_low]
             self.expect(len(reasons) >= len(high) and all(reasons.values()), f"{subject.name} {dtype}: the report gives {len(reasons)} reasons for {len(high)} heavy nodes that stay high")
             tally[2] += [f"{subject.name}: {path}: {why}" for path, why in reasons.items()] if high else []
