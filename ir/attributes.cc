@@ -133,6 +133,16 @@ void SetDType(Model& model, NodeId node, absl::string_view name, DType type) {
   SetInt(model, node, name, static_cast<int64_t>(type));
 }
 
+void SetInnerElementType(Model& model, NodeId node, absl::string_view name, DType type) {
+  const AttributeProto* found = Find(model.node(node), name, AttributeProto::TYPE_PROTO);
+  if (found == nullptr) return;
+  onnx::TypeProto copy = found->tp();
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(&copy);
+  if (tensor == nullptr || tensor->elem_type() == static_cast<int32_t>(type)) return;
+  tensor->set_elem_type(static_cast<int32_t>(type));
+  *Renew(model, node, name, AttributeProto::TYPE_PROTO).mutable_tp() = std::move(copy);
+}
+
 void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::TensorProto& tensor) {
   onnx::TensorProto copy = tensor;  // `tensor` may be the one that is replaced
   *Renew(model, node, name, AttributeProto::TENSOR).mutable_t() = std::move(copy);

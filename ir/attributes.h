@@ -45,6 +45,8 @@ void SetFloats(Model& model, NodeId node, absl::string_view name, absl::Span<con
 void SetDType(Model& model, NodeId node, absl::string_view name, DType type);
 // Copies the tensor into the attribute.
 void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::TensorProto& tensor);
+// The element type of the tensors in a type (Optional.type), however nested. No effect when there is no such attribute.
+void SetInnerElementType(Model& model, NodeId node, absl::string_view name, DType type);
 // Lets the attribute own `tensor`, which lives on the model's arena; nothing is copied.
 void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::TensorProto* tensor);
 // The attribute as bytes, to be put back later; nothing when it is absent.

@@ -24,7 +24,18 @@ DType TensorElementType(const onnx::TypeProto& type) {
   return type.has_tensor_type() ? static_cast<DType>(type.tensor_type().elem_type()) : DType::kUndefined;
 }
 
-// The tensor type inside sequences and optionals; null if there is none.
+// Lets a declaration in the file say what is known now; one that says nothing stays silent.
+void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
+  const DType known = ElementType(value);
+  if (!declared->has_type() || known == DType::kUndefined) return;
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(declared->mutable_type());
+  if (tensor != nullptr && tensor->elem_type() != onnx::TensorProto::UNDEFINED) {
+    tensor->set_elem_type(static_cast<int32_t>(known));
+  }
+}
+
+}  // namespace
+
 onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
   while (type != nullptr && !type->has_tensor_type()) {
     if (type->sequence_type().has_elem_type()) {
@@ -37,18 +48,6 @@ onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
   }
   return type == nullptr ? nullptr : type->mutable_tensor_type();
 }
-
-// Lets a declaration in the file say what is known now; one that says nothing stays silent.
-void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
-  const DType known = ElementType(value);
-  if (!declared->has_type() || known == DType::kUndefined) return;
-  onnx::TypeProto_Tensor* tensor = InnermostTensor(declared->mutable_type());
-  if (tensor != nullptr && tensor->elem_type() != onnx::TensorProto::UNDEFINED) {
-    tensor->set_elem_type(static_cast<int32_t>(known));
-  }
-}
-
-}  // namespace
 
 DType ElementType(const Value& value) {
   if (value.is_tensor || value.type == nullptr) return value.dtype;

@@ -34,6 +34,7 @@ class ModelProto;
 class NodeProto;
 class TensorProto;
 class TypeProto;
+class TypeProto_Tensor;
 }  // namespace onnx
 
 namespace amp {
@@ -99,6 +100,9 @@ struct Graph {
   std::vector<ValueId> inputs, outputs, initializers;
   absl::flat_hash_map<std::string, ValueId> names;  // values defined in this scope
 };
+
+// The tensor type inside sequences and optionals, however nested; null if there is none.
+onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type);
 
 // Element type of a tensor, or of the tensors in a sequence or optional, however nested; kUndefined when not known.
 DType ElementType(const Value& value);

@@ -167,6 +167,10 @@ void SyncTypeAttributes(Model& model, NodeId id) {
     }
     return;
   }
+  if (node.op_type() == "Optional") {
+    if (wanted != DType::kUndefined) SetInnerElementType(model, id, "type", wanted);
+    return;
+  }
   for (const TypeAttribute& row : kTypeAttributes) {
     // Older versions without the attribute take the type of an input, which is typed by the same variable.
     if (node.op_type() != row.op_type || node.schema->is_signature()) continue;

@@ -14,8 +14,8 @@
 namespace amp {
 
 // Makes the type attributes of `node` say what its output values' types (Value::dtype) say now: Cast.to,
-// ConstantOfShape.value, EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
-// REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
+// ConstantOfShape.value, EyeLike.dtype, Optional.type and so on. Attention keeps its softmax in float32. No effect on
+// other operators. REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
 void SyncTypeAttributes(Model& model, NodeId node);
 
 // The attributes of `node` that a change of its type may edit: those of SyncTypeAttributes, and a Constant's value.

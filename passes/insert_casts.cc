@@ -179,8 +179,7 @@ std::vector<NodeId> CastInserter::Insert(ValueId value, DType to, absl::Span<con
   return nodes;
 }
 
-std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                                     const CastPlan& plan, DType low) {
+std::vector<InsertedCast> ApplyCasts(Model& model, const CastPlan& plan, DType low) {
   for (ValueId id : plan.low_values) model.SetElementType(id, low);
 
   std::vector<InsertedCast> inserted;
@@ -207,12 +206,15 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, con
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (model.value(outputs[i]).dtype == low) model.SetGraphOutputType(static_cast<int>(i), low);
   }
+  return inserted;
+}
+
+void UpdateTypeAttributes(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint) {
   for (NodeId node : graph.order()) {
     const auto vertices = graph.OfNode(node);
     const auto is_low = [&](VertexId v) { return paint[static_cast<size_t>(v)].low; };
     if (std::any_of(vertices.begin(), vertices.end(), is_low)) SyncTypeAttributes(model, node);
   }
-  return inserted;
 }
 
 }  // namespace amp

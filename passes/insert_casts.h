@@ -81,8 +81,11 @@ class CastInserter {
   absl::flat_hash_map<GraphId, NodeId> front_;  // the last cast at a scope's front
 };
 
-std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                                     const CastPlan& plan, DType low);
+std::vector<InsertedCast> ApplyCasts(Model& model, const CastPlan& plan, DType low);
+
+// Lets attributes that hold an element type follow their vertices. After the weights are narrowed: a DequantizeLinear
+// without output_dtype gives the type of its scale.
+void UpdateTypeAttributes(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint);
 
 }  // namespace amp
 

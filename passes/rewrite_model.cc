@@ -332,11 +332,12 @@ class Rewriter {
     RemoveUndeclaredAttributes(model_);
     recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
-    std::vector<InsertedCast> casts = ApplyCasts(model_, *graph_, paint_, plan, settings_.low);
+    std::vector<InsertedCast> casts = ApplyCasts(model_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kCasts, nullptr));
     if (stopped_) return absl::OkStatus();  // a dry run: see ObstacleToStopping
     AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights,
                                                                  survey_, external_, outcome_.pending));
+    UpdateTypeAttributes(model_, *graph_, paint_);  // after the weights: a missing output_dtype means the scale's type
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kWeights, nullptr));
     std::vector<NodeId> folded;

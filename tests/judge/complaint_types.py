@@ -50,10 +50,11 @@ def conv_resize_shared_constant():
 
 @complaint("4")
 def custom_domain_op():
+    """An operator of another domain, with types of its own: its signature says what it takes."""
     body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.BiasGelu(a, bias) [mm1] y = MatMul(b, w)"
     made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "bias": array(4)}, imports='"com.microsoft" : 1, ')
     made.graph.value_info.add(name="b").type.CopyFrom(made.graph.output[0].type)
-    return Case(made, [low("mm0"), high("custom"), reads_float32("custom", 1)])
+    return Case(made, [low("mm0", "custom", "mm1")])
 
 
 @complaint("4")
@@ -61,7 +62,16 @@ def custom_op_named_like_standard():
     body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.Gelu(a) [mm1] y = MatMul(b, w)"
     made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, opset=20, ir=9, imports='"com.microsoft" : 1, ')
     made.graph.value_info.add(name="b").type.CopyFrom(made.graph.output[0].type)
-    return Case(made, [low("mm0"), high("custom")])
+    return Case(made, [low("mm0", "custom", "mm1")])
+
+
+@complaint("4")
+def denied_custom_op():
+    """Another domain's version number says nothing about ONNX's operators around it."""
+    body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.BiasGelu(a, bias) [mm1] y = MatMul(b, w)"
+    made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "bias": array(4)}, imports='"com.microsoft" : 1, ')
+    made.graph.value_info.add(name="b").type.CopyFrom(made.graph.output[0].type)
+    return Case(made, [low("mm0", "mm1"), high("custom"), reads_float32("custom", 1)], flags=["--deny-node", "custom"])
 
 
 @complaint("5")

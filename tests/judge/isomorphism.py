@@ -181,6 +181,8 @@ class _Loose(_Exact):
     def attribute(self, attribute):
         if attribute.name in ("value", "value_float", "value_floats") and attribute.type == AttributeProto.TENSOR:
             return attribute.name, self.constant(attribute.t)
+        if attribute.type == AttributeProto.TYPE_PROTO:
+            return attribute.name, self.type(attribute.tp)
         if attribute.name in TYPED_ATTRIBUTES and attribute.i in (TensorProto.FLOAT, self.low):
             return attribute.name, "float"
         return super().attribute(attribute)

@@ -85,6 +85,8 @@ def random_flags(model, source):
         ("--guards", ["none", "constants", "all"]),
         ("--opset", ["auto", "auto", "keep"]),
     ]
+    if model.functions:
+        options.append(("--functions", ["inline", "inline-all", "keep"]))
     for name, choices in options:
         if source.random() < 0.5:
             flags += [name, source.choice(choices)]

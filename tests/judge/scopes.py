@@ -8,7 +8,7 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 # Attributes that hold an element type or data of it: they may follow the type of their vertex.
-TYPED_ATTRIBUTES = {"to", "dtype", "value", "value_float", "value_floats", "output_dtype", "softmax_precision", "stash_type"}
+TYPED_ATTRIBUTES = {"to", "dtype", "value", "value_float", "value_floats", "output_dtype", "softmax_precision", "stash_type", "type"}
 LOW_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 

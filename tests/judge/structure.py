@@ -208,13 +208,16 @@ def _same_skeleton(original, rewritten, low, frozen):
 
 def _nodes(base, rewritten, typed, upgraded, low):
     """(sentences, {(path, index)} of the nodes that are new)."""
-    found, added = [], set()
+    found, added, widened_at = [], set(), {}
     old_types_at = {path: types for path, _, types in scopes.typed_graphs(base, strict=False)}
     types_at = {path: types for path, _, types in typed}
     for (old_path, path), old, new, home in match(base, rewritten):
         outputs, old_types = {v.name for v in old.output}, old_types_at[old_path]
         gone_casts = {n.output[0]: n.input[0] for i, n in enumerate(old.node) if i not in home and n.op_type == "Cast"}
         widened = {n.output[0]: n.input[0] for j, n in enumerate(new.node) if j not in set(home.values()) and n.op_type == "Cast" and scopes.cast_target(n) == TensorProto.FLOAT}
+        for around in (w for p, w in widened_at.items() if path.startswith(p)):  # what the scopes around it widened is captured
+            widened = {**around, **widened}
+        widened_at[path] = widened
         renamed = {a: b for i, j in home.items() for a, b in zip(old.node[i].output, new.node[j].output) if b in outputs and gone_casts.get(b) == a}
         for i, node in enumerate(old.node):
             who = f"{path}{node.name or f'{node.op_type}#{i}'}"
@@ -345,14 +348,13 @@ def _weights(original, rewritten):
 
 
 def _unread(model):
-    read = set()
+    """Initializers that nothing in their own graph or its bodies reads."""
+    found = []
     for _, graph in scopes.all_graphs(model.graph):
-        read.update(v.name for v in graph.output)
-        for node in graph.node:
-            read.update(node.input)
-        for annotation in graph.quantization_annotation:
-            read.update(p.value for p in annotation.quant_parameter_tensor_names)
-    return [t.name for _, g in scopes.all_graphs(model.graph) for t in g.initializer if t.name not in read]
+        read = {v.name for v in graph.output} | {name for node in graph.node for name in scopes.reads(node)}
+        read |= {p.value for annotation in graph.quantization_annotation for p in annotation.quant_parameter_tensor_names}
+        found += [t.name for t in graph.initializer if t.name not in read]
+    return found
 
 
 def load_error(model):
