@@ -80,6 +80,7 @@ struct Node {
   const OpSchema* schema = nullptr;   // null: unknown operator or a call of a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
+  int32_t call = -1;                                // of a model-local function that it was inlined from
   int32_t index = 0;                                // position in the file; inserted nodes: that of their anchor
   int32_t ordinal = 0;                              // among the graph's nodes of the same operator that have no name
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
@@ -140,8 +141,8 @@ class Model {
   // The labels of the nodes around it, then its own: "loop1/Add#3"; the label alone in the main graph.
   std::string NodePath(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
-  bool IsGraphOutput(ValueId id) const;  // of the main graph or a body
-  bool IsModelOutput(ValueId id) const;  // of the main graph
+  bool IsGraphOutput(ValueId id) const;    // of the main graph or a body
+  bool IsModelOutput(ValueId id) const;    // of the main graph
   // The value as a dense constant: an initializer that neither a caller nor training_info can override, or the output
   // of a Constant node.
   bool IsConstant(ValueId id) const;
@@ -164,6 +165,7 @@ class Model {
     std::vector<ValueId> inputs;
     std::vector<std::string> outputs;  // unique already
   };
+  void SetCall(NodeId node, int32_t call) { mutable_node(node).call = call; }  // no edit of the message
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
   // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
@@ -179,7 +181,8 @@ class Model {
   void Erase(NodeId node);
   // Gives the value a new name everywhere in the message.
   void Rename(ValueId value, std::string name);
-  // Lets `value` take over the outputs of the main graph that are `from`: `value` gets the name, `from` is renamed to `new_name_of_from`.
+  // Lets `value` take over the outputs of the main graph that are `from`: `value` gets the name, `from` is renamed to
+  // `new_name_of_from`.
   void TakeOverGraphOutputs(ValueId from, ValueId value, std::string new_name_of_from);
   // New initializer of the graph; `tensor` is arena-owned and unnamed.
   ValueId AddInitializer(GraphId graph, std::string name, onnx::TensorProto* tensor);

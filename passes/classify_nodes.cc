@@ -24,9 +24,9 @@ const NameRule* MatchRules(const Model& model, NodeId id, const std::vector<Name
   const std::string label = model.NodeLabel(id);
   const std::string path = model.NodePath(id);
   for (size_t i = 0; i < rules.size(); ++i) {
-    const bool matched = rules[i].subject == NameRule::Subject::kTensor ? MatchesAnyOutput(model, id, rules[i].glob)
-                                                                        : rules[i].glob.Matches(label) ||
-                                                                              rules[i].glob.Matches(path);
+    const bool matched = rules[i].subject == NameRule::Subject::kTensor
+                             ? MatchesAnyOutput(model, id, rules[i].glob)
+                             : rules[i].glob.Matches(label) || rules[i].glob.Matches(path);
     if (!matched) continue;
     ++matches[i];
     if (strongest == nullptr) strongest = &rules[i];

@@ -4,8 +4,8 @@
 //   Softmax "/head/probs"  allow   --allow-node "/head/*"
 //   Sin                    unlisted, nobody: a barrier
 //
-// Nodes of If, Loop and Scan bodies are classified like all others; rules by name match their paths too. Calls of model-local functions of ai.onnx's own
-// domain are never taken for the operators whose names they use.
+// Nodes of If, Loop and Scan bodies are classified like all others; rules by name match their paths too. Calls of
+// model-local functions of ai.onnx's own domain are never taken for the operators whose names they use.
 #ifndef AMP_PASSES_CLASSIFY_NODES_H_
 #define AMP_PASSES_CLASSIFY_NODES_H_
 

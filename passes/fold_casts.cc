@@ -26,8 +26,8 @@ ValueId EquivalentSource(const Model& model, NodeId id) {
 // Lets `source` be the graph output that cast `id` gives, if nothing else gives it its name.
 void HandOverOutput(Model& model, NodeId id, ValueId source) {
   const ValueId out = model.node(id).outputs[0];
-  const bool is_free = model.value(source).producer != kNone && model.value(source).graph == kMainGraph &&
-                       !model.IsModelOutput(source);
+  const bool is_free =
+      model.value(source).producer != kNone && model.value(source).graph == kMainGraph && !model.IsModelOutput(source);
   if (!model.IsModelOutput(out) || !is_free) return;
   model.TakeOverGraphOutputs(out, source, model.UniqueName(absl::StrCat(model.value(source).name, "_folded")));
 }

@@ -112,7 +112,8 @@ class CastPlanner {
     for (ScopedReaders& place : PlaceConversions(model_, id, readers)) {
       PlannedCast cast{id, DType::kFloat32, low_, place.scope, std::move(place.readers), false};
       if (low) std::swap(cast.from, cast.to);
-      cast.takes_over_output = std::any_of(cast.readers.begin(), cast.readers.end(), [](const Use& use) { return use.IsModelOutput(); });
+      cast.takes_over_output =
+          std::any_of(cast.readers.begin(), cast.readers.end(), [](const Use& use) { return use.IsModelOutput(); });
       plan_.casts.push_back(std::move(cast));
     }
   }

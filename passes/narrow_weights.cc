@@ -70,7 +70,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     record.bytes_before = ConstantBytes(model, constant.value);
     record.original_stays = !HasOnlyTheseReaders(model, constant);
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
-    const auto is_bound = [&](const Use& use) { 
+    const auto is_bound = [&](const Use& use) {
       return !use.IsGraphOutput() && IsSaturatingBound(model.node(use.node), use.port);
     };
     record.saturated =

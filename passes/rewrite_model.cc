@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/infer.h"
+#include "ir/inline_functions.h"
 #include "ir/operator_facts.h"
 #include "ir/opset_adapters.h"
+#include "ir/outline_functions.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
 #include "ir/status.h"
@@ -74,6 +76,9 @@ class Rewriter {
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
     writer_.Begin(model_, settings_.low);
     if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
+    if (settings_.inlined != nullptr && settings_.inlined->origins != nullptr) {
+      MarkCalls(model_, *settings_.inlined->origins);
+    }
     ModelListing before;
     if (settings_.diff) before = ListModel(model_);
 
@@ -231,10 +236,35 @@ class Rewriter {
                                                                  survey_, external_, outcome_.pending));
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
     writer_.RecordRemovedCasts(model_, FoldCasts(model_));
+    const InlineOrigins* origins = settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
+    if (origins != nullptr) SplitCasts(*origins, casts);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
     model_.Commit();
-    return CheckTypes(model_);
+    AMP_RETURN_IF_ERROR(CheckTypes(model_));
+    if (origins == nullptr) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined, OutlineFunctions(model_, *origins, outcome_.pending));
+    writer_.RecordOutlined(outlined);
+    return absl::OkStatus();
+  }
+
+  // Lets every cast belong to one inlined call or to none.
+  void SplitCasts(const InlineOrigins& origins, std::vector<InsertedCast>& casts) {
+    for (const auto& [original, copy] : AssignCasts(model_, origins)) {
+      const auto is_original = [id = original](const InsertedCast& cast) { return cast.node == id; };
+      const auto it = std::find_if(casts.begin(), casts.end(), is_original);
+      if (it == casts.end()) continue;
+      InsertedCast made = *it;
+      made.node = copy;
+      casts.push_back(made);
+    }
+    for (InsertedCast& cast : casts) {
+      if (model_.node(cast.node).erased) continue;
+      cast.readers.clear();
+      for (const Use& use : model_.value(model_.node(cast.node).outputs[0]).uses) {
+        cast.readers.push_back(ReaderLabel(model_, use));
+      }
+    }
   }
 
   Model& model_;

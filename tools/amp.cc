@@ -107,7 +107,8 @@ absl::StatusOr<InlinedFunctions> InlineAsAsked(onnx::ModelProto& model, const Re
   const Limits limits = AfterInlining(LimitsFrom(options.limits));
   InlineOptions inlining;
   inlining.max_bytes = limits.model_bytes;
-  if (options.functions == RewriteOptions::Functions::kInline) inlining.opaque_domains = {"ai.amp"};
+  if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
+  if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
   AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
   std::vector<std::string> known_warnings;
   if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));

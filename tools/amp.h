@@ -29,7 +29,7 @@ struct RewriteOptions {
   enum class Weights { kConvert, kCast };
   enum class Preserve { kTensor, kNode };
   enum class Guards { kConstants, kNone };
-  enum class Functions { kInline, kInlineAll, kKeep };
+  enum class Functions { kInline, kInlineAll, kKeep, kSpecialise };
   enum class ExternalData { kAuto, kAlways, kNever };
 
   Dtype dtype = Dtype::kFloat16;
