@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
@@ -26,14 +27,6 @@ GraphId ConversionScope(const Model& model, const Use& use, GraphId home) {
   if (use.IsGraphOutput() && scope == use.graph) return scope;
   while (scope != home && KindOfBody(model, scope) == BodyKind::kRepeated) scope = Outside(model, scope);
   return scope;
-}
-
-bool Encloses(const Model& model, GraphId outer, GraphId inner) {
-  while (inner != kMainGraph) {
-    inner = Outside(model, inner);
-    if (inner == outer) return true;
-  }
-  return false;
 }
 
 class CastPlanner {
@@ -109,13 +102,10 @@ class CastPlanner {
       if (ReadsLow(use, low) != low && (low || !use.IsModelOutput())) readers.push_back(use);
     }
     AMP_CHECK(value.is_tensor || readers.empty());  // groups see to it
-    for (ScopedReaders& place : PlaceConversions(model_, id, readers)) {
-      PlannedCast cast{id, DType::kFloat32, low_, place.scope, std::move(place.readers), false};
-      if (low) std::swap(cast.from, cast.to);
-      cast.takes_over_output =
-          std::any_of(cast.readers.begin(), cast.readers.end(), [](const Use& use) { return use.IsModelOutput(); });
-      plan_.casts.push_back(std::move(cast));
-    }
+    if (readers.empty()) return;
+    PlannedCasts casts{id, DType::kFloat32, low_, PlaceConversions(model_, id, readers)};
+    if (low) std::swap(casts.from, casts.to);
+    plan_.casts.push_back(std::move(casts));
   }
 
   const Model& model_;
@@ -139,45 +129,54 @@ CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vect
 }
 
 std::vector<ScopedReaders> PlaceConversions(const Model& model, ValueId value, const std::vector<Use>& readers) {
+  const GraphId home = model.value(value).graph;
+  std::vector<GraphId> scopes;
+  for (const Use& use : readers) scopes.push_back(ConversionScope(model, use, home));
+  const absl::flat_hash_set<GraphId> converting(scopes.begin(), scopes.end());
+
   std::vector<ScopedReaders> places;
-  const auto place_at = [&](GraphId scope) -> ScopedReaders& {
-    const auto it = std::find_if(places.begin(), places.end(), [&](const auto& p) { return p.scope == scope; });
-    return it != places.end() ? *it : places.emplace_back(ScopedReaders{scope, {}});
-  };
-  for (const Use& use : readers) {
-    place_at(ConversionScope(model, use, model.value(value).graph)).readers.push_back(use);
-  }
-  if (places.size() < 2) return places;
-  std::vector<ScopedReaders> merged = std::exchange(places, {});
-  for (ScopedReaders& place : merged) {
-    GraphId scope = place.scope;
-    for (const ScopedReaders& other : merged) {
-      if (Encloses(model, other.scope, scope)) scope = other.scope;
+  absl::flat_hash_map<GraphId, size_t> place_of;
+  for (size_t i = 0; i < readers.size(); ++i) {
+    GraphId outermost = scopes[i];
+    for (GraphId around = scopes[i]; converting.size() > 1 && around != home;) {
+      around = Outside(model, around);
+      if (converting.contains(around)) outermost = around;
     }
-    std::vector<Use>& all = place_at(scope).readers;
-    all.insert(all.end(), place.readers.begin(), place.readers.end());
+    const auto [it, is_new] = place_of.try_emplace(outermost, places.size());
+    if (is_new) places.push_back({outermost, {}});
+    places[it->second].readers.push_back(readers[i]);
   }
   return places;
 }
 
-NodeId CastInserter::Insert(ValueId value, DType to, const ScopedReaders& place) {
-  NodeId anchor = model_.value(value).graph == place.scope ? model_.value(value).producer : kNone;
+NodeId CastInserter::InsertOne(ValueId value, DType to, GraphId scope) {
+  NodeId anchor = model_.value(value).graph == scope ? model_.value(value).producer : kNone;
   const bool at_front = anchor == kNone;
-  if (const auto it = front_.find(place.scope); at_front && it != front_.end()) anchor = it->second;
+  if (const auto it = front_.find(scope); at_front && it != front_.end()) anchor = it->second;
   const std::string name = model_.UniqueName(absl::StrCat(model_.value(value).name, "_to_", DTypeName(to)));
   Model::NewNode spec;
   spec.op_type = "Cast";
   spec.name = name;
   spec.inputs = {value};
   spec.outputs = {name};
-  const NodeId node = model_.InsertAfter(place.scope, anchor, spec);
-  if (at_front) front_[place.scope] = node;
+  const NodeId node = model_.InsertAfter(scope, anchor, spec);
+  if (at_front) front_[scope] = node;
   SetDType(model_, node, "to", to);
   const ValueId out = model_.node(node).outputs[0];
   model_.CopyType(value, out);
   model_.SetTensorType(out, to);
-  model_.MoveUses(value, out, place.readers);
   return node;
+}
+
+std::vector<NodeId> CastInserter::Insert(ValueId value, DType to, absl::Span<const ScopedReaders> places) {
+  std::vector<NodeId> nodes;
+  std::vector<Model::UseMove> moves;
+  for (const ScopedReaders& place : places) {
+    nodes.push_back(InsertOne(value, to, place.scope));
+    for (const Use& use : place.readers) moves.push_back({use, model_.node(nodes.back()).outputs[0]});
+  }
+  model_.MoveUses(value, moves);
+  return nodes;
 }
 
 std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
@@ -186,16 +185,23 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const VertexGraph& graph, con
 
   std::vector<InsertedCast> inserted;
   CastInserter inserter(model);
-  for (const PlannedCast& cast : plan.casts) {
-    InsertedCast record{kNone, cast.value, cast.from, cast.to, {}, NumElements(model, cast.value)};
-    for (const Use& use : cast.readers) record.readers.push_back(ReaderLabel(model, use));
-    const std::string public_name = model.value(cast.value).name;
-    record.node = inserter.Insert(cast.value, cast.to, {cast.scope, cast.readers});
-    if (cast.takes_over_output) {
-      model.TakeOverGraphOutputs(cast.value, model.node(record.node).outputs[0],
-                                 model.UniqueName(absl::StrCat(public_name, "_", DTypeName(cast.from))));
+  for (const PlannedCasts& casts : plan.casts) {
+    const size_t first = inserted.size();
+    for (const ScopedReaders& place : casts.places) {
+      InsertedCast record{kNone, casts.value, casts.from, casts.to, {}, NumElements(model, casts.value)};
+      for (const Use& use : place.readers) record.readers.push_back(ReaderLabel(model, use));
+      inserted.push_back(std::move(record));
     }
-    inserted.push_back(std::move(record));
+    const std::string public_name = model.value(casts.value).name;
+    const std::vector<NodeId> nodes = inserter.Insert(casts.value, casts.to, casts.places);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      inserted[first + i].node = nodes[i];
+      const auto& readers = casts.places[i].readers;
+      const auto is_public = [](const Use& use) { return use.IsModelOutput(); };
+      if (!std::any_of(readers.begin(), readers.end(), is_public)) continue;
+      model.TakeOverGraphOutputs(casts.value, model.node(nodes[i]).outputs[0],
+                                 model.UniqueName(absl::StrCat(public_name, "_", DTypeName(casts.from))));
+    }
   }
   const auto& outputs = model.graph(kMainGraph).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -55,12 +55,14 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
   CastInserter inserter(model);
   for (const CastPlan::Constant& constant : plan.constants) {
     if (mode == WeightMode::kCast) {
-      for (const ScopedReaders& place : PlaceConversions(model, constant.value, constant.low_readers)) {
-        InsertedCast cast{kNone, constant.value, DType::kFloat32, low, {}, -1};
+      const std::vector<ScopedReaders> places = PlaceConversions(model, constant.value, constant.low_readers);
+      for (const ScopedReaders& place : places) {
+        InsertedCast& cast =
+            result.casts.emplace_back(InsertedCast{kNone, constant.value, DType::kFloat32, low, {}, -1});
         for (const Use& use : place.readers) cast.readers.push_back(ReaderLabel(model, use));
-        cast.node = inserter.Insert(constant.value, low, place);
-        result.casts.push_back(std::move(cast));
       }
+      const std::vector<NodeId> nodes = inserter.Insert(constant.value, low, places);
+      for (size_t i = 0; i < nodes.size(); ++i) result.casts[result.casts.size() - nodes.size() + i].node = nodes[i];
       continue;
     }
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(constant.value));
