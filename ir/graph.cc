@@ -9,6 +9,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
+#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"
 #include "onnx/onnx_pb.h"
@@ -59,8 +60,11 @@ absl::string_view Node::op_type() const { return proto->op_type(); }
 absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
 absl::string_view Node::name() const { return proto->name(); }
 
-Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto)
-    : arena_(std::move(arena)), proto_(proto) {}
+Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
+             std::shared_ptr<const OpSignatures> signatures)
+    : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
+  if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
+}
 Model::~Model() = default;
 
 std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
@@ -146,6 +150,11 @@ bool Model::IsCallOfFunction(NodeId id) const {
   return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
 }
 
+absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
+  if (IsCallOfFunction(id)) return {};
+  return signatures_->Find(node(id).domain(), node(id).op_type());
+}
+
 bool Model::IsGraphOutput(ValueId id) const {
   return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsGraphOutput(); });
 }
@@ -166,7 +175,11 @@ bool Model::IsConstant(ValueId id) const {
 
 std::string Model::UniqueName(absl::string_view wanted) {
   std::string name(wanted);
-  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
+  if (names_.insert(name).second) return name;
+  int& suffix = last_suffix_[name];
+  do {
+    name = absl::StrCat(wanted, "_", ++suffix);
+  } while (!names_.insert(name).second);
   return name;
 }
 
@@ -248,11 +261,28 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
   uses = std::move(kept);
 }
 
-void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+void Model::MoveUses(ValueId from, absl::Span<const UseMove> moves) {
   const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
-  absl::flat_hash_set<std::tuple<GraphId, NodeId, int32_t>> moved;
-  for (const Use& use : uses) moved.insert(key(use));
-  ReplaceUses(from, to, [&](const Use& use) { return moved.contains(key(use)); });
+  absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId> targets;
+  for (const UseMove& move : moves) targets[key(move.use)] = move.to;
+  auto& uses = mutable_value(from).uses;
+  std::vector<Use> kept;
+  for (const Use& use : uses) {
+    const auto it = use.IsModelOutput() ? targets.end() : targets.find(key(use));
+    if (it == targets.end()) {
+      kept.push_back(use);
+      continue;
+    }
+    mutable_value(it->second).uses.push_back(use);
+    WriteUse(use, it->second);
+  }
+  uses = std::move(kept);
+}
+
+void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
+  std::vector<UseMove> moves;
+  for (const Use& use : uses) moves.push_back({use, to});
+  MoveUses(from, moves);
 }
 
 // Makes topology and message say that `use` reads `value`.
@@ -474,6 +504,9 @@ void Model::ResolveSchemas() {
     if (is_new && !IsCallOfFunction(id)) {
       auto version = versions.find(n.domain());
       if (version != versions.end()) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
+      const auto signatures = SignaturesOf(id);
+      const bool needs_one = version != versions.end() && it->second == nullptr;
+      if (needs_one && !signatures.empty()) it->second = signatures.front().get();
     }
     n.schema = it->second;
   }

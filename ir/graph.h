@@ -39,6 +39,7 @@ class TypeProto;
 namespace amp {
 
 class OpSchema;
+class OpSignatures;
 
 using NodeId = int32_t;
 using ValueId = int32_t;
@@ -106,9 +107,11 @@ DType ElementType(const Value& value);
 class Model {
  public:
   // Takes a message that passed ValidateModel (ir/validate.h). Errors: duplicate or undefined names, cycles, both
-  // kDataLoss with the node named. Unsorted but acyclic graphs are sorted stably and noted in warnings().
+  // kDataLoss with the node named. Unsorted but acyclic graphs are sorted stably and noted in warnings(). `signatures`
+  // are the types of operators that ONNX does not define; null: the built-in ones.
   static absl::StatusOr<std::unique_ptr<Model>> Create(std::unique_ptr<google::protobuf::Arena> arena,
-                                                       onnx::ModelProto* proto);
+                                                       onnx::ModelProto* proto,
+                                                       std::shared_ptr<const OpSignatures> signatures = nullptr);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -141,8 +144,12 @@ class Model {
   // The labels of the nodes around it, then its own: "loop1/Add#3"; the label alone in the main graph.
   std::string NodePath(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
-  bool IsGraphOutput(ValueId id) const;    // of the main graph or a body
-  bool IsModelOutput(ValueId id) const;    // of the main graph
+  // The signatures of an operator that ONNX does not define, in the order to try them. Until types are inferred, the
+  // node's schema is the first one; then the one that it fits, or null.
+  absl::Span<const std::shared_ptr<const OpSchema>> SignaturesOf(NodeId id) const;
+  void ChooseSignature(NodeId id, const OpSchema* schema) { mutable_node(id).schema = schema; }
+  bool IsGraphOutput(ValueId id) const;  // of the main graph or a body
+  bool IsModelOutput(ValueId id) const;  // of the main graph
   // The value as a dense constant: an initializer that neither a caller nor training_info can override, or the output
   // of a Constant node.
   bool IsConstant(ValueId id) const;
@@ -171,7 +178,12 @@ class Model {
   // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
   // TakeOverGraphOutputs. Linear in the uses of `from`.
   void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
-  // The same for exactly these uses.
+  // The same for exactly these uses, all to one value or each to its own.
+  struct UseMove {
+    Use use;
+    ValueId to = kNone;
+  };
+  void MoveUses(ValueId from, absl::Span<const UseMove> moves);
   void MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses);
   void SetInput(NodeId node, int port, ValueId value);
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
@@ -211,7 +223,8 @@ class Model {
 
  private:
   friend class GraphBuilder;
-  Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto);
+  Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
+        std::shared_ptr<const OpSignatures> signatures);
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
   ValueId NewValue(GraphId graph, std::string name);
@@ -225,11 +238,13 @@ class Model {
 
   std::unique_ptr<google::protobuf::Arena> arena_;
   onnx::ModelProto* proto_;
+  std::shared_ptr<const OpSignatures> signatures_;
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<Graph> graphs_;
-  absl::flat_hash_set<std::string> names_;      // all names of all scopes
-  absl::flat_hash_set<std::string> functions_;  // "domain::name:overload" of model-local functions
+  absl::flat_hash_set<std::string> names_;             // all names of all scopes
+  absl::flat_hash_map<std::string, int> last_suffix_;  // that UniqueName gave, by the name wanted
+  absl::flat_hash_set<std::string> functions_;         // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;
   bool edited_ = false;
 };

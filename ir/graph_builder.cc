@@ -114,7 +114,8 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
 
 absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* nodes) {
   onnx::GraphProto& proto = *model_.graph(graph).proto;
-  model_.nodes_.reserve(model_.nodes_.size() + static_cast<size_t>(proto.node_size()));
+  // Not for bodies: many exact reservations would copy all nodes each time.
+  if (graph == kMainGraph) model_.nodes_.reserve(static_cast<size_t>(proto.node_size()));
   NodeId previous = kNone;
   int index = 0;
   absl::flat_hash_map<std::string, int32_t> unnamed;  // by operator
@@ -286,8 +287,9 @@ void GraphBuilder::MarkTrainingState() {
 }
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::protobuf::Arena> arena,
-                                                     onnx::ModelProto* proto) {
-  std::unique_ptr<Model> model(new Model(std::move(arena), proto));
+                                                     onnx::ModelProto* proto,
+                                                     std::shared_ptr<const OpSignatures> signatures) {
+  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures)));
   AMP_RETURN_IF_ERROR(GraphBuilder(*model).Build());
   return model;
 }

@@ -4,8 +4,10 @@
 #include <exception>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
 #include "ir/control_flow.h"
+#include "ir/op_signatures.h"
 #include "ir/schema.h"
 #include "ir/status.h"
 #include "onnx/defs/schema.h"
@@ -23,12 +25,17 @@ class Inference {
   Model& model() { return model_; }
 
  private:
+  using Claims = absl::flat_hash_map<ValueId, const onnx::TypeProto*>;  // the types that the file states
+
   void InferNode(NodeId node);
+  void ChooseSignature(NodeId node, const Claims& claims);
+  void TakeClaims(NodeId node, const Claims& claims);
   void FallBackToSchema(NodeId node);
   void InferInputsFromSiblings(NodeId node);
 
   Model& model_;
   std::vector<bool> visited_;
+  absl::flat_hash_set<std::string> misfits_;  // operators with a node that fits none of their signatures
 };
 
 // Lets ONNX's inference of If / Loop / Scan look into a body.
@@ -127,10 +134,10 @@ bool IsKnown(const onnx::TypeProto& type) {
 
 void Inference::InferNode(NodeId id) {
   const Node& n = model_.node(id);
-  if (n.schema != nullptr && n.schema->onnx().has_type_and_shape_inference_function()) {
+  if (n.schema != nullptr && !n.schema->is_signature() && n.schema->onnx()->has_type_and_shape_inference_function()) {
     NodeContext context(*this, id);
     try {
-      n.schema->onnx().GetTypeAndShapeInferenceFunction()(context);
+      n.schema->onnx()->GetTypeAndShapeInferenceFunction()(context);
       for (size_t i = 0; i < n.outputs.size(); ++i) {
         if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
         model_.mutable_value(n.outputs[i]).type = context.getOutputType(i);
@@ -176,6 +183,49 @@ void Inference::FallBackToSchema(NodeId id) {
   }
 }
 
+DType ElementTypeOf(const onnx::TypeProto* type) {
+  const bool is_tensor = type != nullptr && type->has_tensor_type();
+  return is_tensor ? static_cast<DType>(type->tensor_type().elem_type()) : DType::kUndefined;
+}
+
+// Where ONNX does not define the operator, its schema is the first signature that the node fits.
+void Inference::ChooseSignature(NodeId id, const Claims& claims) {
+  const auto signatures = model_.SignaturesOf(id);
+  const Node& n = model_.node(id);
+  if (signatures.empty() || (n.schema != nullptr && !n.schema->is_signature())) return;
+  if (model_.opset(n.domain()) == 0) return;
+  std::vector<DType> claimed(n.outputs.size(), DType::kUndefined);
+  for (size_t i = 0; i < claimed.size(); ++i) {
+    if (auto it = claims.find(n.outputs[i]); it != claims.end()) claimed[i] = ElementTypeOf(it->second);
+  }
+  std::string first_misfit;
+  for (const auto& signature : signatures) {
+    const std::string misfit = Misfit(model_, id, *signature, claimed);
+    if (misfit.empty()) return model_.ChooseSignature(id, signature.get());
+    if (first_misfit.empty()) first_misfit = misfit;
+  }
+  model_.ChooseSignature(id, nullptr);
+  const std::string name = Escaped(absl::StrCat(n.domain(), n.domain().empty() ? "" : "::", n.op_type()));
+  if (!misfits_.insert(name).second) return;
+  const std::string warning = absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ",
+                                           name, " and is taken as unknown: ", first_misfit);
+  const auto& warnings = model_.warnings();
+  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) model_.AddWarning(warning);
+}
+
+// What the file states of an output of unknown type is believed, and its shape where a signature gave the type.
+void Inference::TakeClaims(NodeId id, const Claims& claims) {
+  const Node& n = model_.node(id);
+  for (ValueId out : n.outputs) {
+    if (out == kNone) continue;
+    const auto it = claims.find(out);
+    if (it == claims.end() || !IsKnown(*it->second)) continue;
+    const Value& v = model_.value(out);
+    const bool lacks_shape = n.schema != nullptr && n.schema->is_signature() && v.dtype == ElementTypeOf(it->second);
+    if (v.type == nullptr || lacks_shape) model_.SetType(out, *it->second);
+  }
+}
+
 // What an unknown operator produces has the type that its readers' type variables ask for.
 void Inference::InferInputsFromSiblings(NodeId id) {
   const Node& n = model_.node(id);
@@ -204,7 +254,7 @@ void Inference::InferInputsFromSiblings(NodeId id) {
 
 void Inference::InferGraph(GraphId graph) {
   visited_[static_cast<size_t>(graph)] = true;
-  absl::flat_hash_map<ValueId, const onnx::TypeProto*> claimed;  // by the file
+  Claims claimed;
   const onnx::GraphProto& proto = *model_.graph(graph).proto;
   const auto claim = [&](const onnx::ValueInfoProto& info) {
     auto it = model_.graph(graph).names.find(info.name());
@@ -224,12 +274,9 @@ void Inference::InferGraph(GraphId graph) {
     }
   }
   for (NodeId id : order) {
+    ChooseSignature(id, claimed);
     InferNode(id);
-    for (ValueId out : model_.node(id).outputs) {
-      if (out == kNone || model_.value(out).type != nullptr) continue;
-      auto it = claimed.find(out);
-      if (it != claimed.end() && IsKnown(*it->second)) model_.SetType(out, *it->second);
-    }
+    TakeClaims(id, claimed);
   }
   for (NodeId id : order) InferInputsFromSiblings(id);
 }
@@ -251,7 +298,8 @@ class NodeCheck {
     const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id_);
     if (!flow.has_value()) return absl::OkStatus();
     for (const auto& join : flow->inputs) {
-      AMP_RETURN_IF_ERROR(CheckJoin(BodyInput(join.body, join.body_port), node_.inputs[static_cast<size_t>(join.node_port)],
+      AMP_RETURN_IF_ERROR(CheckJoin(BodyInput(join.body, join.body_port),
+                                    node_.inputs[static_cast<size_t>(join.node_port)],
                                     absl::StrCat("input ", join.node_port)));
     }
     for (const auto& join : flow->outputs) {

@@ -16,7 +16,8 @@ namespace amp {
 void InferTypes(Model& model);
 
 // kInternal, naming the node, unless every node of every graph has only types that its schema allows and equal types at
-// ports of one type variable, and every port of control flow the type that its bodies have there. The last line of defence before a rewritten model is saved.
+// ports of one type variable, and every port of control flow the type that its bodies have there. The last line of
+// defence before a rewritten model is saved.
 absl::Status CheckTypes(const Model& model);
 
 }  // namespace amp

@@ -38,8 +38,8 @@ const AttributeProto* FindDefault(const onnx::OpSchema& schema, const std::strin
 
 // The default at the model's opset; for an attribute that came later, the newest version's default.
 std::optional<std::string> DefaultText(const Node& node, const std::string& name) {
-  if (node.schema == nullptr) return std::nullopt;
-  const onnx::OpSchema* schema = &node.schema->onnx();
+  if (node.schema == nullptr || node.schema->is_signature()) return std::nullopt;
+  const onnx::OpSchema* schema = node.schema->onnx();
   if (schema->attributes().count(name) == 0) {
     schema = onnx::OpSchemaRegistry::Schema(std::string(node.op_type()), std::string(node.domain()));
   }
@@ -61,7 +61,9 @@ bool IsDepthwise(const Model& model, const Node& node, int64_t group) {
   return Extent(model, node.inputs[1], 1) == 1;
 }
 
-bool HasGroups(const onnx::OpSchema& schema) { return schema.attributes().count("group") != 0; }
+bool HasGroups(const OpSchema& schema) {
+  return !schema.is_signature() && schema.onnx()->attributes().count("group") != 0;
+}
 
 }  // namespace
 
@@ -69,10 +71,10 @@ std::vector<std::string> ConditionFacts(absl::string_view domain, absl::string_v
   std::set<std::string> keys;
   int version = std::numeric_limits<int>::max();
   while (const OpSchema* schema = FindOpSchema(domain, op_type, version)) {
-    for (const auto& [name, attribute] : schema->onnx().attributes()) {
+    for (const auto& [name, attribute] : schema->onnx()->attributes()) {
       if (IsScalarKind(attribute.type)) keys.insert(name);
     }
-    if (HasGroups(schema->onnx())) keys.emplace(kDepthwise);
+    if (HasGroups(*schema)) keys.emplace(kDepthwise);
     version = schema->since_version() - 1;
     if (version < 1) break;
   }
@@ -82,7 +84,7 @@ std::vector<std::string> ConditionFacts(absl::string_view domain, absl::string_v
 std::optional<std::string> NodeFact(const Model& model, NodeId id, absl::string_view key) {
   const Node& node = model.node(id);
   const std::string name(key);
-  if (key == kDepthwise && node.schema != nullptr && HasGroups(node.schema->onnx())) {
+  if (key == kDepthwise && node.schema != nullptr && HasGroups(*node.schema)) {
     return IsDepthwise(model, node, GetInt(node, "group", 1)) ? "1" : "0";
   }
   for (const AttributeProto& attribute : node.proto->attribute()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
@@ -13,6 +14,8 @@
 
 namespace amp {
 namespace {
+
+constexpr absl::string_view kContribDomain = "com.microsoft";
 
 enum class Absent { kFloat32, kTypeOfFirstInput, kTypeOfSecondInput };
 
@@ -81,7 +84,35 @@ bool IsLossOrStateful(const Node& node) {
                         "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
 }
 
+bool IsSoftmax(const Node& node) { return IsOneOf(node, {"Softmax", "LogSoftmax"}); }
+
 bool IsHeavy(const Node& node) {
+  // Fused convolutions, products and attention of ONNX Runtime.
+  static const auto* const kContrib = new absl::flat_hash_set<absl::string_view>{"Attention",
+                                                                                 "ConvTransposeWithDynamicPads",
+                                                                                 "DecoderAttention",
+                                                                                 "DecoderMaskedMultiHeadAttention",
+                                                                                 "DecoderMaskedSelfAttention",
+                                                                                 "FusedConv",
+                                                                                 "FusedGemm",
+                                                                                 "FusedMatMul",
+                                                                                 "FusedMatMulActivation",
+                                                                                 "GemmFastGelu",
+                                                                                 "GroupQueryAttention",
+                                                                                 "LinearAttention",
+                                                                                 "LongformerAttention",
+                                                                                 "MatMulBnb4",
+                                                                                 "MatMulNBits",
+                                                                                 "MoE",
+                                                                                 "MultiHeadAttention",
+                                                                                 "NhwcConv",
+                                                                                 "NhwcFusedConv",
+                                                                                 "PackedAttention",
+                                                                                 "PackedMultiHeadAttention",
+                                                                                 "PagedAttention",
+                                                                                 "SparseAttention",
+                                                                                 "TransposeMatMul"};
+  if (node.domain() == kContribDomain) return kContrib->contains(node.op_type());
   return IsOneOf(node, {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"});
 }
 
@@ -125,7 +156,8 @@ void SyncTypeAttributes(Model& model, NodeId id) {
   }
   for (const TypeAttribute& row : kTypeAttributes) {
     // Older versions without the attribute take the type of an input, which is typed by the same variable.
-    if (node.op_type() != row.op_type || node.schema->onnx().attributes().count(row.attribute) == 0) continue;
+    if (node.op_type() != row.op_type || node.schema->is_signature()) continue;
+    if (node.schema->onnx()->attributes().count(row.attribute) == 0) continue;
     const auto type_of_input = [&](size_t port) {
       return port < node.inputs.size() && node.inputs[port] != kNone ? model.value(node.inputs[port]).dtype
                                                                      : DType::kUndefined;

@@ -34,7 +34,11 @@ bool IsSaturatingBound(const Node& node, int port);
 // Losses and operators that draw random numbers or keep state: never converted by force.
 bool IsLossOrStateful(const Node& node);
 
-// MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention: where 16 bits pay, counted in reports.
+// Softmax and its logarithm: what ends a classifier.
+bool IsSoftmax(const Node& node);
+
+// MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN, Attention and com.microsoft's fused forms of them: where 16 bits
+// pay, counted in reports.
 bool IsHeavy(const Node& node);
 
 // The lowest ai.onnx opset from which on the operator keeps its statistics in a type of their own, where that differs

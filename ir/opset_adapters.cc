@@ -83,7 +83,7 @@ Change Compare(absl::string_view op_type, int opset) {
   }
   const int from = change.older->since_version(), to = change.newer->since_version();
   change.step = FindStep(op_type, from, to);
-  const onnx::OpSchema &older = change.older->onnx(), &newer = change.newer->onnx();
+  const onnx::OpSchema &older = *change.older->onnx(), &newer = *change.newer->onnx();
   if (change.step != nullptr && change.step->edit != nullptr) {
     change.kind = Change::Kind::kEdit;
     return change;
@@ -133,7 +133,7 @@ bool IsOnnx(absl::string_view domain) { return CanonicalDomain(domain).empty(); 
 // What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form.
 std::string Lacks(const Node& node) {
   if (node.schema == nullptr) return "ONNX does not define the operator at the model's opset";
-  const onnx::OpSchema& schema = node.schema->onnx();
+  const onnx::OpSchema& schema = *node.schema->onnx();
   const auto counts = [](size_t count, int least, int most) {
     return static_cast<int>(count) >= least && static_cast<int>(count) <= most;
   };
@@ -225,12 +225,15 @@ absl::string_view KeepsWholeModel(const Model& model, int opset) {
   return "";
 }
 
+// Operators that a runtime adds to ai.onnx have one form at all opsets, that of their signature.
+bool IsVersioned(const Node& node) { return node.schema == nullptr || !node.schema->is_signature(); }
+
 // Leaves out nodes that have no schema at the model's opset.
 void LiftOneVersion(Model& model, int opset, Changes& changes) {
   const int existing = model.num_nodes();  // what an edit inserts has the new form already
   for (NodeId id = 0; id < existing; ++id) {
     const Node& node = model.node(id);
-    if (node.erased || !IsOnnx(node.domain()) || node.schema == nullptr) continue;
+    if (node.erased || !IsOnnx(node.domain()) || node.schema == nullptr || !IsVersioned(node)) continue;
     const Change& change = changes.At(node.op_type(), opset);
     AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
     if (change.kind != Change::Kind::kEdit) continue;
@@ -270,6 +273,7 @@ int Reachable(const Model& model, int target, UnknownOperators unknown, std::str
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId id : model.NodesInOrder(graph)) {
       if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
+      if (!IsVersioned(model.node(id))) continue;
       if (model.node(id).schema == nullptr && unknown == UnknownOperators::kLeave) continue;
       reach = ReachOfNode(model, id, from, reach, changes, &why);
     }

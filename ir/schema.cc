@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -60,17 +61,27 @@ DType ContainedTypeOf(absl::string_view onnx_type) {
   return onnx_type == whole ? DType::kUndefined : TensorTypeOf(onnx_type);
 }
 
-}  // namespace
-
-namespace {
-
 // RMSNormalization types Y by its own variable V, but ONNX's inference gives it X's type T: only equal ones are valid
 // to both.
 std::string VariableName(const onnx::OpSchema& schema, const std::string& type_text) {
   return schema.Name() == "RMSNormalization" && type_text == "V" ? "T" : type_text;
 }
 
+OpSchema::Presence PresenceOf(onnx::OpSchema::FormalParameterOption option) {
+  if (option == onnx::OpSchema::Variadic) return OpSchema::Presence::kVariadic;
+  return option == onnx::OpSchema::Optional ? OpSchema::Presence::kOptional : OpSchema::Presence::kRequired;
+}
+
 }  // namespace
+
+OpSchema::OpSchema(std::string domain, std::string name, std::vector<Variable> variables, std::vector<Port> inputs,
+                   std::vector<Port> outputs)
+    : name_(std::move(name)),
+      domain_(std::move(domain)),
+      since_version_(1),
+      variables_(std::move(variables)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)) {}
 
 OpSchema::OpSchema(const onnx::OpSchema& schema)
     : name_(schema.Name()),
@@ -80,8 +91,9 @@ OpSchema::OpSchema(const onnx::OpSchema& schema)
       onnx_(&schema) {
   const auto add_port = [&](const onnx::OpSchema::FormalParameter& parameter, std::vector<Port>* ports) {
     Port port;
-    port.variadic = parameter.GetOption() == onnx::OpSchema::Variadic;
-    port.heterogeneous = port.variadic && !parameter.GetIsHomogeneous();
+    port.name = parameter.GetName();
+    port.presence = PresenceOf(parameter.GetOption());
+    port.heterogeneous = port.presence == Presence::kVariadic && !parameter.GetIsHomogeneous();
     Variable types{VariableName(schema, parameter.GetTypeStr()), {}, {}};
     for (const auto& type : parameter.GetTypes()) {
       if (DType dtype = TensorTypeOf(*type); dtype != DType::kUndefined) {
@@ -99,7 +111,7 @@ OpSchema::OpSchema(const onnx::OpSchema& schema)
       port.variable = static_cast<int>(it - variables_.begin());
       if (it == variables_.end()) variables_.push_back(std::move(types));
     }
-    ports->push_back(port);
+    ports->push_back(std::move(port));
   };
   for (const auto& input : schema.inputs()) add_port(input, &inputs_);
   for (const auto& output : schema.outputs()) add_port(output, &outputs_);

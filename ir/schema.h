@@ -1,4 +1,5 @@
-// What the program knows about operators' types: a façade over the schemas of the linked ONNX library.
+// What the program knows about operators' types: a façade over the schemas of the linked ONNX library, and over the
+// signatures of operators that ONNX does not define (ir/op_signatures.h).
 //
 //   MatMul-13: inputs A:T, B:T, output Y:T, T in {float32, float16, bfloat16, ...}
 //   Resize-13: inputs X:T1, roi:T2, scales:(fixed float32), sizes:(fixed int64), output Y:T1
@@ -10,6 +11,7 @@
 #define AMP_IR_SCHEMA_H_
 
 #include <bitset>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,10 +27,22 @@ namespace amp {
 class OpSchema {
  public:
   struct Variable {
-    std::string name;                      // "T", or the type itself for a fixed port: "tensor(float)"
-    std::bitset<kNumDTypes> tensor_types;     // allowed element types of dense tensors
-    std::bitset<kNumDTypes> contained_types;  // and of the tensors in sequences and optionals
+    std::string name;                              // "T", or the type itself for a fixed port: "tensor(float)"
+    std::bitset<kNumDTypes> tensor_types;          // allowed element types of dense tensors
+    std::bitset<kNumDTypes> contained_types = {};  // and of the tensors in sequences and optionals
   };
+
+  enum class Presence : uint8_t { kRequired, kOptional, kVariadic };
+  struct Port {
+    std::string name;
+    int variable = 0;  // without meaning for a heterogeneous variadic
+    Presence presence = Presence::kRequired;
+    bool heterogeneous = false;
+  };
+
+  // A schema of an operator that ONNX does not define: nothing is known but the types of its ports.
+  OpSchema(std::string domain, std::string name, std::vector<Variable> variables, std::vector<Port> inputs,
+           std::vector<Port> outputs);
 
   absl::string_view name() const { return name_; }
   absl::string_view domain() const { return domain_; }
@@ -42,21 +56,20 @@ class OpSchema {
   // Formal parameters; 0 for the few schemas without any.
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
   const std::vector<Variable>& variables() const { return variables_; }
   bool Allows(int variable, DType type) const { return TypesOf(variable).tensor_types.test(static_cast<size_t>(type)); }
   bool AllowsContained(int variable, DType type) const {
     return TypesOf(variable).contained_types.test(static_cast<size_t>(type));
   }
 
-  const onnx::OpSchema& onnx() const { return *onnx_; }
+  // ONNX's own schema, with attributes and shape inference; null for a signature.
+  const onnx::OpSchema* onnx() const { return onnx_; }
+  bool is_signature() const { return onnx_ == nullptr; }
 
  private:
   friend const OpSchema* FindOpSchema(absl::string_view, absl::string_view, int);
-  struct Port {
-    int variable = 0;
-    bool variadic = false;
-    bool heterogeneous = false;
-  };
   explicit OpSchema(const onnx::OpSchema& schema);
   int VariableOf(const std::vector<Port>& ports, int port) const;
   const Variable& TypesOf(int variable) const {

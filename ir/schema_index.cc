@@ -11,7 +11,7 @@ const onnx::OpSchema* SchemaIndex::Find(absl::string_view domain, absl::string_v
   auto [it, inserted] = schemas_.try_emplace({domain, op_type, opset}, nullptr);
   if (inserted && opset >= 0 && opset <= INT32_MAX) {
     const OpSchema* schema = FindOpSchema(domain, op_type, static_cast<int>(opset));
-    if (schema != nullptr) it->second = &schema->onnx();
+    if (schema != nullptr) it->second = schema->onnx();
   }
   return it->second;
 }

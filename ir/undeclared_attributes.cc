@@ -13,8 +13,8 @@ void RemoveUndeclaredAttributes(Model& model) {
   std::string example;
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     const Node& node = model.node(id);
-    if (node.erased || node.schema == nullptr) continue;
-    const auto& declared = node.schema->onnx().attributes();
+    if (node.erased || node.schema == nullptr || node.schema->is_signature()) continue;
+    const auto& declared = node.schema->onnx()->attributes();
     for (int i = node.proto->attribute_size() - 1; i >= 0; --i) {
       const onnx::AttributeProto& attribute = node.proto->attribute(i);
       if (declared.count(attribute.name()) != 0) continue;

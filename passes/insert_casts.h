@@ -19,13 +19,19 @@
 
 namespace amp {
 
-// One Cast that the painting needs.
-struct PlannedCast {
+// Distributes the readers of a value over the scopes in which a conversion for them has to stand: the value's own,
+// unless an If lies between. Readers below a scope that converts anyway share its conversion.
+struct ScopedReaders {
+  GraphId scope = kMainGraph;
+  std::vector<Use> readers;
+};
+std::vector<ScopedReaders> PlaceConversions(const Model& model, ValueId value, const std::vector<Use>& readers);
+
+// The Casts of one value that the painting needs, one per place.
+struct PlannedCasts {
   ValueId value = kNone;
   DType from = DType::kFloat32, to = DType::kFloat32;
-  GraphId scope = kMainGraph;  // where it stands
-  std::vector<Use> readers;
-  bool takes_over_output = false;
+  std::vector<ScopedReaders> places;
 };
 
 // Which graph inputs and outputs, by position, may become low.
@@ -37,7 +43,7 @@ struct ReleasedIo {
 struct CastPlan {
   std::vector<ValueId> low_values;  // produced low from now on
   std::vector<int> low_inputs;      // released graph inputs that become low, by position
-  std::vector<PlannedCast> casts;
+  std::vector<PlannedCasts> casts;
   // Constants read by low vertices, with those readers; the other readers keep float32.
   struct Constant {
     ValueId value = kNone;
@@ -61,21 +67,16 @@ struct InsertedCast {
   int64_t num_elements = -1;         // -1: not known
 };
 
-// Distributes the readers of a value over the scopes in which a conversion for them has to stand: the value's own,
-// unless an If lies between. Readers below a scope that converts anyway share its conversion.
-struct ScopedReaders {
-  GraphId scope = kMainGraph;
-  std::vector<Use> readers;
-};
-std::vector<ScopedReaders> PlaceConversions(const Model& model, ValueId value, const std::vector<Use>& readers);
-
 // Inserts Casts behind the producers of their values, or else at the front of their scopes, one behind the other.
 class CastInserter {
  public:
   explicit CastInserter(Model& model) : model_(model) {}
-  NodeId Insert(ValueId value, DType to, const ScopedReaders& place);
+  // One per place.
+  std::vector<NodeId> Insert(ValueId value, DType to, absl::Span<const ScopedReaders> places);
 
  private:
+  NodeId InsertOne(ValueId value, DType to, GraphId scope);
+
   Model& model_;
   absl::flat_hash_map<GraphId, NodeId> front_;  // the last cast at a scope's front
 };

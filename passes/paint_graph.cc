@@ -58,7 +58,8 @@ class Painter {
   OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
   bool MayChangeAlone(VertexId v) const {
     const Vertex& vertex = graph_[v];
-    return trait(v).processed && vertex.is_high && vertex.is_typed && vertex.can_be_low && !vertex.is_pinned;
+    return trait(v).processed && vertex.is_high && vertex.is_typed && vertex.can_be_low && !vertex.is_pinned &&
+           options_.target_can_run;
   }
   // The vertex that keeps v's group high; kNone for none.
   VertexId GroupObstacle(VertexId v) const {
@@ -256,6 +257,7 @@ class Painter {
     if (!graph_[v].is_typed) return set(ReasonKind::kTypeUnknown);
     if (graph_[v].is_pinned) return set(ReasonKind::kPinned);
     if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
+    if (!options_.target_can_run) return set(ReasonKind::kNoFastKernel);
     if (const VertexId obstacle = GroupObstacle(v); obstacle != kNone) {
       paint.reason = {ReasonKind::kGroup, obstacle, ""};
       return;
@@ -310,6 +312,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "pinned";
     case ReasonKind::kGroup:
       return "group";
+    case ReasonKind::kNoFastKernel:
+      return "no-fast-kernel";
     case ReasonKind::kNoAllowedPath:
       return "no-allowed-path";
     case ReasonKind::kNotFloat32:

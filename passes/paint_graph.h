@@ -47,6 +47,7 @@ enum class ReasonKind {
   kSchemaForbids,  // the low type at this opset
   kPinned,         // a sequence or optional that crosses the border of the graph
   kGroup,          // its must-match group is closed by `via`
+  kNoFastKernel,   // on the target, for the low type
   kNoAllowedPath,  // infer or clear without a reason to be low
   kNotFloat32,     // nothing to convert
 };
@@ -69,6 +70,7 @@ struct VertexPaint {
 struct PaintOptions {
   Level level = Level::kDefault;
   bool follow = false;
+  bool target_can_run = true;  // the target has fast kernels for the low type
 };
 
 // What painting needs to know about each node, by NodeId.

@@ -93,6 +93,7 @@ std::string ReportJson(const Report& report) {
                {"model", report.model},
                {"dtype", TypeName(report.low)},
                {"profile", report.profile},
+               {"target", report.target},
                {"changed", report.changed},
                {"unchanged_because", report.unchanged_because},
                {"opset", {{"before", report.opset_before}, {"after", report.opset_after}}},

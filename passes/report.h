@@ -37,6 +37,7 @@ struct Report {
   std::string model;
   DType low = DType::kFloat16;
   std::string profile;
+  std::string target = "any";
   bool changed = false;
   std::string unchanged_because;  // when !changed
   int opset_before = 0, opset_after = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "ir/infer.h"
 #include "ir/inline_functions.h"
@@ -58,9 +59,6 @@ absl::StatusOr<ReleasedIo> ResolveKeepIo(const Model& model, const KeepIo& keep)
   return released;
 }
 
-// Without a target: recurrent kernels are assumed to exist, float32 statistics are not.
-TargetPromises TargetAssumptions() { return {{"rnn", "bfloat16"}}; }
-
 class Rewriter {
  public:
   Rewriter(Model& model, const OpLists& lists, const RewriteSettings& settings, ExternalData* external)
@@ -74,7 +72,7 @@ class Rewriter {
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
-    writer_.Begin(model_, settings_.low);
+    writer_.Begin(model_, settings_.low, settings_.target.name);
     if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
     if (settings_.inlined != nullptr && settings_.inlined->origins != nullptr) {
       MarkCalls(model_, *settings_.inlined->origins);
@@ -133,7 +131,7 @@ class Rewriter {
   }
 
   bool HelpsAllowedOperators(int opset) const {
-    const NodeClasses classes = ClassifyNodes(model_, lists_, TargetAssumptions());
+    const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
       const Node& node = model_.node(id);
       if (node.erased) continue;
@@ -166,8 +164,28 @@ class Rewriter {
     return wanted;
   }
 
+  // Whether `id` is a Softmax whose result becomes a graph output, on the way only moved by clear operators.
+  bool EndsInSoftmax(NodeId id) const {
+    if (!IsSoftmax(model_.node(id))) return false;
+    std::vector<NodeId> stack = {id};
+    absl::flat_hash_set<NodeId> seen = {id};
+    while (!stack.empty()) {
+      const ValueId out = model_.node(stack.back()).outputs[0];
+      stack.pop_back();
+      if (out == kNone) continue;
+      for (const Use& use : model_.value(out).uses) {
+        if (use.IsGraphOutput()) return true;
+        const bool only_moves = classes_.nodes[static_cast<size_t>(use.node)].op_class == OpClass::kClear;
+        if (only_moves && !model_.node(use.node).outputs.empty() && seen.insert(use.node).second) {
+          stack.push_back(use.node);
+        }
+      }
+    }
+    return false;
+  }
+
   void CollectTraits() {
-    classes_ = ClassifyNodes(model_, lists_, TargetAssumptions());
+    classes_ = ClassifyNodes(model_, lists_, settings_.target.promises);
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
       if (model_.node(id).erased) continue;
@@ -185,6 +203,11 @@ class Rewriter {
       if (HasMalformedFill(model_.node(id))) {
         trait.processed = false;
         trait.not_processed_why = "its attribute 'value' has not exactly one element";
+      }
+      if (settings_.last_softmax_stays && !trait.forced_allow && EndsInSoftmax(id)) {
+        trait.op_class = OpClass::kDeny;
+        trait.processed = false;
+        trait.not_processed_why = "the last Softmax stays float32 under a mixed policy";
       }
       const auto& outputs = model_.node(id).outputs;
       const auto is_public = [&](ValueId out) { return out != kNone && model_.IsModelOutput(out); };
@@ -214,6 +237,7 @@ class Rewriter {
     }
     PaintOptions options = settings_.paint;
     options.follow = lists_.follow();
+    options.target_can_run = settings_.target.can_run_low;
     paint_ = PaintGraph(model_, *graph_, traits_, vetoes, released_.outputs, options);
     return absl::OkStatus();
   }

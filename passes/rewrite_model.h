@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "passes/classify_nodes.h"
 #include "passes/op_lists.h"
 #include "passes/report.h"
 
@@ -29,8 +30,17 @@ struct OpsetChoice {
   int version = 0;  // kFixed
 };
 
+// What is known about the hardware that the model is for.
+struct TargetSupport {
+  std::string name = "any";
+  bool can_run_low = true;  // it has fast kernels for the low type
+  // Without a target recurrent kernels are assumed to exist, float32 statistics are not.
+  TargetPromises promises = {{"rnn", "bfloat16"}};
+};
+
 struct RewriteSettings {
   DType low = DType::kFloat16;
+  TargetSupport target;
   PaintOptions paint;  // `follow` comes from the lists
   Preserve preserve = Preserve::kTensor;
   Guards guards = Guards::kConstants;
@@ -40,6 +50,7 @@ struct RewriteSettings {
   const InlinedFunctions* inlined = nullptr;  // before `model` was made
   int highest_opset_import = 0;               // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
+  bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;
   bool strict = false;  // a rule by name that matches nothing is an error
   bool diff = false;    // fill RewriteOutcome::diff

@@ -51,12 +51,14 @@ int64_t ActivationBytes(const Model& model) {
 class Explainer {
  public:
   Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const InlinedFunctions* inlined)
+            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const std::string& target,
+            const InlinedFunctions* inlined)
       : model_(model),
         classes_(classes),
         graph_(graph),
         paint_(paint),
         opset_obstacle_(opset_obstacle),
+        target_(target),
         inlined_(inlined) {}
 
   NodeReport Explain(NodeId id) const {
@@ -216,6 +218,8 @@ class Explainer {
       case ReasonKind::kGroup:
         return absl::StrCat("must have one type with ", PortLabel(reason.via),
                             ", which stays float32: ", WhyClosed(reason.via));
+      case ReasonKind::kNoFastKernel:
+        return absl::StrCat("no fast ", DTypeName(graph_.low()), " kernel on ", target_);
       case ReasonKind::kNoAllowedPath:
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";
@@ -230,6 +234,7 @@ class Explainer {
   const VertexGraph& graph_;
   const std::vector<VertexPaint>& paint_;
   const std::string& opset_obstacle_;
+  const std::string& target_;
   const InlinedFunctions* inlined_;
 };
 
@@ -249,8 +254,9 @@ std::string WhyUnchanged(const Report& report) {
 
 }  // namespace
 
-void ReportWriter::Begin(const Model& model, DType low) {
+void ReportWriter::Begin(const Model& model, DType low, const std::string& target) {
   report_.low = low;
+  report_.target = target;
   report_.opset_before = model.opset("");
   report_.ir_version_before = model.ir_version();
   report_.weight_bytes_before = WeightBytes(model);
@@ -264,7 +270,7 @@ void ReportWriter::SetOpsetObstacle(std::string obstacle) {
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                                 const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, inlined_);
+  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target, inlined_);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {

@@ -15,7 +15,7 @@ namespace amp {
 class ReportWriter {
  public:
   // What the model is before any edit; its types are inferred.
-  void Begin(const Model& model, DType low);
+  void Begin(const Model& model, DType low, const std::string& target);
   // One entry per node of every graph. Call once the painting stands, before it is applied.
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                     const std::vector<VertexPaint>& paint);

@@ -177,12 +177,13 @@ TEST_CASE("every row joins two neighbouring versions, once, and rows without an 
     CHECK(step.to <= NewestAdaptedOpset());
     if (step.edit != nullptr) continue;
     CHECK_FALSE(newer->deprecated());
-    for (const auto& [name, attribute] : newer->onnx().attributes()) {
-      const bool old = older->onnx().attributes().count(name) != 0;
+    for (const auto& [name, attribute] : newer->onnx()->attributes()) {
+      const bool old = older->onnx()->attributes().count(name) != 0;
       CHECK((old || !attribute.required));
     }
     // An attribute that disappears may do so unseen only if nobody can have set it: there is none such.
-    for (const auto& [name, attribute] : older->onnx().attributes()) CHECK(newer->onnx().attributes().count(name) != 0);
+    for (const auto& [name, attribute] : older->onnx()->attributes())
+      CHECK(newer->onnx()->attributes().count(name) != 0);
   }
 }
 

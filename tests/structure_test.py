@@ -20,7 +20,7 @@ MAY_INCLUDE = {
     "lists": {"lists", "ir"},
     "passes": {"passes", "lists", "ir"},
     "runtime": {"runtime", "ir"},
-    "tools": {"tools", "passes", "lists", "ir"},
+    "tools": {"tools", "passes", "lists", "runtime", "ir"},
     "tests": {"tests", "tools", "passes", "lists", "runtime", "ir"},
 }
 # What an included header's name looks like, and the only places that may include it.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
 #include "ir/graph.h"
@@ -16,18 +18,55 @@
 #include "ir/validate.h"
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
+#include "passes/suggest.h"
+#include "runtime/compatibility.h"
+#include "runtime/targets.h"
+#include "tools/precision_policy.h"
 
 namespace amp {
 namespace {
 
-DType LowType(RewriteOptions::Dtype dtype) {
-  switch (dtype) {
-    case RewriteOptions::Dtype::kFloat16:
-      return DType::kFloat16;
-    case RewriteOptions::Dtype::kBfloat16:
-      return DType::kBfloat16;
+// Options with what the policy, the target and this machine decide filled in.
+struct Choices {
+  RewriteOptions options;
+  DType low = DType::kFloat16;
+  TargetSupport target;
+  std::string compatibility;
+};
+
+DType LowTypeOn(const Target& target) { return target.bfloat16 > target.float16 ? DType::kBfloat16 : DType::kFloat16; }
+
+// Looks at the machine only if it is asked about.
+absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
+  Choices choices;
+  choices.options = options;
+  AMP_RETURN_IF_ERROR(ApplyPolicy(choices.options));
+  const auto dtype = choices.options.dtype.value_or(RewriteOptions::Dtype::kFloat16);
+  const bool is_any = options.target == "any", is_auto = options.target == "auto";
+  std::optional<Target> target = FindTarget(options.target);
+  if (!is_any && !is_auto && !target) {
+    return UsageError("--target: expected ", absl::StrJoin(TargetNames(), ", "), ", with a compute capability as in ",
+                      "cuda:8.0; found '", Escaped(options.target), "'", DidYouMean(options.target, TargetNames()));
   }
-  return DType::kFloat16;
+  const bool picks_dtype = dtype == RewriteOptions::Dtype::kAuto;
+  std::optional<Hardware> hardware;
+  if (is_auto || (is_any && picks_dtype)) hardware = DetectHardware();
+  if (picks_dtype) {
+    choices.low = hardware ? ChooseLowType(*hardware) : LowTypeOn(*target);
+  } else {
+    choices.low = dtype == RewriteOptions::Dtype::kBfloat16 ? DType::kBfloat16 : DType::kFloat16;
+  }
+  if (is_auto) target = ChooseTarget(*hardware, choices.low);
+  if (target) {
+    choices.target = {target->name, target->IsFastEnough(choices.low), {}};
+    choices.target.promises.insert(target->promises.begin(), target->promises.end());
+  }
+  if (hardware) {
+    choices.compatibility = CheckCompatibility(*hardware, choices.low).Text(choices.low);
+  } else if (target) {
+    choices.compatibility = CheckCompatibility(*target, choices.low).Text(choices.low);
+  }
+  return choices;
 }
 
 amp::Level PaintLevel(RewriteOptions::Level level) {
@@ -44,9 +83,9 @@ amp::Level PaintLevel(RewriteOptions::Level level) {
   return Level::kDefault;
 }
 
-absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options) {
+absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low) {
   OpListOptions lists;
-  AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, LowType(options.dtype)));
+  AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, low));
   lists.files = options.lists;
   const auto add = [&](OpClass op_class, const std::vector<std::string>& items) {
     for (const std::string& item : items) lists.edits.push_back({op_class, item});
@@ -62,13 +101,21 @@ absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options) {
   return OpLists::Load(lists);
 }
 
-RewriteSettings SettingsFrom(const RewriteOptions& options) {
+bool IsMixed(const RewriteOptions& options) {
+  return options.policy == RewriteOptions::Policy::kMixedFloat16 ||
+         options.policy == RewriteOptions::Policy::kMixedBfloat16;
+}
+
+RewriteSettings SettingsFrom(const Choices& choices) {
+  const RewriteOptions& options = choices.options;
   RewriteSettings settings;
-  settings.low = LowType(options.dtype);
+  settings.low = choices.low;
+  settings.target = choices.target;
+  settings.last_softmax_stays = IsMixed(options);
   settings.paint.level = PaintLevel(options.level);
   settings.preserve = options.preserve == RewriteOptions::Preserve::kNode ? Preserve::kNode : Preserve::kTensor;
   settings.guards = options.guards == RewriteOptions::Guards::kNone ? Guards::kNone : Guards::kConstants;
-  settings.keep_io = {options.keep_io, options.keep_io_names};
+  settings.keep_io = {options.keep_io.value_or(true), options.keep_io_names};
   settings.weights = options.weights == RewriteOptions::Weights::kCast ? WeightMode::kCast : WeightMode::kConvert;
   if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;
   if (options.opset.has_value()) settings.opset = {OpsetChoice::Kind::kFixed, *options.opset};
@@ -127,8 +174,9 @@ ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
   return ExternalDataPolicy::kAuto;
 }
 
-RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const RewriteOptions& options,
-                         const OpLists& lists, const std::vector<std::string>& file_warnings) {
+RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Choices& choices, const OpLists& lists,
+                         const std::vector<std::string>& file_warnings) {
+  const RewriteOptions& options = choices.options;
   outcome.report.model = name;
   outcome.report.profile = options.profile;
   auto& warnings = outcome.report.warnings;
@@ -144,6 +192,8 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
   summary.unchanged_because = outcome.report.unchanged_because;
+  summary.policy_dtypes = PolicyDtypes(options);
+  summary.compatibility = choices.compatibility;
   summary.warnings = warnings;
   summary.advice = outcome.report.advice;
   return summary;
@@ -170,12 +220,13 @@ absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOption
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
   std::vector<std::string> warnings;
-  RewriteSettings settings = SettingsFrom(options);
+  RewriteSettings settings = SettingsFrom(choices);
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
@@ -185,18 +236,19 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
-  result.summary = Summarise(outcome, "model", options, lists, warnings);
+  result.summary = Summarise(outcome, "model", choices, lists, warnings);
   return result;
 }
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
-  RewriteSettings settings = SettingsFrom(options);
+  RewriteSettings settings = SettingsFrom(choices);
   settings.highest_opset_import = file.highest_opset_import;
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*file.model, options));
   settings.inlined = &inlined;
@@ -220,11 +272,12 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   if (!outcome.report.changed && (options.external_data != RewriteOptions::ExternalData::kAuto || options.opset)) {
     file.warnings.push_back("nothing was converted, so --opset and --external-data are not applied either");
   }
-  return Summarise(outcome, input, options, lists, file.warnings);
+  return Summarise(outcome, input, choices, lists, file.warnings);
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options));
+  AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
   return lists.Print();
 }
 

@@ -24,7 +24,8 @@
 namespace amp {
 
 struct RewriteOptions {
-  enum class Dtype { kFloat16, kBfloat16 };
+  enum class Dtype { kFloat16, kBfloat16, kAuto };
+  enum class Policy { kMixedFloat16, kMixedBfloat16, kFloat32, kFloat16, kBfloat16 };
   enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
   enum class Weights { kConvert, kCast };
   enum class Preserve { kTensor, kNode };
@@ -32,7 +33,9 @@ struct RewriteOptions {
   enum class Functions { kInline, kInlineAll, kKeep, kSpecialise };
   enum class ExternalData { kAuto, kAlways, kNever };
 
-  Dtype dtype = Dtype::kFloat16;
+  std::optional<Policy> policy;  // sets dtype, weights and keep_io; an error where these say otherwise
+  std::optional<Dtype> dtype;    // nothing: float16
+  std::string target = "any";    // "auto" looks at this machine, as does Dtype::kAuto
   std::string profile = "seed";
   std::vector<std::string> lists;                               // overlay files, later ones win
   std::vector<std::string> allow, infer, deny, clear;           // "Softmax,com.microsoft::BiasGelu"; "-Softmax" unlists
@@ -41,9 +44,9 @@ struct RewriteOptions {
   Level level = Level::kDefault;
   Guards guards = Guards::kConstants;
   Preserve preserve = Preserve::kTensor;
-  bool keep_io = true;                     // all graph inputs and outputs keep their type
+  std::optional<bool> keep_io;             // all graph inputs and outputs keep their type; nothing: they do
   std::vector<std::string> keep_io_names;  // with keep_io == false: the ones that do
-  Weights weights = Weights::kConvert;
+  std::optional<Weights> weights;          // nothing: kConvert
   double max_weight_error = 0.01;
   bool freeze_initializers = false;
   Functions functions = Functions::kInline;  // model-local ones
@@ -74,6 +77,8 @@ struct RewriteSummary {
   std::string explanation;  // the same as text
   std::string diff;
   std::string unchanged_because;  // when !changed
+  std::string policy_dtypes;      // two lines "Compute dtype: ...", "Variable dtype: ..."; empty without a policy
+  std::string compatibility;  // whether the low type is fast on the target or this machine; empty if neither is named
   std::vector<std::string> warnings, advice;
 };
 

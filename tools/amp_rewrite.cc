@@ -21,7 +21,7 @@ namespace amp {
 namespace {
 
 struct Arguments {
-  std::string input, output, report, keep_io = "all", follow = "profile", opset = "auto";
+  std::string input, output, report, keep_io, follow = "profile", opset = "auto";
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;
 };
@@ -29,11 +29,15 @@ struct Arguments {
 template <typename Enum>
 using Choices = std::map<std::string, Enum>;
 
-const Choices<RewriteOptions::Dtype> kDtypes = {{"float16", RewriteOptions::Dtype::kFloat16},
-                                                {"fp16", RewriteOptions::Dtype::kFloat16},
-                                                {"half", RewriteOptions::Dtype::kFloat16},
-                                                {"bfloat16", RewriteOptions::Dtype::kBfloat16},
-                                                {"bf16", RewriteOptions::Dtype::kBfloat16}};
+const Choices<RewriteOptions::Dtype> kDtypes = {
+    {"float16", RewriteOptions::Dtype::kFloat16}, {"fp16", RewriteOptions::Dtype::kFloat16},
+    {"half", RewriteOptions::Dtype::kFloat16},    {"bfloat16", RewriteOptions::Dtype::kBfloat16},
+    {"bf16", RewriteOptions::Dtype::kBfloat16},   {"auto", RewriteOptions::Dtype::kAuto}};
+const Choices<RewriteOptions::Policy> kPolicies = {{"mixed_float16", RewriteOptions::Policy::kMixedFloat16},
+                                                   {"mixed_bfloat16", RewriteOptions::Policy::kMixedBfloat16},
+                                                   {"float32", RewriteOptions::Policy::kFloat32},
+                                                   {"float16", RewriteOptions::Policy::kFloat16},
+                                                   {"bfloat16", RewriteOptions::Policy::kBfloat16}};
 const Choices<RewriteOptions::Level> kLevels = {{"default", RewriteOptions::Level::kDefault},
                                                 {"treat-infer-as-deny", RewriteOptions::Level::kTreatInferAsDeny},
                                                 {"tensor-cores-only", RewriteOptions::Level::kTensorCoresOnly},
@@ -53,8 +57,8 @@ const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOpt
                                                              {"never", RewriteOptions::ExternalData::kNever}};
 
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
-template <typename Enum>
-void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Enum& value,
+template <typename Value, typename Enum>
+void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
                const Choices<Enum>& choices, const std::string& shown, const std::string& help) {
   app.add_option_function<std::string>(
          flag,
@@ -82,8 +86,16 @@ void Declare(CLI::App& app, Arguments& a) {
             "weights in a file beside the model; auto: as MODEL has it, and always above 1.5 GiB [auto]");
 
   const std::string what = "What becomes low";
-  AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16",
-            "the low type (also fp16, half, bf16) [float16]");
+  AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
+            "the low type (also fp16, half, bf16); auto: what is fast on this machine or the --target [float16]");
+  AddChoice(app, what, "--policy", o.policy, kPolicies, "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
+            "mixed_*: compute low; weights stay float32 in the file and are cast where they are used, as are inputs, "
+            "outputs and the last Softmax. float16, bfloat16: weights, inputs and outputs become low too. "
+            "float32: take an earlier rewrite back");
+  app.add_option("--target", o.target, "convert only if this hardware is fast with the low type; auto: this machine")
+      ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
+      ->capture_default_str()
+      ->group(what);
   app.add_option("--profile", o.profile, "base operator lists, see --list-profiles")
       ->capture_default_str()
       ->group(what);
@@ -119,9 +131,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e30))
       ->group(safety);
-  app.add_option("--keep-io", a.keep_io, "graph inputs and outputs that keep float32")
+  app.add_option("--keep-io", a.keep_io, "graph inputs and outputs that keep float32 [all]")
       ->type_name("all|none|NAME[,NAME...]")
-      ->capture_default_str()
       ->group(safety);
   AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
             "tensor: an output's producer may become low; node: it may not [tensor]");
@@ -243,8 +254,10 @@ absl::Status Interpret(Arguments& a) {
   }
   if (std::isnan(o.max_weight_error)) return UsageError("--max-weight-error: expected a number, found nan");
   o.report = !a.report.empty();
-  o.keep_io = a.keep_io == "all";
-  if (!o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
+  if (!a.keep_io.empty()) {
+    o.keep_io = a.keep_io == "all";
+    if (!*o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
+  }
   if (a.print_lists || a.list_profiles) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
   if (a.input == "-" || a.output == "-")
@@ -280,8 +293,10 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
     AMP_RETURN_IF_ERROR(WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report); }));
   }
   if (a.quiet) return absl::OkStatus();
+  output.err += summary.compatibility;
   PrintWarnings(a, summary, output.err);
   std::string& text = report_on_stdout ? output.err : output.out;  // stdout is the report's alone then
+  text += summary.policy_dtypes;
   if (a.options.explain) text += summary.explanation;
   if (a.options.diff) text += summary.diff;
   const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));

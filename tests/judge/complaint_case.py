@@ -16,8 +16,10 @@ import onnx
 from onnx import TensorProto, numpy_helper
 
 import rounding
+import scope_rules
 import scopes
 import structure
+from inlining import inlined
 
 FLOAT = TensorProto.FLOAT
 CASES = {}  # name -> (numbers in the list of complaints, function)
@@ -51,9 +53,23 @@ class Outcome:
     def graphs(self):
         return scopes.typed_graphs(self.result, strict=False)
 
+    @functools.cached_property
+    def flat_graphs(self):
+        return scopes.typed_graphs(inlined(self.result), strict=False)
+
     def find(self, name):
         """(node, types that it sees) of the node with this name in any scope, or (None, {})."""
         return next(((n, types) for _, graph, types in self.graphs for n in graph.node if n.name == name), (None, {}))
+
+    def kinds_in_sequence(self, name):
+        """Element types of the sequences and optionals that the node of this name reads and gives."""
+        known = scopes.inferred(self.result, strict=False)
+        for place in scope_rules.places(known.graph):
+            for node in place.graph.node:
+                if node.name == name:
+                    kinds = [place.type(v) for v in [*node.input, *node.output] if v]
+                    return {scopes.element_type(k) for k in kinds if k and not k.HasField("tensor_type")}
+        return set()
 
     def weight(self, name):
         return next((t for _, graph, _ in self.graphs for t in graph.initializer if t.name == name), None)
@@ -110,12 +126,29 @@ def _has_low_port(outcome, node, types):
     return any(types.get(v) == outcome.low for v in [*node.input, *node.output] if v)
 
 
+def sequence_is(is_low, *names):
+    """The sequences at these nodes are low, or float32."""
+    def check(outcome):
+        found = {name: outcome.kinds_in_sequence(name) for name in names}
+        wanted = {outcome.low if is_low else FLOAT}
+        return [f"{name} has sequences of {sorted(map(structure._type, kinds))}" for name, kinds in found.items() if kinds != wanted]
+    return check
+
+
 def low(*names):
     return _each(names, lambda o, name, node, types: [] if _has_low_port(o, node, types) else [f"{name} is not low"])
 
 
 def high(*names):
     return _each(names, lambda o, name, node, types: [f"{name} is low"] if _has_low_port(o, node, types) else [])
+
+
+def operators(kind, count, is_low):
+    """How many nodes of an operator there are, over all scopes and inlined functions, and whether they are low. Names change where functions are inlined."""
+    def check(outcome):
+        found = [_has_low_port(outcome, n, types) for _, graph, types in outcome.flat_graphs for n in graph.node if n.op_type == kind and n.domain == ""]
+        return [] if found == [is_low] * count else [f"{sum(found)} of {len(found)} {kind} are low, not {count * is_low} of {count}"]
+    return check
 
 
 def reads(name, port, kind):
@@ -134,7 +167,7 @@ def user_casts_stay(*names):
     """Casts of the original are there with the type that they had."""
     def judge(outcome, name, node, types):
         before = next(n for _, g in scopes.all_graphs(outcome.original.graph) for n in g.node if n.name == name)
-        return [] if structure._target(node) == structure._target(before) else [f"{name} casts to another type"]
+        return [] if scopes.cast_target(node) == scopes.cast_target(before) else [f"{name} casts to another type"]
     return _each(names, judge)
 
 

@@ -1,4 +1,4 @@
-"""Complaints 30 to 44: names, shared values, inputs and outputs, bodies, functions, models that are mixed already."""
+"""Complaints 30 to 44: names, shared values, inputs and outputs, models that are mixed already. Bodies and functions are in complaint_scopes.py."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -169,113 +169,6 @@ def denied_node_feeds_output():
 @complaint("39")
 def everything_denied():
     return Case(model(SQUARE, "[mm0] a = MatMul(x, w) [mm1] y = MatMul(a, w)", W), [unchanged], flags=["--deny-node", "*"])
-
-
-# ---- bodies
-
-
-@complaint("41")
-def if_captures_inner_value():
-    body = """[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) { [tm] p = MatMul(a, w) }, else_branch = e () => (float[4,4] q) { [te] q = Exp(a) }>
-              [mm1] y = MatMul(b, w)"""
-    return Case(model(CHOICE, body, W), [low("mm0", "mm1")], {"c": np.array(True)})
-
-
-@complaint("41")
-def if_captures_graph_input():
-    body = "[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) { p = MatMul(x, w) }, else_branch = e () => (float[4,4] q) { q = Exp(x) }> [mm1] y = MatMul(a, b)"
-    return Case(model(CHOICE, body, W), [low("mm0", "mm1")], {"c": np.array(False)})
-
-
-@complaint("41")
-def if_captures_outer_initializer():
-    body = "[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) { p = Add(w, w) }, else_branch = e () => (float[4,4] q) { q = Exp(w) }> [mm1] y = MatMul(a, b)"
-    return Case(model(CHOICE, body, W), [low("mm0", "mm1"), holds_weight("w", FLOAT)], {"c": np.array(True)})
-
-
-@complaint("41")
-def loop_capture_and_carry():
-    body = """[mm0] a = MatMul(x, w) [loop] b, s = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v, float[4,4] o) {
-              h = Identity(g) m = MatMul(u, a) v = Tanh(m) o = Mul(v, w) }> [mm1] y = MatMul(b, w)"""
-    return Case(model("float[4,4] x, int64 n, bool go => float[4,4] y, float[k,4,4] s", body, W), [low("mm0", "mm1")], {"n": np.int64(3), "go": np.array(True)})
-
-
-@complaint("41")
-def scan_body():
-    body = """[mm0] a = MatMul(x, w) [scan] b, s = Scan<num_scan_inputs = 1, body = l (float[4] u, float[4] e) => (float[4] v, float[4] o) { d = Add(u, e) v = Tanh(d) o = MatMul(v, w) }>(z, a)
-              [mm1] y = MatMul(s, w)"""
-    return Case(model("float[4,4] x, float[4] z => float[4,4] y, float[4] b", body, W), [low("mm0", "mm1")])
-
-
-@complaint("41")
-def nested_if_in_loop():
-    body = """[mm0] a = MatMul(x, w) [loop] b = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v) { h = Identity(g) m = MatMul(u, w)
-              v = If(g)<then_branch = t () => (float[4,4] p) { r = MatMul(m, a) p = Tanh(r) }, else_branch = e () => (float[4,4] q) { q = Relu(a) }> }> [mm1] y = MatMul(b, w)"""
-    return Case(model("float[4,4] x, int64 n, bool go => float[4,4] y", body, W), [low("mm0", "mm1")], {"n": np.int64(2), "go": np.array(True)})
-
-
-@complaint("41")
-def if_branches_differ_in_class():
-    body = """[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) { p = MatMul(a, a) }, else_branch = e () => (float[4,4] q) { q = Softmax(a) }> [mm1] y = MatMul(b, w)"""
-    return Case(model(CHOICE, body, W), [low("mm0", "mm1")], {"c": np.array(False)})
-
-
-@complaint("41")
-def if_max_inside_branches():
-    body = """[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) { p = Max(a, w) }, else_branch = e () => (float[4,4] q) { q = Min(a, w) }> [mm1] y = MatMul(b, w)"""
-    return Case(model(CHOICE, body, W), [low("mm0", "mm1")], {"c": np.array(True)})
-
-
-@complaint("41")
-def if_output_is_initializer():
-    body = """[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) <float[4,4] p = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}> { },
-              else_branch = e () => (float[4,4] q) { q = Identity(a) }> [mm1] y = MatMul(b, w)"""
-    return Case(model(CHOICE, body, W), [low("mm0", "mm1")], {"c": np.array(True)})
-
-
-@complaint("42")
-def same_init_name_in_two_branches():
-    made = model(CHOICE, """[mm0] a = MatMul(x, w) [if] b = If(c)<then_branch = t () => (float[4,4] p) { p = MatMul(a, v) }, else_branch = e () => (float[4,4] q) { q = Mul(a, v) }>
-                            [mm1] y = MatMul(b, w)""", W)
-    for i, attribute in enumerate(made.graph.node[1].attribute):
-        attribute.g.initializer.append(numpy_helper.from_array(array(4, 4, seed=5 + i), "v"))
-    return Case(made, [low("mm0", "mm1")], {"c": np.array(False)})
-
-
-@complaint("42")
-def branch_gemm_captures_activation():
-    made = model(CHOICE, """[mm0] a = MatMul(x, w) [if] y = If(c)<then_branch = t () => (float[4,4] p) { [gemm] p = Gemm(a, v) }, else_branch = e () => (float[4,4] q) { q = Exp(a) }>""", W)
-    made.graph.node[1].attribute[0].g.initializer.append(numpy_helper.from_array(array(4, 4, seed=5), "v"))
-    return Case(made, [low("mm0")], {"c": np.array(True)})
-
-
-# ---- functions
-
-
-def no_functions(outcome):
-    return [f"function {f.name} is left" for f in outcome.result.functions]
-
-
-@complaint("43")
-def local_function_constant():
-    functions = '<domain: "local", opset_import: ["" : 17]> half (a) => (b) { c = Constant<value_float = 0.5>() b = Mul(a, c) }'
-    made = model(SQUARE, "[mm0] a = MatMul(x, w) [call] b = local.half(a) [mm1] y = MatMul(b, w)", W, imports='"local" : 1, ', functions=functions)
-    return Case(made, [low("mm0", "call/Mul#0", "mm1"), no_functions])
-
-
-@complaint("43")
-def local_function_nested_matmul():
-    functions = """<domain: "local", opset_import: ["" : 17]> inner (a, k) => (b) { b = MatMul(a, k) }
-                   <domain: "local", opset_import: ["" : 17, "local" : 1]> outer (a, k) => (b) { c = local.inner(a, k) d = Exp(c) b = MatMul(d, k) }"""
-    made = model(SQUARE, "[mm0] a = MatMul(x, w) [call] b = local.outer(a, w) [mm1] y = MatMul(b, w)", W, imports='"local" : 1, ', functions=functions)
-    return Case(made, [low("mm0", "call/inner#0/MatMul#0", "call/MatMul#0", "mm1"), high("call/Exp#0"), no_functions])
-
-
-@complaint("43")
-def function_named_like_standard():
-    functions = '<domain: "local", opset_import: ["" : 17]> Relu (a) => (b) { b = Exp(a) }'
-    made = model(SQUARE, "[mm0] a = MatMul(x, w) [call] b = local.Relu(a) [mm1] y = MatMul(b, w)", W, imports='"local" : 1, ', functions=functions)
-    return Case(made, [low("mm0", "mm1"), high("call/Exp#0"), no_functions])
 
 
 # ---- weights in other files

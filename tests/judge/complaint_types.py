@@ -287,13 +287,6 @@ def constant_rank0():
     return Case(made, [low("mm0", "mul", "mm1"), is_scalar])
 
 
-@complaint("20 49")
-def sequence_ops():
-    body = """[mm0] a = MatMul(x, w) [mm1] b = MatMul(a, w) [seq] s = SequenceConstruct(a, b) [insert] t = SequenceInsert(s, x) [at] c = SequenceAt(t, one)
-              [mm2] y = MatMul(c, w) [cat] z = ConcatFromSequence<axis = 0>(t)"""
-    return Case(model("float[4,4] x => float[4,4] y, float[12,4] z", body, {"w": array(4, 4), "one": np.int64(1)}), [low("mm0", "mm1", "mm2")])
-
-
 @complaint("14")
 def nothing_to_convert():
     return Case(model("float[4,4] x => float[4,4] y", "[exp] e = Exp(x) [add] y = Add(e, x)"), [no_new_casts, high("exp", "add")])

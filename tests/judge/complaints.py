@@ -23,17 +23,18 @@ import tempfile
 
 import numpy as np
 import onnx
-import onnx.inliner
 
 import complaint_case
-import complaint_graphs  # registers its cases, as the next two do
+import complaint_graphs  # registers its cases, as the next three do
+import complaint_scopes
 import complaint_types
 import complaint_values
 import rounding
 import scopes
 import structure
 from complaint_case import CASES, Outcome
-from naive_rewriter import NaiveTool, sort
+from inlining import inlined
+from naive_rewriter import NaiveTool
 from structure import DTYPES
 from tool import Tool
 
@@ -96,7 +97,7 @@ class Judge:
         if given is None and self.has_report:
             found.append(("expect", "no report was written"))
         result = onnx.load(out)
-        base = case.model if case.is_valid else scopes.without_value_info(sort(onnx.ModelProto.FromString(case.model.SerializeToString())))
+        base = case.model if case.is_valid else scopes.without_value_info(scopes.sort(onnx.ModelProto.FromString(case.model.SerializeToString())))
         kept = case.flags[case.flags.index("--keep-io") + 1] if "--keep-io" in case.flags else keep_io
         try:
             found += [("structure", text) for text in structure.problems(base, result, dtype, kept)]
@@ -132,18 +133,6 @@ class Judge:
                 off = np.abs(a - b).max() if a.shape == b.shape else float("nan")
                 found.append(("values", f"{name} is not the same: {np.mean(a != b) if a.shape == b.shape else 1:.0%} of the elements, off by up to {off:g}"))
         return found
-
-
-def inlined(model):
-    """Without its functions. Those of another opset than the model's are taken as of the model's: the checker has seen that their operators did not change."""
-    if not model.functions:
-        return model
-    copy = onnx.ModelProto.FromString(model.SerializeToString())
-    versions = {o.domain: o.version for o in copy.opset_import}
-    for function in copy.functions:
-        for imported in function.opset_import:
-            imported.version = versions.get(imported.domain, imported.version)
-    return onnx.inliner.inline_local_functions(copy)
 
 
 def not_yet(name, dtype, found):

@@ -5,10 +5,10 @@
 
 Rules, one failure line each:
   generator   the model passes ONNX's checker and strict inference, and onnxruntime runs it (else this test is wrong)
-  inlined     the tool's inliner alone gives the same nodes, names and values as inline.py, a valid model, and the original's results, bit for bit
+  inlined     the tool's inliner alone gives the same nodes, names and values as inlining.py, a valid model, and the original's results, bit for bit
   inline      every rule of structure.py; no function is left; float16 results near the original's
   keep        every rule of structure.py against the model as it is; the functions keep their bytes
-  specialise  every rule of structure.py once the result is inlined by inline.py; valid; its results are those of `inline`, bit for bit
+  specialise  every rule of structure.py once the result is inlined by inlining.py; valid; its results are those of `inline`, bit for bit
   twice       rewriting a result again gives the same bytes, in every mode
   excluded    with --deny-node '*' the output is the input, byte for byte
 The closing line says how many calls and functions there were, and how many functions were shared by several calls: a judge that saw none fails.
@@ -26,9 +26,9 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-import inline
 import scopes
 import structure
+from inlining import inlined
 from tool import Tool
 
 N = 4  # every tensor is [N, N]
@@ -280,9 +280,9 @@ class Judge:
             return
         self.totals["calls"] += int(answer[1])
         self.totals["functions"] += len(model.functions)
-        made, other = onnx.load(target), inline.inlined(model, stays=lambda f: False)
+        made, other = onnx.load(target), inlined(model)
         text = [onnx.printer.to_text(m.graph) for m in (made, other)]
-        self.expect(text[0] == text[1], "inlined", seed, "not what inline.py makes of it")
+        self.expect(text[0] == text[1], "inlined", seed, "not what inlining.py makes of it")
         self.expect(not made.functions, "inlined", seed, "functions are left")
         try:
             onnx.checker.check_model(made, full_check=True)
@@ -305,24 +305,25 @@ class Judge:
 
     def _modes(self, seed, model, dtype, flags, results, expected):
         keep_io, unchanged = flags[-1], model.SerializeToString()
-        inlined, kept, special = results["inline"], results["keep"], results["specialise"]
-        if inlined is not None and inlined.SerializeToString() != unchanged:
+        flat, kept, special = results["inline"], results["keep"], results["specialise"]
+        base = inlined(model)
+        if flat is not None and flat.SerializeToString() != unchanged:
             self.totals["changed"] += 1
-            found = structure.problems(model, inlined, dtype, keep_io)
+            found = structure.problems(base, flat, dtype, keep_io)
             self.expect(not found, "inline", seed, f"{dtype}: {'; '.join(found[:3])}")
-            self.expect(not inlined.functions, "inline", seed, "functions are left")
+            self.expect(not flat.functions, "inline", seed, "functions are left")
         if kept is not None:
             functions = {f.SerializeToString() for f in model.functions}
             self.expect({f.SerializeToString() for f in kept.functions} == functions, "keep", seed, "functions are not as they were")
-        if special is None or inlined is None or special.SerializeToString() == unchanged:
-            self.expect(special is None or inlined is None or inlined.SerializeToString() == unchanged, "specialise", seed, "unchanged, but inline converts something")
+        if special is None or flat is None or special.SerializeToString() == unchanged:
+            self.expect(special is None or flat is None or flat.SerializeToString() == unchanged, "specialise", seed, "unchanged, but inline converts something")
             return
         try:
             onnx.checker.check_model(special, full_check=True)
             onnx.shape_inference.infer_shapes(special, check_type=True, strict_mode=True)
         except Exception as error:
             self.expect(False, "specialise", seed, f"{dtype}: {' '.join(str(error).split())}")
-        found = structure.problems(model, inline.inlined(special), dtype, keep_io, runtime=False)
+        found = structure.problems(base, inlined(special), dtype, keep_io, runtime=False)
         found = [f for f in found if "another number of inputs or outputs" not in f]
         self.expect(not found, "specialise", seed, f"{dtype}: {'; '.join(found[:3])}")
         calls = collections.Counter((n.domain, n.op_type) for _, g in scopes.all_graphs(special.graph) for n in g.node)
@@ -330,9 +331,9 @@ class Judge:
         self.totals["shared"] += sum(calls[f.domain, f.name] > 1 for f in special.functions)
         if dtype == "float16":
             try:
-                self.expect(same(run(special), run(inlined)), "specialise", seed, "other results than inline")
+                self.expect(same(run(special), run(flat)), "specialise", seed, "other results than inline")
                 if keep_io == "all":
-                    self.expect(near(expected, run(inlined)), "inline", seed, "float16 results far from the original's")
+                    self.expect(near(expected, run(flat)), "inline", seed, "float16 results far from the original's")
             except Exception as error:
                 self.expect(False, "specialise", seed, " ".join(str(error).split()))
 

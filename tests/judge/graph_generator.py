@@ -610,37 +610,3 @@ def _shuffle(graph, source):
     source.shuffle(nodes)
     del graph.node[:]
     graph.node.extend(nodes)
-
-
-def renamed(model, seed):
-    """The same graph with other names and another topological order."""
-    source, result = random.Random(seed), onnx.ModelProto()
-    result.CopyFrom(model)
-    graph, names = result.graph, {"": ""}
-
-    def other(name):
-        if name not in names:
-            names[name] = f"{source.choice('abcxyz')}_{source.randrange(10**9)}_{len(names)}"
-        return names[name]
-
-    for tensor in [*graph.input, *graph.output, *graph.initializer, *graph.value_info]:
-        tensor.name = other(tensor.name)
-    for i, node in enumerate(graph.node):
-        node.name = f"{source.choice('pqr')}{source.randrange(10**9)}_{i}"
-        for ports in (node.input, node.output):
-            ports[:] = [other(name) for name in ports]
-    waiting = [onnx.NodeProto.FromString(n.SerializeToString()) for n in graph.node]
-    made_somewhere, made, order = {o for n in waiting for o in n.output if o}, set(), []
-    while waiting:
-        ready = [n for n in waiting if all(i in made or i not in made_somewhere for i in n.input)]
-        node = source.choice(ready)
-        waiting.remove(node)
-        made.update(node.output)
-        order.append(node)
-    del graph.node[:]
-    graph.node.extend(order)
-    constants = [TensorProto.FromString(t.SerializeToString()) for t in graph.initializer]
-    source.shuffle(constants)
-    del graph.initializer[:]
-    graph.initializer.extend(constants)
-    return result

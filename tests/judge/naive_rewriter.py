@@ -1,4 +1,4 @@
-"""A second, much simpler rewriter of flat models, so that the judges can be judged.
+"""A second, much simpler rewriter, so that the judges can be judged. It leaves bodies, functions and what bodies capture alone.
 
 It converts a fixed set of operators that are float32 now, casts what they read down and what they give up, and knows no colouring. `NaiveTool` answers
 the same calls as the real tool. `defect` makes it go wrong in one known way; tests/judge/self_test.py shows that the random-graph judge notices each:
@@ -22,6 +22,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import scopes
 from rounding import NUMPY_TYPE
+from scopes import sort
 from structure import DTYPES
 from tool import Answer
 
@@ -34,7 +35,9 @@ def rewrite(model, dtype, deny=(), defect=""):
     if dtype == "bfloat16" and scopes.opset(model) < 13:  # when the converted operators learned it
         return None
     denied = lambda name: any(fnmatch.fnmatchcase(name, glob) for glob in deny) and defect != "ignores exclusion"
-    chosen = [node.op_type in CONVERTED and all(types.get(n) == TensorProto.FLOAT for n in node.input if n) and not denied(node.name) for node in model.graph.node]
+    captured = {name for node in model.graph.node for name in scopes.reads(node) if name not in node.input}
+    free = lambda node: node.domain == "" and not captured & set(node.output)
+    chosen = [node.op_type in CONVERTED and free(node) and all(types.get(n) == TensorProto.FLOAT for n in node.input if n) and not denied(node.name) for node in model.graph.node]
     if defect == "position dependent":
         chosen = [c and i % 2 == 0 for i, c in enumerate(chosen)]
     if defect == "greedy exclusion" and len(deny) == 2:
@@ -112,8 +115,8 @@ class _Rewrite:
         return self.other[name]
 
     def _drop_unread(self, model):
-        read = {n for node in self.graph.node for n in node.input} | self.outputs | {v.name for v in model.graph.input}
-        read_before = {n for node in model.graph.node for n in node.input}
+        read = {n for node in self.graph.node for n in scopes.reads(node)} | self.outputs | {v.name for v in model.graph.input}
+        read_before = {n for node in model.graph.node for n in scopes.reads(node)}
         kept = [t for t in self.graph.initializer if t.name in read or t.name not in read_before]
         copies = [TensorProto.FromString(t.SerializeToString()) for t in kept]
         del self.graph.initializer[:]
@@ -183,18 +186,3 @@ class NaiveTool:
         else:
             onnx.save(result, known.o)
         return Answer(0, "Converted\n", "")
-
-
-def sort(model):
-    """Stable topological order of a flat graph."""
-    left, made = list(model.graph.node), set()
-    produced = {o for n in left for o in n.output if o}
-    order = []
-    while left:
-        ready = next(n for n in left if all(i in made or i not in produced for i in n.input))
-        left.remove(ready)
-        made.update(ready.output)
-        order.append(onnx.NodeProto.FromString(ready.SerializeToString()))
-    del model.graph.node[:]
-    model.graph.node.extend(order)
-    return model

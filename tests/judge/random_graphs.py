@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Rewrites random valid graphs under random flags and judges what must hold for every model.
 
-  random_graphs.py --tool build/tests/rewrite_batch [--seed S] [--graphs N] [--values N] [--only SEED] [--keep DIR]
+  random_graphs.py --tool build/tests/rewrite_batch [--scopes] [--seed S] [--graphs N] [--values N] [--only SEED] [--keep DIR]
+
+Flat graphs of graph_generator.py, or under --scopes those of scope_generator.py with bodies, functions and sequences, which also run in onnxruntime first.
 
 Rules, one failure line each (with the seed that makes the graph again):
   generator    the generated graph itself is valid (else this test is wrong)
@@ -10,7 +12,8 @@ Rules, one failure line each (with the seed that makes the graph again):
   twice        rewriting the result again gives the same bytes
   exclude-all  with --deny-node '*' the output is the input, byte for byte
   exclusion    a longer exclusion makes no node low that was not
-  isomorphic   other names and another topological order give the same graph
+  isomorphic   other names and another topological order give the same graph, in every scope
+  external     weights in a file beside the model give the same graph
   values       with float32 in place of every low type, and no rounding, the result is the original's within 1e-6 (1e-5 where the opset was raised); with
                every rounding, no new NaN / Inf and the error within min(8 D u, 0.02 | 0.1) on `smooth` graphs
 `--values` graphs are run; the others are judged by form alone. The closing lines say how many nodes became low and which operators appeared: a tool that
@@ -19,7 +22,6 @@ converts nothing fails.
 import argparse
 import collections
 import dataclasses
-import hashlib
 import os
 import pathlib
 import random
@@ -31,11 +33,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+import function_generator  # registers with scope_generator, as the last does
 import graph_generator
+import isomorphism
 import rounding
+import scope_generator
 import scopes
+import sequence_generator
 import structure
-from naive_rewriter import sort
+from scopes import sort
 from tool import Tool
 
 ONNXRUNTIME_OPSET = 26
@@ -55,6 +61,7 @@ class Totals:
     graphs: int = 0
     nodes: int = 0
     low: int = 0
+    low_inside: int = 0  # of them, in bodies
     values: int = 0
     operators: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     low_operators: collections.Counter = dataclasses.field(default_factory=collections.Counter)
@@ -92,8 +99,8 @@ def flag(flags, name, default):
 
 
 class Judge:
-    def __init__(self, tool, folder, echo=True, keep=None):
-        self.tool, self.folder, self.echo, self.keep = tool, pathlib.Path(folder), echo, keep
+    def __init__(self, tool, folder, echo=True, keep=None, with_scopes=False):
+        self.tool, self.folder, self.echo, self.keep, self.with_scopes = tool, pathlib.Path(folder), echo, keep, with_scopes
         self.failures, self.totals = [], Totals()
 
     def fail(self, rule, seed, text, flags=()):
@@ -103,6 +110,24 @@ class Judge:
         if self.keep:
             os.makedirs(self.keep, exist_ok=True)
             onnx.save(self.model, os.path.join(self.keep, f"{rule}_{seed}.onnx"))
+
+    def _generate(self, seed, smooth):
+        """(model, the same sorted, inputs or None when its numbers are not to be judged), or None after a failure was noted."""
+        try:
+            if self.with_scopes:
+                model, feeds, has_extreme = scope_generator.generate(seed, smooth)
+            else:
+                model = graph_generator.generate(seed, smooth)
+                feeds, has_extreme = rounding.random_feeds(model, seed), graph_generator.has_extreme_constant(model)
+                feeds = {k: np.abs(v) + np.float32(0.5) if v.dtype.kind == "f" else v for k, v in feeds.items()} if smooth else feeds
+            ordered = sort(onnx.ModelProto.FromString(model.SerializeToString()))
+            onnx.checker.check_model(ordered, full_check=True)
+            scopes.inferred(ordered)
+            if self.with_scopes:
+                rounding.run(ordered, feeds)
+        except Exception as error:
+            return self.fail("generator", seed, structure._short(error))
+        return model, ordered, None if has_extreme else feeds
 
     def rewrite(self, source, target, flags, seed):
         """The bytes written, or None after a failure was noted."""
@@ -116,12 +141,10 @@ class Judge:
     def graph(self, seed, run_values):
         smooth = seed % 4 == 0
         source = random.Random(seed * 7919 + 1)
-        self.model = model = graph_generator.generate(seed, smooth)
-        ordered = sort(onnx.ModelProto.FromString(model.SerializeToString()))
-        try:
-            onnx.checker.check_model(ordered, full_check=True)
-        except Exception as error:
-            return self.fail("generator", seed, structure._short(error))
+        if (made := self._generate(seed, smooth)) is None:
+            return None
+        self.model, ordered, feeds = made
+        model = self.model
         path, out, again = (self.folder / name for name in ("in.onnx", "out.onnx", "again.onnx"))
         flags = random_flags(model, source)
         dtype = flag(flags, "--dtype", "float16")
@@ -132,7 +155,7 @@ class Judge:
         unchanged = written == path.read_bytes()  # unsorted ones stay unsorted then
         result = ordered if unchanged else onnx.ModelProto.FromString(written)
         self.totals.graphs += 1
-        self.totals.operators.update(n.op_type for n in model.graph.node)
+        self.totals.operators.update(n.op_type for g in [model.graph, *model.functions] for _, inner in scopes.all_graphs(g) for n in inner.node)
         can_load = scopes.opset(result) <= ONNXRUNTIME_OPSET
         found = structure.problems(ordered, result, dtype, flag(flags, "--keep-io", "all"), "--freeze-initializers" in flags, runtime=can_load, repaired=True)
         for text in found[:3]:
@@ -144,18 +167,23 @@ class Judge:
         self._exclusion(path, again, ordered, lows, flags, seed, source)
         if seed % 2:
             self._isomorphic(ordered, result, path, again, flags, seed)
-        if run_values and scopes.opset(ordered) <= ONNXRUNTIME_OPSET and can_load:
+        if seed % 8 == 1:
+            self._external(model, result, again, flags, seed)
+        if run_values and feeds is not None and scopes.opset(ordered) <= ONNXRUNTIME_OPSET and can_load:
             try:
-                self._values(ordered, result, dtype, smooth, flags, seed)
+                self._values(ordered, result, dtype, smooth, feeds, flags, seed)
             except Exception as error:
                 self.fail("values", seed, structure._short(error), flags)
         return None
 
     def _count(self, model, result, dtype):
         lows = structure.low_nodes(model, result, dtype)
-        self.totals.nodes += len(model.graph.node)
+        nodes = {path: graph.node for path, graph in scopes.all_graphs(model.graph)}
+        self.totals.nodes += sum(len(n) for n in nodes.values())
         self.totals.low += len(lows)
-        self.totals.low_operators.update(model.graph.node[i].op_type for i in lows)
+        self.totals.low_inside += sum(path != "" for path, _ in lows)
+        if list(model.functions) == list(result.functions):
+            self.totals.low_operators.update(nodes[path][i].op_type for path, i in lows)
         return lows
 
     @staticmethod
@@ -184,30 +212,36 @@ class Judge:
                 return
             now = structure.low_nodes(model, onnx.load(out), flag(flags, "--dtype", "float16"))
             if now - before:
-                extra = [f"{model.graph.node[i].op_type}#{i}" for i in sorted(now - before)]
-                self.fail("exclusion", seed, f"{' '.join(exclusion)} makes {extra[:5]} low", flags)
+                self.fail("exclusion", seed, f"{' '.join(exclusion)} makes {sorted(now - before)[:5]} low", flags)
             before = now
             count.append(len(now))
 
     def _isomorphic(self, model, result, path, out, flags, seed):
         if "--deny-node" in flags or "," in flag(flags, "--keep-io", "all") or flag(flags, "--keep-io", "all") not in ("all", "none"):
             return  # these flags name nodes and tensors
-        other = graph_generator.renamed(model, seed)
+        other = isomorphism.renamed(model, seed)
         path = path.with_name("renamed.onnx")
         path.write_bytes(other.SerializeToString(deterministic=True))
         if self.rewrite(path, out, flags, seed) is None:
             return
-        left, right = fingerprint(result), fingerprint(onnx.load(out))
+        left, right = isomorphism.fingerprint(result), isomorphism.fingerprint(onnx.load(out))
         if left != right:
             gone, new = left[1] - right[1], right[1] - left[1]
             self.fail("isomorphic", seed, f"{sum(gone.values())} of {sum(left[1].values())} nodes differ, kinds {dict(collections.Counter(k[0] for k in (gone + new).elements()))}", flags)
 
-    def _values(self, model, result, dtype, smooth, flags, seed):
-        if graph_generator.has_extreme_constant(model):
+    def _external(self, model, result, out, flags, seed):
+        path = self.folder / "split.onnx"
+        for file in self.folder.glob("*.data"):
+            file.unlink()
+        copy = onnx.ModelProto.FromString(model.SerializeToString())
+        onnx.save(copy, path, save_as_external_data=True, location="split.data", size_threshold=0)
+        if self.rewrite(path, out, flags, seed) is None:
             return
-        feeds = rounding.random_feeds(model, seed)
-        if smooth:
-            feeds = {k: np.abs(v) + np.float32(0.5) if v.dtype.kind == "f" else v for k, v in feeds.items()}
+        left, right = isomorphism.fingerprint(result), isomorphism.fingerprint(onnx.load(out))
+        if left != right:
+            self.fail("external", seed, f"another graph: {dict(collections.Counter(k[0] for k in (left[1] - right[1]).elements()))}", flags)
+
+    def _values(self, model, result, dtype, smooth, feeds, flags, seed):
         reference = rounding.run_rounded(model, feeds, rounding=False)
         wide = rounding.widen(result)
         if wide.unknown:
@@ -230,39 +264,18 @@ class Judge:
             self.fail("values", seed, f"rounded {rounded.worst:.3g} at {rounded.where!r}, bound {limit:.3g}, {rounded.new_bad} new NaN / Inf, {rounded.wrong}", flags)
 
 
-def fingerprint(model):
-    """What is left of a flat graph without names and order: (outputs, multiset of nodes)."""
-    graph, value = sort(onnx.ModelProto.FromString(model.SerializeToString())).graph, {"": "-"}
-
-    def digest(*parts):
-        return hashlib.sha1(repr(parts).encode()).hexdigest()
-
-    for tensor in graph.initializer:
-        value[tensor.name] = digest("weight", tensor.data_type, list(tensor.dims), onnx.numpy_helper.to_array(tensor).tobytes())
-    for i, info in enumerate(v for v in graph.input if v.name not in value):
-        value[info.name] = digest("input", i, info.type.SerializeToString(deterministic=True))
-    nodes = collections.Counter()
-    for node in graph.node:
-        attributes = sorted((a.name, a.SerializeToString(deterministic=True)) for a in node.attribute)
-        key = digest(node.domain, node.op_type, attributes, [value[name] for name in node.input], [bool(name) for name in node.output])
-        nodes[node.op_type, key] += 1
-        value.update((name, digest(key, i)) for i, name in enumerate(node.output) if name)
-    outputs = [(value[v.name], v.type.SerializeToString(deterministic=True)) for v in graph.output]
-    return outputs, nodes, sorted(v for k, v in value.items() if k in {t.name for t in graph.initializer})
-
-
-def run(tool, seed, graphs, values, echo=True, keep=None, only=None):
+def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes=False, least_low=MIN_LOW_SHARE):
     """Judges `graphs` graphs from `seed` on, running `values` of them. Returns the failures."""
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
-        judge = Judge(tool, folder, echo, keep)
+        judge = Judge(tool, folder, echo, keep, with_scopes)
         every = max(1, graphs // max(values, 1))
         for i in [only] if only is not None else range(seed, seed + graphs):
             judge.graph(i, only is not None or (i - seed) // 4 % every == 0)
     totals = judge.totals
-    if totals.low < MIN_LOW_SHARE * totals.nodes:
+    if totals.low < least_low * totals.nodes and only is None:
         judge.fail("structure", seed, f"only {totals.low} of {totals.nodes} nodes became low: the tool converts next to nothing")
     if echo:
-        print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low of {len(totals.low_operators)} kinds, {totals.values} run, "
+        print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.values} run, "
               f"worst rounded error on smooth graphs {({k: float(f'{v:.2g}') for k, v in totals.worst.items()})}, {tool.calls} rewrites")
         for rule, count in collections.Counter(f.rule for f in judge.failures).items():
             print(f"{rule}: {count} failures on {len({f.seed for f in judge.failures if f.rule == rule})} graphs")
@@ -278,13 +291,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--graphs", type=int, default=2000)
     parser.add_argument("--values", type=int, default=400)
+    parser.add_argument("--scopes", action="store_true", help="graphs with bodies, functions and sequences")
     parser.add_argument("--only", type=int, help="one graph, by its seed")
     parser.add_argument("--keep", help="save the graphs that fail here")
     arguments = parser.parse_args()
     start = time.time()
     print(f"seed {arguments.seed}")
     with Tool(arguments.tool) as tool:
-        failures = run(tool, arguments.seed, arguments.graphs, arguments.values, keep=arguments.keep, only=arguments.only)
+        failures = run(tool, arguments.seed, arguments.graphs, arguments.values, keep=arguments.keep, only=arguments.only, with_scopes=arguments.scopes)
     print(f"{time.time() - start:.0f} s", file=sys.stderr)
     return 1 if failures else 0
 

@@ -25,9 +25,9 @@ import onnx
 import onnx.printer
 from onnx import TensorProto
 
-import inline
 import rounding
 import structure
+from inlining import inlined
 from scopes import LOW_TYPES, all_graphs
 from tool import Tool
 
@@ -163,22 +163,23 @@ class Judge:
         return self.expect(same, f"{label}: with external weights the graph is another one")
 
     def _heavy(self, subject, rewritten, dtype, keep_io, facts):
+        """'low/all' over every scope; bodies and functions count as what they hold."""
         if subject.name in BROKEN:
             return "-"
-        base = inline.inlined(subject.model)
-        nodes = {i for i, n in enumerate(base.graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
-        low = nodes & structure.low_nodes(base, rewritten, dtype)
+        flat = inlined(subject.model)
+        low = structure.low_nodes(flat, rewritten, dtype)
+        nodes = {(path, i): n for path, graph in all_graphs(flat.graph) for i, n in enumerate(graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
         if keep_io == "all" and subject.name not in NOT_ORDINARY and not subject.is_light:
             tally = self.heavy.setdefault(dtype, [0, 0, []])
-            tally[0] += len(low)
+            tally[0] += len(low & nodes.keys())
             tally[1] += len(nodes)
-            reasons = {n["path"]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
-            for i in sorted(nodes - low):
-                node = base.graph.node[i]
-                why = reasons.get(node.name or f"{node.op_type}#{i}")
-                self.expect(why, f"{subject.name} {dtype}: the report gives no reason why {node.op_type} {node.name or f'#{i}'} stays high")
-                tally[2].append(f"{subject.name}: {node.op_type} {node.name or f'#{i}'}: {why}")
-        return f"{len(low)}/{len(nodes)}"
+            reasons = {n["path"].split("/")[-1]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
+            for key in sorted(nodes.keys() - low):
+                name = f"{key[0]}{nodes[key].name or f'{nodes[key].op_type}#{key[1]}'}"
+                why = reasons.get(name.split("/")[-1])
+                self.expect(why, f"{subject.name} {dtype}: the report gives no reason why {nodes[key].op_type} {name} stays high")
+                tally[2].append(f"{subject.name}: {nodes[key].op_type} {name}: {why}")
+        return f"{len(low & nodes.keys())}/{len(nodes)}"
 
     def _numbers(self, subject, rewritten, dtype, label):
         """(verdict, error, bound) as text."""

@@ -24,10 +24,10 @@ import sys
 import ml_dtypes
 import numpy as np
 import onnx
-import onnx.inliner
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 import scopes
+from inlining import inlined
 from scopes import LOW_TYPES
 
 UNIT = {TensorProto.FLOAT16: 2.0**-11, TensorProto.BFLOAT16: 2.0**-8}
@@ -49,9 +49,7 @@ class Widened:
 
 def widen(model, rounding=True):
     """Low tensors held in float32, and (under `rounding`) rounded where they are produced. `model` itself is not changed."""
-    stated = model
-    if model.functions:
-        stated = onnx.inliner.inline_local_functions(model, True)
+    stated = inlined(model)
     try:
         typed = scopes.typed_graphs(stated)
     except Exception:  # The checker judges validity; here the types that can be had are enough, and the rest is listed.
@@ -63,7 +61,7 @@ def widen(model, rounding=True):
     wide_graphs = [graph for _, graph in scopes.all_graphs(wide.graph)]
     names = {name for g in wide_graphs for n in g.node for name in [*n.input, *n.output]}
     names |= {v.name for g in wide_graphs for v in [*g.input, *g.initializer]}
-    low_inputs = {v.name: v.type.tensor_type.elem_type for v in wide.graph.input if v.type.tensor_type.elem_type in LOW_TYPES}
+    low_inputs = {v.name: scopes.element_type(v.type) for v in wide.graph.input if scopes.element_type(v.type) in LOW_TYPES}
     result = Widened(wide, low_inputs, 0, [])
 
     def unique(name):
@@ -91,13 +89,17 @@ def _widen_graph(graph, types, path, rounding, unique, result):
         for attribute in node.attribute:
             _widen_attribute(attribute)
         nodes.append(node)
+        is_identity = node.op_type in PASS_THROUGH
+        if node.op_type == "Cast" and all(types.get(name) in LOW_TYPES | {TensorProto.FLOAT} for name in [*node.input, *node.output]):
+            node.op_type = "Identity"  # onnxruntime drops a cast to the type that a value has, though a body that it inlined still reads it
+            del node.attribute[:]
         is_outer = any(True for _ in scopes.bodies(node))  # its outputs are its bodies' outputs, rounded in there
         for i, name in enumerate(node.output):
             if not name:
                 continue
             if name not in types:
                 result.unknown.append(f"{path}{node.name}: {node.domain}::{node.op_type} output {name}")
-            if types.get(name) not in LOW_TYPES or is_outer or node.op_type in PASS_THROUGH or not rounding:
+            if types.get(name) not in LOW_TYPES or is_outer or is_identity or not rounding:
                 continue
             result.roundings += 1
             raw, low, kept = unique(name + "_wide"), unique(name + "_low"), unique(name + "_kept")
@@ -167,10 +169,10 @@ def run(model, feeds):
     runner = session(model)
     types = {i.name: i.type for i in runner.get_inputs()}
     given = {}
-    for name, array in feeds.items():
+    for name, value in feeds.items():
         if name in types:
-            given[name] = {"tensor(float)": np.float32, "tensor(float16)": np.float16}.get(types[name], array.dtype)
-            given[name] = np.asarray(array).astype(given[name])
+            convert = lambda a, kind=types[name]: np.asarray(a).astype(np.float32 if "tensor(float)" in kind else np.float16 if "tensor(float16)" in kind else np.asarray(a).dtype)
+            given[name] = [convert(a) for a in value] if isinstance(value, list) else convert(value)
     names = [o.name for o in runner.get_outputs()]
     with np.errstate(all="ignore"):
         return dict(zip(names, runner.run(None, given), strict=True))
@@ -183,13 +185,14 @@ def run_rounded(model, feeds, rounding=True):
     with np.errstate(all="ignore"):
         for name, array in feeds.items():
             low = NUMPY_TYPE.get(wide.low_inputs.get(name)) if rounding else None
-            rounded[name] = np.asarray(array).astype(low).astype(np.float32) if low else array
+            narrow = lambda a, low=low: np.asarray(a).astype(low).astype(np.float32)
+            rounded[name] = array if not low else [narrow(a) for a in array] if isinstance(array, list) else narrow(array)
     return run(wide.model, rounded)
 
 
 def low_depth(model):
     """D: the number of low nodes on the longest path. A body counts once, however often it runs. Casts and constants are not counted."""
-    stated = onnx.inliner.inline_local_functions(model, True) if model.functions else model
+    stated = inlined(model)
     typed = scopes.typed_graphs(stated, strict=False)
     types_of = {path: types for path, _, types in typed}
 
@@ -273,7 +276,7 @@ def _expose(model, types):
 
 def first_divergence(original, rewritten, feeds, limit):
     """The first tensor of the main graph, in order, that is further off than `limit`: (name, its error, new NaN / Inf), or None."""
-    base = onnx.inliner.inline_local_functions(original, True) if original.functions else original
+    base = inlined(original)
     wide = widen(rewritten).model
     shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     wide_shown, _ = _expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
@@ -288,7 +291,7 @@ def first_divergence(original, rewritten, feeds, limit):
 
 def largest_magnitude(model, feeds):
     """(largest finite magnitude, its tensor) over all float tensors of the main graph in the float32 run."""
-    base = onnx.inliner.inline_local_functions(model, True) if model.functions else model
+    base = inlined(model)
     shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     got, best = run(shown, feeds), (0.0, "")
     for name in order:
@@ -316,6 +319,21 @@ def random_feeds(model, seed=0, dim=2):
         else:
             feeds[info.name] = random.uniform(-1, 1, shape).astype(np.float32)
     return feeds
+
+
+# All give 1 + 2^-12 in float16 by the sum of x and w, once they are rounded in the place that the name says.
+SCOPE_TESTS = {
+    "inside a scan": ("z = Cast<to=10>(x)  l = Cast<to=10>(w)  e, s = Scan<num_scan_inputs = 1, body = b (float16[1] p, float16 q) => (float16[1] r, float16 o) "
+                      "{ r = Identity(p)  o = Add(q, q)  }>(z, l)  h = Constant<value=float[1] {0.5}>()  k = Cast<to=1>(s)  y = Mul(k, h)", ""),
+    "in a sequence": ("d = Cast<to=10>(w)  z = Cast<to=10>(x)  a = Add(d, z)  s = SequenceConstruct(z, a)  i = Constant<value=int64 {1}>()  e = SequenceAt(s, i)  y = Cast<to=1>(e)", ""),
+    "inside a mapped body": ("z = Cast<to=10>(x)  l = Cast<to=10>(w)  s = SequenceConstruct(z)  m = SequenceMap<body = b (float16[1] p) => (float16[1] o) { o = Add(p, l) }>(s) "
+                             "e = ConcatFromSequence<axis=0>(m)  y = Cast<to=1>(e)", ""),
+    "in an optional": ("d = Cast<to=10>(w)  o = Optional(d)  e = OptionalGetElement(o)  y = Cast<to=1>(e)", ""),
+    "split to a sequence": ("d = Cast<to=10>(w)  s = SplitToSequence<axis=0>(d)  e = ConcatFromSequence<axis=0>(s)  y = Cast<to=1>(e)", ""),
+    "in a function": ("y = local.f(x, w)", '<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { c = Cast<to=10>(a)  d = Cast<to=10>(b)  e = Add(c, d)  o = Cast<to=1>(e) }'),
+    "in a function's branch": ("y = local.f(x, w)", """<domain: "local", opset_import: ["": 17]> f (a, b) => (o) { t = Constant<value=bool[1] {1}>()  g = Squeeze(t)  d = Cast<to=10>(b)
+        e = If(g)<then_branch = th() => (float16[1] p) { c = Cast<to=10>(a)  p = Add(c, d) }, else_branch = el() => (float16[1] q) { q = Neg(d) }>  o = Cast<to=1>(e) }"""),
+}
 
 
 def self_test():
@@ -356,6 +374,16 @@ def self_test():
     for _ in range(3):
         s = ((s.astype(np.float32) * s.astype(np.float32)).astype(np.float16).astype(np.float32) + s.astype(np.float32)).astype(np.float16)
     expect("inside a loop", run_rounded(model, {"x": start, "n": np.array(3), "c": np.array(True)})["y"], s.astype(np.float32))
+
+    for what, (body, functions) in SCOPE_TESTS.items():
+        imports = ', "local": 1' if functions else ""
+        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17{imports}]> g (float[1] x) => (float[1] y) {{ {body} }} {functions}')
+        model.graph.initializer.append(weight)
+        expect(what, run_rounded(model, {"x": np.zeros(1, np.float32)})["y"].reshape(1), np.ones(1, np.float32))
+        plain = run_rounded(model, {"x": np.zeros(1, np.float32)}, rounding=False)["y"].reshape(1)
+        expect(what + ", without rounding", plain, np.array([1 + 2.0**-12], np.float32))
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (seq(float16[1]) s) => (seq(float16[1]) y) { y = Identity(s) }')
+    expect("the elements of a low sequence are rounded when fed", run_rounded(model, {"s": [np.array([1 + 2.0**-12], np.float32)]})["y"][0], np.ones(1, np.float32))
 
     model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Cast<to=10>(x)  m = Mul(l, l)  y = Cast<to=1>(m) }')
     whole = onnx.parser.parse_model('<ir_version: 8, opset_import: ["": 17]> g (float[1] x) => (float[1] y) { l = Identity(x)  y = Mul(l, l) }')

@@ -7,6 +7,8 @@ its ONNX element type (0: not a tensor, or unknown).
 import onnx
 from onnx import AttributeProto, TensorProto
 
+# Attributes that hold an element type or data of it: they may follow the type of their vertex.
+TYPED_ATTRIBUTES = {"to", "dtype", "value", "value_float", "value_floats", "output_dtype", "softmax_precision", "stash_type"}
 LOW_TYPES = {TensorProto.FLOAT16, TensorProto.BFLOAT16}
 
 
@@ -19,12 +21,56 @@ def bodies(node):
             yield f"{attribute.name}[{i}]", graph
 
 
+def element_type(type_proto):
+    """The element type of a tensor, of a sequence's or an optional's tensors; 0: unknown, or a map."""
+    kind = type_proto.WhichOneof("value")
+    if kind in ("tensor_type", "sparse_tensor_type"):
+        return getattr(type_proto, kind).elem_type
+    return element_type(getattr(type_proto, kind).elem_type) if kind in ("sequence_type", "optional_type") else 0
+
+
 def all_graphs(graph, path=""):
     """(path, graph), the graph itself first, then all graphs nested in it in node order."""
     yield path, graph
     for i, node in enumerate(graph.node):
         for name, body in bodies(node):
             yield from all_graphs(body, f"{path}{node.name or node.op_type}#{i}/{name}/")
+
+
+def reads(node):
+    """Every name that the node or a body of it reads; some of those are the body's own."""
+    yield from node.input
+    for _, body in bodies(node):
+        for inner in body.node:
+            yield from reads(inner)
+        yield from (v.name for v in body.output)
+
+
+def cast_target(cast):
+    return next(a.i for a in cast.attribute if a.name == "to")
+
+
+def sort(model):
+    """Stable topological order of every graph of the model; what a body captures counts as read by the node that has it."""
+    for _, graph in all_graphs(model.graph):
+        _sort_graph(graph)
+    return model
+
+
+def _sort_graph(graph):
+    needs = [set(reads(node)) for node in graph.node]
+    left, made = list(range(len(graph.node))), set()
+    produced = {o for n in graph.node for o in n.output if o}
+    order = []
+    while left:
+        ready = next(i for i in left if all(name in made or name not in produced for name in needs[i]))
+        left.remove(ready)
+        made.update(graph.node[ready].output)
+        order.append(ready)
+    if order != sorted(order):
+        nodes = [onnx.NodeProto.FromString(graph.node[i].SerializeToString()) for i in order]
+        del graph.node[:]
+        graph.node.extend(nodes)
 
 
 def without_value_info(model):

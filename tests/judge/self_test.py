@@ -10,6 +10,7 @@ import sys
 import onnx
 
 import random_graphs
+import scope_cases
 import structure
 import tf_decisions
 from naive_rewriter import NaiveTool
@@ -105,7 +106,24 @@ def test_structure(count):
     released = onnx.parser.parse_model(GOOD.replace("float[2,2] u)", "float16[2,2] u)").replace("u_h = Gemm", "u = Gemm").replace("  [cu] u = Cast<to = 1>(u_h)\n", ""))
     found = structure.problems(original, released, "float16", keep_io="none")
     count.expect(not found, "structure accepts a low output that was released", found)
-    count.expect(structure.low_nodes(original, good, "float16") == {0, 1, 4}, "structure counts low nodes", structure.low_nodes(original, good, "float16"))
+    count.expect(structure.low_nodes(original, good, "float16") == {("", 0), ("", 1), ("", 4)}, "structure counts low nodes", structure.low_nodes(original, good, "float16"))
+
+
+def test_scopes(count):
+    for original, right, wrong in ((scope_cases.ORIGINAL, scope_cases.RIGHT, scope_cases.WRONG), (scope_cases.CALL, scope_cases.INLINED, scope_cases.WRONGLY_INLINED)):
+        before = onnx.parser.parse_model(original)
+        kind = "functions" if before.functions else "scopes"
+        found = structure.problems(before, onnx.parser.parse_model(right), "float16")
+        count.expect(not found, f"structure accepts a correct rewrite across {kind}", found)
+        found = structure.problems(before, before, "float16")
+        count.expect(not found, f"structure accepts an unchanged model with {kind}", found)
+        for rules, what, edits in wrong:
+            text = right
+            for old, new in edits:
+                assert old in text, (what, old)
+                text = text.replace(old, new)
+            found = structure.problems(before, onnx.parser.parse_model(text), "float16")
+            count.expect(any(f.split(":")[0] in rules for f in found), f"structure refuses: {what}", f"wanted one of {rules}, found {found}")
 
 
 def test_decisions(count):
@@ -119,19 +137,23 @@ def test_decisions(count):
 
 
 def test_random_graphs(count):
-    with NaiveTool() as tool:
-        failures = random_graphs.run(tool, seed=7, graphs=40, values=20, echo=False)
-    count.expect(not failures, "random graphs accept the naive rewriter", failures[:3])
-    for defect, rule in [("not idempotent", "twice"), ("greedy exclusion", "exclusion"), ("ignores exclusion", "exclude-all"), ("position dependent", "isomorphic"),
-                         ("wrong wire", "values"), ("wrong weight", "values")]:
-        with NaiveTool(defect) as tool:
-            failures = random_graphs.run(tool, seed=7, graphs=40, values=20, echo=False)
-        count.expect(any(f.rule == rule for f in failures), f"random graphs notice: {defect}", f"wanted {rule}, found {sorted({f.rule for f in failures})}")
+    for with_scopes in (False, True):
+        what = "random graphs with scopes" if with_scopes else "random graphs"
+        judge = lambda tool: random_graphs.run(tool, seed=7, graphs=60 if with_scopes else 40, values=60 if with_scopes else 20, echo=False, with_scopes=with_scopes, least_low=0.05)
+        with NaiveTool() as tool:
+            failures = judge(tool)
+        count.expect(not failures, f"{what} accept the naive rewriter", failures[:3])
+        for defect, rule in [("not idempotent", "twice"), ("greedy exclusion", "exclusion"), ("ignores exclusion", "exclude-all"), ("position dependent", "isomorphic"),
+                             ("wrong wire", "values"), ("wrong weight", "values")]:
+            with NaiveTool(defect) as tool:
+                failures = judge(tool)
+            count.expect(any(f.rule == rule for f in failures), f"{what} notice: {defect}", f"wanted {rule}, found {sorted({f.rule for f in failures})}")
 
 
 def main():
     count = Count()
     test_structure(count)
+    test_scopes(count)
     test_decisions(count)
     test_random_graphs(count)
 

@@ -17,26 +17,30 @@
   cast        no identity cast, no widening and narrowing again, one per (value, type, scope), none unread
   name        value names are unique over all scopes, new nodes have unique names
   order       nodes are topologically sorted, untouched nodes keep their order, a cast sits right after its producer
+  place       a cast of a captured value sits in the right scope, and agree: types that go together are one (scope_rules.py)
   weight      no initializer is left behind unread, none is changed under its old name and type
   loads       onnxruntime loads it where it loads the original (float16)
 
+Of a model with functions that were inlined, node and tensor are judged by what is left without names and types (isomorphism.skeleton), and a Cast is the
+tool's if its name says so.
 Cast nodes of the original are the user's: they may round, repeat and do nothing; the rules hold for what the tool added.
 """
 import argparse
 import collections
+import re
 import sys
 
 import numpy as np
 import onnx
 from onnx import TensorProto
 
-import inline
+import isomorphism
+import scope_rules
 import scopes
-from scopes import LOW_TYPES
+from inlining import inlined
+from scopes import LOW_TYPES, TYPED_ATTRIBUTES
 
 DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
-# Attributes that hold an element type or data of it: they may follow the type of their vertex.
-TYPED_ATTRIBUTES = {"to", "dtype", "value", "value_float", "value_floats", "output_dtype", "softmax_precision", "stash_type"}
 
 
 def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=True, repaired=False):
@@ -55,12 +59,15 @@ def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=Tr
     found += _value_info(rewritten, known)
     found += _io(original, rewritten, DTYPES[dtype], keep_io, frozen)
     upgraded = scopes.opset(original) != scopes.opset(rewritten)
-    base = original
-    if original.functions and rewritten.SerializeToString() != original.SerializeToString():
-        base = inline.inlined(original)
-    found += _nodes(base, rewritten, typed, upgraded, DTYPES[dtype])
+    if original.functions and list(original.functions) != list(rewritten.functions):
+        added = _named_casts(known)
+        found += [] if upgraded else _same_skeleton(original, rewritten, DTYPES[dtype])
+    else:
+        texts, added = _nodes(original, rewritten, typed, upgraded, DTYPES[dtype])
+        found += texts
+    found += scope_rules.problems(known, added)
     found += _names(original, rewritten)
-    found += _weights(original, rewritten)
+    found += _weights(inlined(original), rewritten)
     if runtime and dtype == "float16":
         found += _loads(original, rewritten)
     return found
@@ -135,13 +142,14 @@ def _io(original, rewritten, low, keep_io, frozen):
 
 
 def match(before, after):
-    """Pairs the original's nodes with the rewritten model's, scope by scope: [(path after, graph before, graph after, {index before: index after})].
+    """Pairs the original's nodes with the rewritten model's, scope by scope: [((path before, path after), graph before, graph after, {index before: index
+    after})].
 
     A node is found by its name where that is unique in both, else by its first output, else (an output's name was taken over by a Cast) as the
     producer of what that Cast reads."""
     pairs = []
 
-    def walk(path, old, new):
+    def walk(old_path, path, old, new):
         home = {}
         names_old, names_new = (collections.Counter(n.name for n in g.node if n.name) for g in (old, new))
         by_name = {n.name: j for j, n in enumerate(new.node) if n.name}
@@ -165,13 +173,14 @@ def match(before, after):
             if j is not None and j not in taken:
                 taken.add(j)
                 home[i] = j
-        pairs.append((path, old, new, home))
+        pairs.append(((old_path, path), old, new, home))
         for i, j in home.items():
             old_bodies, new_bodies = dict(scopes.bodies(old.node[i])), dict(scopes.bodies(new.node[j]))
             for name in old_bodies.keys() & new_bodies.keys():
-                walk(f"{path}{new.node[j].name or new.node[j].op_type}#{j}/{name}/", old_bodies[name], new_bodies[name])
+                old_inner = f"{old_path}{old.node[i].name or old.node[i].op_type}#{i}/{name}/"
+                walk(old_inner, f"{path}{new.node[j].name or new.node[j].op_type}#{j}/{name}/", old_bodies[name], new_bodies[name])
 
-    walk("", before.graph, after.graph)
+    walk("", "", before.graph, after.graph)
     return pairs
 
 
@@ -179,16 +188,29 @@ def _attributes(node, upgraded):
     return {a.name: a.SerializeToString(deterministic=True) for a in node.attribute if a.name not in TYPED_ATTRIBUTES and a.type not in (a.GRAPH, a.GRAPHS)}
 
 
+def _named_casts(model):
+    """{(path, index)} of the casts whose node name is one that the tool gives."""
+    name = re.compile(r".*_to_(float16|bfloat16|float32)(_\d+)?$")
+    return {(path, i) for path, graph in scopes.all_graphs(model.graph) for i, n in enumerate(graph.node) if n.op_type == "Cast" and name.match(n.name)}
+
+
+def _same_skeleton(original, rewritten, low):
+    left, right = (isomorphism.skeleton(inlined(model), low) for model in (original, rewritten))
+    if left == right:
+        return []
+    gone, new = left[1] - right[1], right[1] - left[1]
+    return [f"node: apart from names, types and casts, {sum(gone.values())} of {sum(left[1].values())} nodes differ: {dict(collections.Counter(k[0] for k in (gone + new).elements()))}"]
+
+
 def _nodes(base, rewritten, typed, upgraded, low):
-    found = []
-    old_types = {}
-    for _, _, types in scopes.typed_graphs(base, strict=False):
-        old_types.update(types)
+    """(sentences, {(path, index)} of the nodes that are new)."""
+    found, added = [], set()
+    old_types_at = {path: types for path, _, types in scopes.typed_graphs(base, strict=False)}
     types_at = {path: types for path, _, types in typed}
-    for path, old, new, home in match(base, rewritten):
-        outputs = {v.name for v in old.output}
+    for (old_path, path), old, new, home in match(base, rewritten):
+        outputs, old_types = {v.name for v in old.output}, old_types_at[old_path]
         gone_casts = {n.output[0]: n.input[0] for i, n in enumerate(old.node) if i not in home and n.op_type == "Cast"}
-        widened = {n.output[0]: n.input[0] for j, n in enumerate(new.node) if j not in set(home.values()) and n.op_type == "Cast" and _target(n) == TensorProto.FLOAT}
+        widened = {n.output[0]: n.input[0] for j, n in enumerate(new.node) if j not in set(home.values()) and n.op_type == "Cast" and scopes.cast_target(n) == TensorProto.FLOAT}
         renamed = {a: b for i, j in home.items() for a, b in zip(old.node[i].output, new.node[j].output) if b in outputs and gone_casts.get(b) == a}
         for i, node in enumerate(old.node):
             who = f"{path}{node.name or f'{node.op_type}#{i}'}"
@@ -198,7 +220,7 @@ def _nodes(base, rewritten, typed, upgraded, low):
                     source = gone_casts[source]
                 source = renamed.get(source, source)
                 source = widened.get(source, source)
-                if types_at[path].get(source) == low and {_target(node), old_types.get(node.input[0])} <= {low, TensorProto.FLOAT}:
+                if types_at[path].get(source) == low and {scopes.cast_target(node), old_types.get(node.input[0])} <= {low, TensorProto.FLOAT}:
                     continue  # low -> float32 -> low is exact, and so is float32 -> float32 of what is low now: its value, or its readers, are low
                 if not upgraded:
                     found.append(f"node: {who} is gone")
@@ -219,8 +241,9 @@ def _nodes(base, rewritten, typed, upgraded, low):
             for a, b in zip(node.output, now.output):
                 if a != b and a not in outputs and renamed.get(a) != b:
                     found.append(f"tensor: {path}{a} is now called {b}")
+        added |= {(path, j) for j in range(len(new.node)) if j not in set(home.values())}
         found += _casts(path, old, new, home, types_at[path], upgraded)
-    return found
+    return found, added
 
 
 def _is_low_copy(node, old):
@@ -235,10 +258,6 @@ def _is_low_copy(node, old):
             if high is not None and high.dtype == np.float32 and high.shape == low.shape and high.astype(low.dtype).tobytes() == low.tobytes():
                 return True
     return False
-
-
-def _target(cast):
-    return next(a.i for a in cast.attribute if a.name == "to")
 
 
 def _casts(path, old, new, home, types, upgraded):
@@ -256,7 +275,7 @@ def _casts(path, old, new, home, types, upgraded):
             if not upgraded and not _is_low_copy(node, old):
                 found.append(f"node: {path}{node.name or node.op_type} is new and no Cast")
             continue
-        to, source = _target(node), node.input[0]
+        to, source = scopes.cast_target(node), node.input[0]
         if not node.name or names[node.name] > 1:
             found.append(f"name: new cast of {path}{source} is called {node.name!r}")
         if types.get(source) == to:
@@ -283,19 +302,11 @@ def _casts(path, old, new, home, types, upgraded):
     return found
 
 
-def _reads(node):
-    yield from node.input
-    for _, body in scopes.bodies(node):
-        for inner in body.node:
-            yield from _reads(inner)
-        yield from (v.name for v in body.output)
-
-
 def _is_sorted(graph):
     made_here = {o for n in graph.node for o in n.output if o}
     made = set()
     for node in graph.node:
-        if any(name in made_here and name not in made for name in _reads(node)):
+        if any(name in made_here and name not in made for name in scopes.reads(node)):
             return False
         made.update(node.output)
     return True
@@ -317,10 +328,9 @@ def _names(original, rewritten):
 def _weights(original, rewritten):
     found = []
     before = {(path, t.name): t for path, g in scopes.all_graphs(original.graph) for t in g.initializer}
-    unread_before = {t for t in _unread(original)}
-    for name in _unread(rewritten):
-        if name not in unread_before:
-            found.append(f"weight: {name} is left behind unread")
+    unread_before, unread = _unread(original), _unread(rewritten)
+    if len(unread) > len(unread_before):  # by their number, for names change where a function is inlined
+        found.append(f"weight: {sorted(set(unread) - set(unread_before))[:3]} are left behind unread")
     for path, graph in scopes.all_graphs(rewritten.graph):
         for tensor in graph.initializer:
             old = before.get((path, tensor.name))
@@ -363,17 +373,25 @@ def _loads(original, rewritten):
 
 
 def low_nodes(original, rewritten, dtype):
-    """Indices into the original's main graph of the nodes that read or write a low tensor in the rewritten model and did not before."""
-    def types(model):
-        return scopes.typed_graphs(model, strict=False)[0][2]
+    """The original's nodes that read or write a low tensor in the rewritten model and did not before: (path of the original's graph, index)."""
+    if list(original.functions) != list(rewritten.functions):
+        return _low_inlined(rewritten, dtype)
+    types = lambda model: {path: found for path, _, found in scopes.typed_graphs(model, strict=False)}
     old_types, new_types, lows = types(original), types(rewritten), set()
-    for path, old, new, home in match(original, rewritten):
-        if path:
-            continue
+    for (old_path, path), old, new, home in match(original, rewritten):
         for i, j in home.items():
             ports = [*zip(old.node[i].input, new.node[j].input), *zip(old.node[i].output, new.node[j].output)]
-            if any(a and old_types.get(a) == TensorProto.FLOAT and new_types.get(b) == DTYPES[dtype] for a, b in ports):
-                lows.add(i)
+            if any(a and old_types[old_path].get(a) == TensorProto.FLOAT and new_types[path].get(b) == DTYPES[dtype] for a, b in ports):
+                lows.add((old_path, i))
+    return lows
+
+
+def _low_inlined(rewritten, dtype):
+    """Of a model whose functions are gone, low nodes by their place among those that are neither casts nor constants: comparable between two such rewrites."""
+    lows = set()
+    for path, graph, types in scopes.typed_graphs(rewritten, strict=False):
+        nodes = [n for n in graph.node if n.op_type not in ("Cast", "Constant")]
+        lows |= {(re.sub(r"#\d+", "", path), i) for i, n in enumerate(nodes) if any(types.get(name) == DTYPES[dtype] for name in [*n.input, *n.output] if name)}
     return lows
 
 
