@@ -181,6 +181,7 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
   const int callee = plan_.Callee(*node);
   const std::string obstacle = callee < 0 ? "" : plan_.ObstacleTo(*node);
   if (callee >= 0 && obstacle.empty()) {
+    if (instance != nullptr && origins_ != nullptr) origins_->nodes[node->name()].name = label;  // what users call it
     if (status.ok())
       status = Expand(*node, instance == nullptr ? label : node->name(), instance == nullptr ? -1 : instance->id, home);
     Discard(node);
@@ -280,6 +281,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
     if (*source == call.output(i)) continue;
     if (source->empty()) return Malformed(instance, "the call leaves out what is also the output", function.output(i));
     NodeProto inner;  // in the function's names
+    inner.set_name(absl::StrCat("Identity_", function.output(i)));
     inner.add_input(function.output(i));
     std::string inner_name = absl::StrCat(function.output(i), "_copy");
     while (scope.Find(inner_name) != nullptr) inner_name += "_";

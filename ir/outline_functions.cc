@@ -159,7 +159,6 @@ class FunctionMaker {
     origin->outputs = std::move(outputs);
     for (const std::string& value : extra_outputs_) call->add_output(value);
     if (!uses_attributes_) call->clear_attribute();
-    Trim(*call->mutable_output());
   }
   // The call of the original function.
   void WriteOriginalCall(NodeProto* call) const {
@@ -170,7 +169,6 @@ class FunctionMaker {
       });
       call->add_output(it == outputs_.end() || call_.node->output(i).empty() ? std::string() : it->second);
     }
-    Trim(*call->mutable_output());
   }
 
  private:
@@ -233,6 +231,11 @@ class FunctionMaker {
       const bool is_passed = i < call_.node->input_size() && call_.node->input(i) == value;
       const auto it = is_passed ? bound_.try_emplace(input, value).first : bound_.find(input);
       if (it == bound_.end() || it->second != value) continue;
+      name = input;
+      return;
+    }
+    for (const auto& [input, of_extra] : extra_inputs_) {
+      if (of_extra != value) continue;
       name = input;
       return;
     }
@@ -493,11 +496,9 @@ class FunctionMaker {
       (void)inner;
       call->add_input(value);
     }
-    Trim(*call->mutable_input());
-  }
-
-  static void Trim(google::protobuf::RepeatedPtrField<std::string>& names) {
-    while (!names.empty() && names.rbegin()->empty()) names.RemoveLast();
+    auto& inputs = *call->mutable_input();
+    while (inputs.size() > call_.node->input_size() && inputs.rbegin()->empty()) inputs.RemoveLast();
+    if (call->name().empty()) call->set_name(call_.label);  // the function's name may change, what users call it not
   }
 
   const InlineOrigins& origins_;
@@ -545,6 +546,7 @@ class Outliner {
     int call;
     Nodes nodes;
     NameCounts reads;
+    int place;  // of the first node
   };
 
   int CallOf(const NodeProto& node) const {
@@ -600,7 +602,7 @@ class Outliner {
       if (child < 0)
         return absl::InternalError(absl::StrCat("node '", Escaped(node->name()), "' is in a foreign call"));
       const auto [it, is_new] = group_of.try_emplace(child, groups.size());
-      if (is_new) groups.push_back({child, {}, {}});
+      if (is_new) groups.push_back({child, {}, {}, static_cast<int>(i)});
       Group& group = groups[it->second];
       group.nodes.push_back(current < 0 ? Copy(node) : node);
       ForEachRead(*node, [&](const std::string& name) { ++group.reads[name]; });
@@ -609,7 +611,7 @@ class Outliner {
     for (Group& group : groups) {
       AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, reads, live));
       result.push_back(call);
-      places.push_back(static_cast<int>(nodes.size()));
+      places.push_back(group.place);
     }
     return Sorted(result, places);
   }
@@ -630,6 +632,8 @@ class Outliner {
     auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(arena_);
     const InlinedCall& origin = origins_.calls[static_cast<size_t>(group.call)];
     const FunctionProto& original = origins_.functions->functions(origin.function);
+    InlinedNode made;
+    if (origin.parent >= 0) made = origins_.nodes.at(origin.node->name());
     if (phase_ == Phase::kBefore) {
       bodies_[static_cast<size_t>(group.call)] = maker.Key();
       maker.WriteOriginalCall(call);
@@ -637,11 +641,10 @@ class Outliner {
       maker.WriteOriginalCall(call);
       ++record_.num_unchanged;
     } else {
-      InlinedNode& made = calls_[origin.node->name()];
-      if (origin.parent >= 0) made = origins_.nodes.at(origin.node->name());
       maker.WriteCall(NameFor(maker, original), call, &made);
       ++record_.num_calls;
     }
+    calls_[call->name()] = std::move(made);
     return call;
   }
 

@@ -4,7 +4,7 @@
   functions.py --tool build/tests/rewrite_batch --inliner build/tests/inline_model [--models N] [--seed S] [--only SEED]
 
 Rules, one failure line each:
-  generator   the model passes ONNX's checker and strict inference, and onnxruntime runs it (else this test is wrong)
+  generator   the model passes ONNX's checker and strict inference, (else this test is wrong)
   inlined     the tool's inliner alone gives the same nodes, names and values as inlining.py, a valid model, and the original's results, bit for bit
   inline      every rule of structure.py; no function is left; float16 results near the original's
   keep        every rule of structure.py against the model as it is; the functions keep their bytes
@@ -23,6 +23,7 @@ import tempfile
 
 import numpy as np
 import onnx
+import onnx.reference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
@@ -68,8 +69,6 @@ class Generator:
         for i in range(inputs - optional, inputs):
             if self.random.random() < 0.5:
                 given[i] = ""
-        while given and not given[-1]:
-            given.pop()
         produced = [self.name() if i == 0 or self.random.random() < 0.7 else "" for i in range(outputs)]
         node = helper.make_node(proto.name, given, produced, self.label(), domain=proto.domain)
         if proto.overload:
@@ -224,17 +223,25 @@ class Inliner:
         return self.process.stdout.readline().split(" ", 1)
 
 
-def run(model):
+def feeds_of(model, condition):
+    """The same values for every model, in the types that it wants."""
+    rng, feeds = np.random.default_rng(1), {}
+    values = {"x": rng.uniform(-1, 1, (N, N)), "z": rng.uniform(-1, 1, (N, N)), "d": rng.uniform(-1, 1, (N, N)), "c": np.array(condition)}
+    for info in model.graph.input:
+        feeds[info.name] = values[info.name].astype(helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type))
+    return feeds
+
+
+def run_in_onnxruntime(model):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level, options.intra_op_num_threads = 4, 1
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    rng = np.random.default_rng(1)
-    feeds = {"x": rng.uniform(-1, 1, (N, N)).astype(np.float32), "z": rng.uniform(-1, 1, (N, N)).astype(np.float32),
-             "d": rng.uniform(-1, 1, (N, N)), "c": np.array(True)}
-    wanted = {i.name for i in session.get_inputs()}
-    feeds = {k: v for k, v in feeds.items() if k in wanted}
-    return session.run(None, feeds) + session.run(None, {**feeds, **({"c": np.array(False)} if "c" in feeds else {})})
+    return [y for c in (True, False) for y in session.run(None, feeds_of(model, c))]
+
+
+def run_in_reference(model):
+    return [y for c in (True, False) for y in onnx.reference.ReferenceEvaluator(model).run(None, feeds_of(model, c))]
 
 
 def same(a, b):
@@ -261,19 +268,35 @@ class Judge:
         model = Generator(seed).model()
         try:
             onnx.checker.check_model(model, full_check=True)
-            expected = run(model)
+            onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
         except Exception as error:
             return self.expect(False, "generator", seed, " ".join(str(error).split()))
+        run, expected = self._runner(model)
         source = self.folder / "in.onnx"
         source.write_bytes(model.SerializeToString())
-        self._inlined(seed, model, source, expected)
+        self._inlined(seed, model, source, run, expected)
         for dtype in structure.DTYPES:
             flags = ["--dtype", dtype, "--keep-io", random.Random(seed).choice(["all", "none"])]
             results = {mode: self._rewritten(seed, mode, source, [*flags, "--functions", mode]) for mode in ("inline", "keep", "specialise")}
-            self._modes(seed, model, dtype, flags, results, expected)
+            self._modes(seed, model, dtype, flags, results, run, expected)
         return None
 
-    def _inlined(self, seed, model, source, expected):
+    def _runner(self, model):
+        """Who can run the model, and what it gives: onnxruntime (which has no functions that give an input back), else ONNX's evaluator (no absent
+        attributes), else onnxruntime on what inlining.py makes of it."""
+        flat = lambda m: run_in_onnxruntime(inlined(m))
+        for name, runner in (("onnxruntime", run_in_onnxruntime), ("reference", run_in_reference), ("flat", flat)):
+            try:
+                with np.errstate(all="ignore"):
+                    expected = runner(model)
+                self.totals[name] += 1
+                return runner, expected
+            except Exception:
+                continue
+        self.totals["not run"] += 1
+        return None, None
+
+    def _inlined(self, seed, model, source, run, expected):
         target = self.folder / "inlined.onnx"
         answer = self.inliner.run(source, target)
         if not self.expect(answer[0] == "ok", "inlined", seed, " ".join(answer)):
@@ -286,7 +309,7 @@ class Judge:
         self.expect(not made.functions, "inlined", seed, "functions are left")
         try:
             onnx.checker.check_model(made, full_check=True)
-            self.expect(same(run(made), expected), "inlined", seed, "other results")
+            self.expect(run is None or same(run(made), expected), "inlined", seed, "other results")
         except Exception as error:
             self.expect(False, "inlined", seed, " ".join(str(error).split()))
 
@@ -303,7 +326,7 @@ class Judge:
         self.expect(again.read_bytes() == source.read_bytes(), "excluded", seed, f"{flags}")
         return onnx.load(out)
 
-    def _modes(self, seed, model, dtype, flags, results, expected):
+    def _modes(self, seed, model, dtype, flags, results, run, expected):
         keep_io, unchanged = flags[-1], model.SerializeToString()
         flat, kept, special = results["inline"], results["keep"], results["specialise"]
         base = inlined(model)
@@ -324,12 +347,14 @@ class Judge:
         except Exception as error:
             self.expect(False, "specialise", seed, f"{dtype}: {' '.join(str(error).split())}")
         found = structure.problems(base, inlined(special), dtype, keep_io, runtime=False)
-        found = [f for f in found if "another number of inputs or outputs" not in f]
+        # A cast of what a call gives sits right after the call, and one more stands inside where the function reads the value in both types.
+        by_design = ("right after the producer", "is cast to float twice", "_to_float32 does")
+        found = [f for f in found if not any(text in f for text in by_design)]
         self.expect(not found, "specialise", seed, f"{dtype}: {'; '.join(found[:3])}")
         calls = collections.Counter((n.domain, n.op_type) for _, g in scopes.all_graphs(special.graph) for n in g.node)
         self.totals["specialised"] += sum("_low" in f.name for f in special.functions)
         self.totals["shared"] += sum(calls[f.domain, f.name] > 1 for f in special.functions)
-        if dtype == "float16":
+        if dtype == "float16" and run is not None:
             try:
                 self.expect(same(run(special), run(flat)), "specialise", seed, "other results than inline")
                 if keep_io == "all":
@@ -352,9 +377,10 @@ def main():
         for seed in seeds:
             judge.judge(seed)
         t = judge.totals
-        print(f"{t['functions']} functions, {t['calls']} calls inlined, {t['changed']} rewrites changed something, {t['specialised']} specialised functions, {t['shared']} shared")
+        print(f"{t['functions']} functions, {t['calls']} calls inlined, {t['changed']} rewrites changed something, {t['specialised']} specialised functions, {t['shared']} shared; "
+              f"run by onnxruntime {t['onnxruntime']}, by ONNX's evaluator {t['reference']}, inlined by inlining.py {t['flat']}, by none {t['not run']}")
         if arguments.only is None:
-            judge.expect(min(t["calls"], t["changed"], t["specialised"], t["shared"]) > 0, "totals", 0, "the judge saw nothing")
+            judge.expect(min(t["calls"], t["changed"], t["specialised"], t["shared"], t["onnxruntime"]) > 0, "totals", 0, "the judge saw nothing")
         print(f"{t['passed']} passed, {t['failed']} failed")
         return 1 if t["failed"] else 0
 
