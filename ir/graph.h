@@ -119,6 +119,8 @@ class Model {
   onnx::ModelProto& proto() { return *proto_; }
   const onnx::ModelProto& proto() const { return *proto_; }
   google::protobuf::Arena* arena() { return arena_.get(); }
+  // The arena, with the message on it; the model is of no use any more.
+  std::unique_ptr<google::protobuf::Arena> ReleaseArena();
 
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   int num_values() const { return static_cast<int>(values_.size()); }

@@ -417,29 +417,6 @@ void Inliner::Import(absl::string_view domain, const FunctionProto& function) {
   }
 }
 
-// Functions that nodes of graphs call, directly or through each other.
-std::vector<bool> CalledFunctions(const onnx::ModelProto& model, const InlinePlan& plan) {
-  std::vector<bool> called(static_cast<size_t>(model.functions_size()), false);
-  std::vector<int> to_visit;
-  const auto note = [&](const NodeProto& node) {
-    const int callee = plan.Callee(node);
-    if (callee < 0 || called[static_cast<size_t>(callee)]) return;
-    called[static_cast<size_t>(callee)] = true;
-    to_visit.push_back(callee);
-  };
-  ForEachNodeWithin(model.graph().node(), note);
-  for (const auto& training : model.training_info()) {
-    ForEachNodeWithin(training.initialization().node(), note);
-    ForEachNodeWithin(training.algorithm().node(), note);
-  }
-  while (!to_visit.empty()) {
-    const int function = to_visit.back();
-    to_visit.pop_back();
-    ForEachNodeWithin(model.functions(function).node(), note);
-  }
-  return called;
-}
-
 void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
   auto& functions = *model.mutable_functions();
   int write = 0;
@@ -455,12 +432,12 @@ void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
 
 void KeepCalledFunctions(onnx::ModelProto& model) {
   const InlinePlan plan(model, {});
-  RemoveFunctions(model, CalledFunctions(model, plan));
+  RemoveFunctions(model, plan.CalledFunctions());
 }
 
 absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const InlineOptions& options) {
   if (model.functions_size() == 0) return InlinedFunctions();
-  InlinePlan plan(model, options.opaque_domains);
+  const InlinePlan plan(model, options.opaque_domains, options.model_stays_because);
   if (plan.AddedBytes() > options.max_bytes) {
     return LimitError("the model: expected inlining functions to add at most ", options.max_bytes,
                       " bytes, found more");
@@ -474,7 +451,7 @@ absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const 
   AMP_ASSIGN_OR_RETURN(InlinedFunctions record, Inliner(model, plan, origins.get()).Run());
   if (origins != nullptr) AMP_RETURN_IF_ERROR(RecordBodies(model, *origins));
   record.origins = std::move(origins);
-  RemoveFunctions(model, CalledFunctions(model, plan));
+  RemoveFunctions(model, plan.CalledFunctions());
   return record;
 }
 

@@ -38,6 +38,7 @@ enum class KeepOrigins { kNo, kYes };
 struct InlineOptions {
   std::vector<std::string> opaque_domains;     // calls of their functions stay
   int64_t max_bytes = (int64_t{1} << 31) - 1;  // what inlining may add; nodes are counted by ValidateModel
+  std::string model_stays_because;             // what LiftModelToFunctions said
   KeepOrigins keep_origins = KeepOrigins::kNo;
 };
 

@@ -10,6 +10,7 @@
 #include "ir/external_data.h"
 #include "ir/graph.h"
 #include "ir/inline_functions.h"
+#include "ir/lift_function.h"
 #include "ir/model_file.h"
 #include "ir/model_walk.h"
 #include "ir/opset_imports.h"
@@ -149,13 +150,15 @@ Limits AfterInlining(Limits limits) {
 }
 
 // Inlines what --functions asks for. References to attributes become values by that, which nobody has judged before.
-absl::StatusOr<InlinedFunctions> InlineAsAsked(onnx::ModelProto& model, const RewriteOptions& options) {
+absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
+                                               const RewriteOptions& options) {
   if (options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
   const Limits limits = AfterInlining(LimitsFrom(options.limits));
   InlineOptions inlining;
   inlining.max_bytes = limits.model_bytes;
   if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
   if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
+  AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
   AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
   std::vector<std::string> known_warnings;
   if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
@@ -230,7 +233,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*copy, options));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
@@ -250,7 +253,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(choices);
   settings.highest_opset_import = file.highest_opset_import;
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*file.model, options));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
