@@ -253,11 +253,12 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(choices);
   settings.highest_opset_import = file.highest_opset_import;
+  const bool has_functions = file.model->functions_size() > 0;
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
-  if (!options.dry_run && !outcome.report.changed && (graph->edited() || inlined.num_calls > 0)) {
+  if (!options.dry_run && !outcome.report.changed && (graph->edited() || has_functions)) {
     graph.reset();  // holds the model that was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
   }
