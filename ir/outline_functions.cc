@@ -157,6 +157,11 @@ class FunctionMaker {
       call->add_output(value);
     }
     origin->outputs = std::move(outputs);
+    origin->inputs.resize(static_cast<size_t>(original_.input_size()));
+    for (const std::string& hint : extra_hints_) {  // what the caller read there is what it passed for that input
+      const auto at = std::find(original_.input().begin(), original_.input().end(), hint) - original_.input().begin();
+      origin->inputs.push_back(hint.empty() ? "" : origin->inputs[static_cast<size_t>(at)]);
+    }
     for (const std::string& value : extra_outputs_) call->add_output(value);
     if (!uses_attributes_) call->clear_attribute();
   }
@@ -221,6 +226,7 @@ class FunctionMaker {
     std::string& name = reads_[Hint(value, hint)];
     name = names_.Unique(hint.empty() ? "input" : hint);
     extra_inputs_.push_back({name, value});
+    extra_hints_.push_back(hint);
   }
   // A read of something that the function did not read there: an input all the same if it is known as one.
   void BindUnhinted(const std::string& value) {
@@ -514,7 +520,7 @@ class FunctionMaker {
   absl::flat_hash_map<std::string, std::string> bound_;  // input of the function -> value
   std::vector<std::pair<std::string, std::string>> extra_inputs_;  // the function's name, value
   std::vector<std::pair<std::string, std::string>> outputs_;       // the original's name, value ("": nobody wants it)
-  std::vector<std::string> extra_outputs_, embedded_, unhinted_;
+  std::vector<std::string> extra_hints_, extra_outputs_, embedded_, unhinted_;
   bool uses_attributes_ = false, touches_low_ = false, has_pending_ = false;
 };
 
@@ -924,7 +930,8 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
     if (value.producer != kNone && model.node(value.producer).erased) continue;
     if (value.producer == kNone || !model.node(value.producer).inserted) around.values.insert(value.name);
     if (value.dtype == DType::kFloat16 || value.dtype == DType::kBfloat16) around.low_values.insert(value.name);
-    if (value.IsInitializer() && !origins.initializers.contains(value.name)) {
+    const bool is_low = around.low_values.contains(value.name);  // those are copies of weights
+    if (value.IsInitializer() && !is_low && !origins.initializers.contains(value.name)) {
       around.new_tensors[value.name] = value.initializer;
     }
   }
