@@ -45,6 +45,10 @@ enum class Saturate { kNo, kYes };
 absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
                                                   ExternalData* external, PendingTensors& pending);
 
+// The float32 form of a low constant, the other way round; exact.
+absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
+                                                 PendingTensors& pending);
+
 // Frees the payload of a constant's tensor that nobody reads any more.
 void DropPayload(Model& model, ValueId value);
 

@@ -53,6 +53,7 @@ struct Report {
   int specialised_calls = 0, original_calls = 0;
   std::vector<std::string> specialised_functions;
   std::vector<std::string> advice;
+  std::vector<std::string> hints;  // advice about the model that is for reports alone
   std::vector<std::string> warnings;
   int64_t weight_bytes_before = 0, weight_bytes_after = 0;          // all constants of the model
   int64_t activation_bytes_before = 0, activation_bytes_after = 0;  // node outputs of known size
@@ -64,6 +65,8 @@ struct Report {
 std::string ReportJson(const Report& report);
 // A table for people: a line per node, the casts, the weights, totals and advice.
 std::string ReportText(const Report& report);
+// "weights 97.5 MB -> 48.8 MB"
+std::string WeightsLine(const Report& report);
 // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
 std::string SummaryLine(const Report& report);
 

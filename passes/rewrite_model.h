@@ -11,6 +11,7 @@
 #include "passes/classify_nodes.h"
 #include "passes/op_lists.h"
 #include "passes/report.h"
+#include "passes/stages.h"
 
 namespace amp {
 
@@ -34,8 +35,9 @@ struct OpsetChoice {
 struct TargetSupport {
   std::string name = "any";
   bool can_run_low = true;  // it has fast kernels for the low type
-  // Without a target recurrent kernels are assumed to exist, float32 statistics are not.
-  TargetPromises promises = {{"rnn", "bfloat16"}};
+  // Without a target recurrent kernels and a float32 softmax inside fused attention are assumed, float32 statistics are
+  // not.
+  TargetPromises promises = {{"rnn", "bfloat16"}, {"softmax", "float32"}};
 };
 
 struct RewriteSettings {
@@ -54,12 +56,16 @@ struct RewriteSettings {
   double max_weight_error = 0.01;
   bool strict = false;  // a rule by name that matches nothing is an error
   bool diff = false;    // fill RewriteOutcome::diff
+  std::optional<Stage> stop_after;
+  std::vector<Stage> print_after;  // fill RewriteOutcome::stages
 };
 
 struct RewriteOutcome {
   Report report;           // `model` and `profile` are the caller's to fill
   PendingTensors pending;  // low copies of external weights, for SaveModel
   std::string diff;        // see diff_models.h
+  std::string line;        // what was done, in one line
+  std::string stages;      // what the stages to print showed of themselves
 };
 
 // Edits `model` iff report.changed; else the model may hold a lifted opset and is to be thrown away, the original bytes

@@ -109,6 +109,13 @@ class Explainer {
       report->reason = std::move(why);
     };
     if (model_.IsCallOfFunction(id)) return set("function-call", WhyCallStays(node));
+    if (node.schema == nullptr && !model_.SignaturesOf(id).empty()) {
+      return set("signature-misfit", absl::StrCat("does not fit the signature of ", Escaped(OperatorName(node))));
+    }
+    if (node.schema == nullptr && !node.domain().empty()) {
+      return set("unknown-operator", absl::StrCat("no signature for ", Escaped(OperatorName(node)),
+                                                  ": --op-signature says what it takes and gives"));
+    }
     if (node.schema == nullptr) {
       return set("unknown-operator", absl::StrFormat("no schema for %s at opset %d", Escaped(OperatorName(node)),
                                                      model_.opset(node.domain())));
@@ -210,6 +217,9 @@ class Explainer {
       case ReasonKind::kTypeUnknown:
         return "the type of one of its values is not known";
       case ReasonKind::kSchemaForbids:
+        if (model_.node(graph_[v].node).schema->is_signature()) {
+          return absl::StrCat("the signature of ", Escaped(node.op_type), " takes no ", DTypeName(graph_.low()));
+        }
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
                             model_.opset(model_.node(graph_[v].node).domain()), opset_obstacle_.empty() ? "" : "; ",
                             opset_obstacle_);
@@ -331,7 +341,7 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
   report_.ir_version_after = changed ? model.ir_version() : report_.ir_version_before;
   report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
   report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
-  if (changed && report_.weight_bytes_after > report_.weight_bytes_before) {
+  if (!report_.weights.empty() && report_.weight_bytes_after > report_.weight_bytes_before) {
     AddAdvice(
         "the weights grew: float32 originals stay because nodes that are float32 read them too, see `weights` in the "
         "report");

@@ -15,7 +15,7 @@ using Promises = std::map<std::string, std::string>;
 
 // Normalisations of all these backends take their statistics in float32.
 Promises PromisesOf(absl::string_view device, KernelSpeed bfloat16) {
-  Promises promises = {{"device", std::string(device)}, {"stats", "float32"}};
+  Promises promises = {{"device", std::string(device)}, {"stats", "float32"}, {"softmax", "float32"}};
   if (bfloat16 >= KernelSpeed::kSomewhatFast) promises["rnn"] = "bfloat16";
   return promises;
 }
