@@ -267,7 +267,8 @@ absl::Status Inliner::DeclareNodes(const NodeList& nodes, const Instance& instan
     }
   }
   for (const std::string& name : instance.function.output()) {
-    if (bound.contains(name) && !produced.contains(name)) return Malformed(instance, "expected a node that produces the output", name);
+    if (bound.contains(name) && !produced.contains(name))
+      return Malformed(instance, "expected a node that produces the output", name);
   }
   return absl::OkStatus();
 }
