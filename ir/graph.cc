@@ -65,6 +65,7 @@ Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* p
   if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
 }
 Model::~Model() = default;
+std::unique_ptr<google::protobuf::Arena> Model::ReleaseArena() { return std::move(arena_); }
 
 std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
   std::vector<NodeId> order;

@@ -82,6 +82,7 @@ struct Node {
   const OpSchema* schema = nullptr;   // null: unknown operator or a call of a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
+  int32_t call = -1;                                // of a model-local function that it was inlined from
   int32_t index = 0;                                // position in the file; inserted nodes: that of their anchor
   int32_t ordinal = 0;                              // among the graph's nodes of the same operator that have no name
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
@@ -122,6 +123,8 @@ class Model {
   onnx::ModelProto& proto() { return *proto_; }
   const onnx::ModelProto& proto() const { return *proto_; }
   google::protobuf::Arena* arena() { return arena_.get(); }
+  // The arena, with the message on it; the model is of no use any more.
+  std::unique_ptr<google::protobuf::Arena> ReleaseArena();
 
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
   int num_values() const { return static_cast<int>(values_.size()); }
@@ -175,6 +178,7 @@ class Model {
     std::vector<ValueId> inputs;
     std::vector<std::string> outputs;  // unique already
   };
+  void SetCall(NodeId node, int32_t call) { mutable_node(node).call = call; }  // no edit of the message
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
   // Moves what the node does into a body of its own: `node` keeps its inputs, its outputs and its operator, and gets

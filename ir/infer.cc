@@ -57,7 +57,10 @@ class BodyInferencer : public onnx::GraphInferencer {
     }
     inference_.InferGraph(body_);
     std::vector<const onnx::TypeProto*> types;
-    for (ValueId output : model.graph(body_).outputs) types.push_back(model.value(output).type);
+    for (ValueId output : model.graph(body_).outputs) {
+      const onnx::TypeProto* type = model.value(output).type;
+      types.push_back(type != nullptr ? type : &onnx::TypeProto::default_instance());  // ONNX follows null pointers
+    }
     return types;
   }
 
@@ -145,7 +148,11 @@ void Inference::InferNode(NodeId id) {
       }
     } catch (const std::exception& error) {
       const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
-      const bool expected = std::any_of(n.inputs.begin(), n.inputs.end(), is_unknown);  // behind an unknown operator
+      bool expected = std::any_of(n.inputs.begin(), n.inputs.end(), is_unknown);  // behind an unknown operator
+      for (GraphId body : n.bodies) {
+        const auto& outputs = model_.graph(body).outputs;
+        expected |= std::any_of(outputs.begin(), outputs.end(), is_unknown);
+      }
       if (!expected)
         model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(n.op_type()),
                                        "): shape inference: ", Escaped(error.what())));

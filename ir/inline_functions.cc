@@ -5,8 +5,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
+#include "ir/inline_origins.h"
 #include "ir/inline_plan.h"
 #include "ir/opset_imports.h"
+#include "ir/outline_functions.h"
 #include "ir/schema.h"
 #include "ir/status.h"
 #include "onnx/onnx_pb.h"
@@ -75,6 +77,7 @@ struct Instance {
   const FunctionProto& function;
   const NodeProto& call;
   const std::string& label;
+  int id = -1;  // into InlineOrigins::calls
 };
 
 // What the names of a function, or of a graph inside it, are called in the model.
@@ -92,8 +95,8 @@ struct Scope {
 
 class Inliner {
  public:
-  Inliner(onnx::ModelProto& model, const InlinePlan& plan)
-      : model_(model), plan_(plan), inlined_(static_cast<size_t>(model.functions_size()), false) {
+  Inliner(onnx::ModelProto& model, const InlinePlan& plan, InlineOrigins* origins)
+      : model_(model), plan_(plan), origins_(origins), inlined_(static_cast<size_t>(model.functions_size()), false) {
     TakeNames(model.graph(), value_names_, node_names_);
     for (const auto& training : model.training_info()) {
       TakeNames(training.initialization(), value_names_, node_names_);
@@ -113,7 +116,9 @@ class Inliner {
   absl::Status ExpandGraph(GraphProto& graph, const Instance* instance, const Scope* scope);
   absl::Status PlaceNode(NodeProto* node, const Instance* instance, const Scope* scope, const std::string& label,
                          GraphProto& home);
-  absl::Status Expand(const NodeProto& call, const std::string& label, GraphProto& home);
+  absl::Status Expand(const NodeProto& call, const std::string& label, int parent, GraphProto& home);
+  int RecordCall(const NodeProto& call, const std::string& label, int parent);
+  void RecordNode(const NodeProto& original, const std::string& name, const Instance& instance);
   absl::Status BindOutputs(const Instance& instance, Scope& scope);
   absl::Status DeclareNodes(const NodeList& nodes, const Instance& instance,
                             const absl::flat_hash_set<std::string>& bound, Scope& scope);
@@ -134,6 +139,7 @@ class Inliner {
 
   onnx::ModelProto& model_;
   const InlinePlan& plan_;
+  InlineOrigins* origins_;  // null: nobody asks
   Names value_names_, node_names_;
   std::vector<bool> inlined_;
   InlinedFunctions record_;
@@ -161,7 +167,7 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
   absl::Status status = instance == nullptr ? absl::OkStatus() : Rename(*node, *instance, *scope, label);
   const auto expand = [&](GraphProto& graph) -> absl::Status {
     if (instance == nullptr) return ExpandGraph(graph, nullptr, nullptr);
-    const Instance within{instance->function, instance->call, node->name()};
+    const Instance within{instance->function, instance->call, node->name(), instance->id};
     Scope inner;
     AMP_RETURN_IF_ERROR(RenameGraph(graph, within, *scope, inner));
     return ExpandGraph(graph, &within, &inner);
@@ -175,7 +181,9 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
   const int callee = plan_.Callee(*node);
   const std::string obstacle = callee < 0 ? "" : plan_.ObstacleTo(*node);
   if (callee >= 0 && obstacle.empty()) {
-    if (status.ok()) status = Expand(*node, instance == nullptr ? label : node->name(), home);
+    if (instance != nullptr && origins_ != nullptr) origins_->nodes[node->name()].name = label;  // what users call it
+    if (status.ok())
+      status = Expand(*node, instance == nullptr ? label : node->name(), instance == nullptr ? -1 : instance->id, home);
     Discard(node);
     return status;
   }
@@ -185,10 +193,36 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
   return status;
 }
 
-absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, GraphProto& home) {
+int Inliner::RecordCall(const NodeProto& call, const std::string& label, int parent) {
+  if (origins_ == nullptr) return -1;
+  InlinedCall& made = origins_->calls.emplace_back();
+  made.parent = parent;
+  made.function = plan_.Callee(call);
+  made.label = label;
+  made.node = std::make_shared<const NodeProto>(call);
+  const auto& outputs = plan_.function(made.function).output();
+  made.outputs.assign(outputs.begin(), outputs.end());
+  return static_cast<int>(origins_->calls.size()) - 1;
+}
+
+// `original` still has the function's names.
+void Inliner::RecordNode(const NodeProto& original, const std::string& name, const Instance& instance) {
+  if (origins_ == nullptr) return;
+  InlinedNode& made = origins_->nodes[name];
+  made.call = instance.id;
+  made.name = original.name();
+  made.inputs.assign(original.input().begin(), original.input().end());
+  made.outputs.assign(original.output().begin(), original.output().end());
+  for (const auto& attribute : original.attribute()) {
+    if (attribute.ref_attr_name().empty()) continue;
+    made.references.push_back({attribute.name(), attribute.ref_attr_name(), attribute.type()});
+  }
+}
+
+absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, int parent, GraphProto& home) {
   const int callee = plan_.Callee(call);
   const FunctionProto& function = plan_.function(callee);
-  const Instance instance{function, call, label};
+  const Instance instance{function, call, label, RecordCall(call, label, parent)};
   ++record_.num_calls;
   inlined_[static_cast<size_t>(callee)] = true;
   Scope scope;
@@ -232,23 +266,32 @@ absl::Status Inliner::DeclareNodes(const NodeList& nodes, const Instance& instan
       }
     }
   }
-  for (const std::string& name : bound) {
-    if (!produced.contains(name)) return Malformed(instance, "expected a node that produces the output", name);
+  for (const std::string& name : instance.function.output()) {
+    if (bound.contains(name) && !produced.contains(name))
+      return Malformed(instance, "expected a node that produces the output", name);
   }
   return absl::OkStatus();
 }
 
 // An output that is an input, or that was bound before, is a copy of its own.
 absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& scope, GraphProto& home) {
-  const auto& [function, call, label] = instance;
+  const auto& [function, call, label, id] = instance;
   for (int i = 0; i < function.output_size() && i < call.output_size(); ++i) {
     if (call.output(i).empty()) continue;
     const std::string* source = scope.Find(function.output(i));
     if (*source == call.output(i)) continue;
     if (source->empty()) return Malformed(instance, "the call leaves out what is also the output", function.output(i));
+    NodeProto inner;  // in the function's names
+    inner.set_name(absl::StrCat("Identity_", function.output(i)));
+    inner.add_input(function.output(i));
+    std::string inner_name = absl::StrCat(function.output(i), "_copy");
+    while (scope.Find(inner_name) != nullptr) inner_name += "_";
+    inner.add_output(inner_name);
+    if (origins_ != nullptr) origins_->calls[static_cast<size_t>(id)].outputs[static_cast<size_t>(i)] = inner_name;
     NodeProto* copy = home.add_node();
     copy->set_op_type("Identity");
     copy->set_name(node_names_.Fresh(label, absl::StrCat("Identity_", function.output(i))));
+    RecordNode(inner, copy->name(), instance);
     copy->add_input(*source);
     copy->add_output(call.output(i));
   }
@@ -256,7 +299,9 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
 }
 
 absl::Status Inliner::Rename(NodeProto& node, const Instance& instance, const Scope& scope, const std::string& label) {
-  node.set_name(node_names_.Fresh(instance.label, label));
+  std::string unique = node_names_.Fresh(instance.label, label);
+  RecordNode(node, unique, instance);
+  node.set_name(std::move(unique));
   for (auto* names : {node.mutable_input(), node.mutable_output()}) {
     for (std::string& name : *names) {
       if (name.empty()) continue;
@@ -298,6 +343,7 @@ absl::Status Inliner::RenameGraph(GraphProto& graph, const Instance& instance, c
   const auto declare = [&](std::string* name) {
     auto [it, is_new] = scope.names.try_emplace(*name);
     if (is_new) it->second = value_names_.Fresh(instance.label, *name);
+    if (origins_ != nullptr) origins_->values[it->second] = *name;
     *name = it->second;
   };
   for (auto& input : *graph.mutable_input()) declare(input.mutable_name());
@@ -372,29 +418,6 @@ void Inliner::Import(absl::string_view domain, const FunctionProto& function) {
   }
 }
 
-// Functions that nodes of graphs call, directly or through each other.
-std::vector<bool> CalledFunctions(const onnx::ModelProto& model, const InlinePlan& plan) {
-  std::vector<bool> called(static_cast<size_t>(model.functions_size()), false);
-  std::vector<int> to_visit;
-  const auto note = [&](const NodeProto& node) {
-    const int callee = plan.Callee(node);
-    if (callee < 0 || called[static_cast<size_t>(callee)]) return;
-    called[static_cast<size_t>(callee)] = true;
-    to_visit.push_back(callee);
-  };
-  ForEachNodeWithin(model.graph().node(), note);
-  for (const auto& training : model.training_info()) {
-    ForEachNodeWithin(training.initialization().node(), note);
-    ForEachNodeWithin(training.algorithm().node(), note);
-  }
-  while (!to_visit.empty()) {
-    const int function = to_visit.back();
-    to_visit.pop_back();
-    ForEachNodeWithin(model.functions(function).node(), note);
-  }
-  return called;
-}
-
 void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
   auto& functions = *model.mutable_functions();
   int write = 0;
@@ -408,15 +431,28 @@ void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
 
 }  // namespace
 
+void KeepCalledFunctions(onnx::ModelProto& model) {
+  const InlinePlan plan(model, {});
+  RemoveFunctions(model, plan.CalledFunctions());
+}
+
 absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const InlineOptions& options) {
   if (model.functions_size() == 0) return InlinedFunctions();
-  InlinePlan plan(model, options.opaque_domains);
+  const InlinePlan plan(model, options.opaque_domains, options.model_stays_because);
   if (plan.AddedBytes() > options.max_bytes) {
     return LimitError("the model: expected inlining functions to add at most ", options.max_bytes,
                       " bytes, found more");
   }
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions record, Inliner(model, plan).Run());
-  RemoveFunctions(model, CalledFunctions(model, plan));
+  auto origins = options.keep_origins == KeepOrigins::kYes ? std::make_shared<InlineOrigins>() : nullptr;
+  if (origins != nullptr) {
+    auto functions = std::make_shared<onnx::ModelProto>();
+    functions->mutable_functions()->CopyFrom(model.functions());
+    origins->functions = std::move(functions);
+  }
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions record, Inliner(model, plan, origins.get()).Run());
+  if (origins != nullptr) AMP_RETURN_IF_ERROR(RecordBodies(model, *origins));
+  record.origins = std::move(origins);
+  RemoveFunctions(model, plan.CalledFunctions());
   return record;
 }
 

@@ -17,6 +17,7 @@
 #define AMP_IR_INLINE_FUNCTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,15 +31,22 @@ class NodeProto;
 
 namespace amp {
 
+struct InlineOrigins;
+
+enum class KeepOrigins { kNo, kYes };
+
 struct InlineOptions {
   std::vector<std::string> opaque_domains;     // calls of their functions stay
   int64_t max_bytes = (int64_t{1} << 31) - 1;  // what inlining may add; nodes are counted by ValidateModel
+  std::string model_stays_because;             // what LiftModelToFunctions said
+  KeepOrigins keep_origins = KeepOrigins::kNo;
 };
 
 struct InlinedFunctions {
   int num_calls = 0;                                              // that were inlined
   std::vector<std::string> functions;                             // whose calls were, in the model's order
   absl::flat_hash_map<const onnx::NodeProto*, std::string> kept;  // calls that stay, and why
+  std::shared_ptr<const InlineOrigins> origins;                   // for OutlineFunctions; null unless asked for
 };
 
 // Inlines what InlinePlan allows, then removes the functions that no node calls any more; those that stay keep their
@@ -46,6 +54,9 @@ struct InlinedFunctions {
 // values. REQUIRES: ValidateModel(model) passed. Errors: kDataLoss (a name that its function does not define, or
 // defines twice), kResourceExhausted (max_bytes, before anything is copied).
 absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const InlineOptions& options);
+
+// Removes the functions that no node of a graph calls, directly or through others.
+void KeepCalledFunctions(onnx::ModelProto& model);
 
 }  // namespace amp
 

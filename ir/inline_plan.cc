@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/lift_function.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"
 #include "ir/status.h"
@@ -60,15 +61,15 @@ int64_t LongestName(const NodeProto& call) {
 FunctionKey FunctionKeyOf(const FunctionProto& f) { return {CanonicalDomain(f.domain()), f.name(), f.overload()}; }
 FunctionKey FunctionKeyOf(const NodeProto& n) { return {CanonicalDomain(n.domain()), n.op_type(), n.overload()}; }
 
-InlinePlan::InlinePlan(const onnx::ModelProto& model, const std::vector<std::string>& opaque_domains) : model_(model) {
+InlinePlan::InlinePlan(const onnx::ModelProto& model, const std::vector<std::string>& opaque_domains,
+                       std::string model_stays_because)
+    : model_(model), model_stays_because_(std::move(model_stays_because)) {
   for (int i = 0; i < model.functions_size(); ++i) index_.try_emplace(FunctionKeyOf(model.functions(i)), i);
   for (const auto& import : model.opset_import()) {
     imports_[std::string(CanonicalDomain(import.domain()))] = import.version();
   }
   facts_.resize(static_cast<size_t>(model.functions_size()));
-  for (size_t i = 0; i < facts_.size(); ++i) {
-    facts_[i].obstacle = FindObstacle(model.functions(static_cast<int>(i)), opaque_domains);
-  }
+  for (int i = 0; i < model.functions_size(); ++i) Judge(i, opaque_domains);
   if (index_.empty()) return;
   ForEachNodeWithin(model.graph().node(), [&](const NodeProto& node) {
     if (Callee(node) < 0 || !ObstacleTo(node).empty()) return;
@@ -83,7 +84,10 @@ int InlinePlan::Callee(const NodeProto& node) const {
   return it == index_.end() ? -1 : it->second;
 }
 
-const FunctionProto& InlinePlan::function(int index) const { return model_.functions(index); }
+const FunctionProto& InlinePlan::function(int index) const {
+  const Facts& facts = facts_[static_cast<size_t>(index)];
+  return facts.lifted != nullptr ? *facts.lifted : model_.functions(index);
+}
 
 std::string InlinePlan::ObstacleTo(const NodeProto& call) const {
   const Facts& facts = facts_[static_cast<size_t>(Callee(call))];
@@ -94,13 +98,44 @@ std::string InlinePlan::ObstacleTo(const NodeProto& call) const {
   return "";
 }
 
-std::string InlinePlan::FindObstacle(const FunctionProto& function, const std::vector<std::string>& opaque_domains) {
+void InlinePlan::Judge(int index, const std::vector<std::string>& opaque_domains) {
+  const FunctionProto& function = model_.functions(index);
+  Facts& facts = facts_[static_cast<size_t>(index)];
   if (std::find(opaque_domains.begin(), opaque_domains.end(), function.domain()) != opaque_domains.end()) {
-    return absl::StrCat("functions of domain ", Escaped(function.domain()), " stay calls");
+    facts.obstacle = absl::StrCat("functions of domain ", Escaped(function.domain()), " stay calls");
+    return;
   }
   for (const auto& attribute : function.attribute_proto()) {
-    if (HoldsGraph(attribute)) return absl::StrCat("its attribute '", Escaped(attribute.name()), "' is a graph");
+    if (!HoldsGraph(attribute)) continue;
+    facts.obstacle = absl::StrCat("its attribute '", Escaped(attribute.name()), "' is a graph");
+    return;
   }
+  facts.obstacle = ObstacleOfVersions(function);
+  const auto imported = imports_.find("");
+  const int64_t own = ImportOf(function, ""), models = imported == imports_.end() ? 0 : imported->second;
+  if (facts.obstacle.empty() || own <= 0 || models <= 0 || own == models) return;
+  if (own > models) {
+    facts.wanted_opset = own;
+    if (!model_stays_because_.empty()) {
+      absl::StrAppend(&facts.obstacle, "; the model cannot be lifted: ", model_stays_because_);
+    }
+    return;
+  }
+  std::string why;
+  bool shadows = false;  // the adapters would take such a call for the operator
+  ForEachNodeWithin(function.node(), [&](const NodeProto& node) {
+    shadows |= CanonicalDomain(node.domain()).empty() && Callee(node) >= 0;
+  });
+  if (shadows) return;
+  facts.lifted = LiftFunction(function, static_cast<int>(models), &why);
+  if (facts.lifted == nullptr) {
+    absl::StrAppend(&facts.obstacle, "; it cannot be lifted: ", why);
+  } else {
+    facts.obstacle = ObstacleOfVersions(*facts.lifted);
+  }
+}
+
+std::string InlinePlan::ObstacleOfVersions(const FunctionProto& function) {
   std::string obstacle;
   ForEachNodeWithin(function.node(), [&](const NodeProto& node) {
     if (obstacle.empty() && Callee(node) < 0) obstacle = ObstacleOfOperator(node, function);
@@ -124,7 +159,7 @@ std::string InlinePlan::ObstacleOfOperator(const NodeProto& node, const Function
 const InlinePlan::Facts& InlinePlan::Measure(int index) {
   Facts& facts = facts_[static_cast<size_t>(index)];
   if (facts.bytes >= 0) return facts;
-  const FunctionProto& function = model_.functions(index);
+  const FunctionProto& function = this->function(index);
   Facts total;
   total.bytes = 0;
   for (const auto& node : function.node()) {
@@ -147,6 +182,8 @@ const InlinePlan::Facts& InlinePlan::Measure(int index) {
         SaturatedSum(total.bytes, SaturatedProduct(total.references, static_cast<int64_t>(attribute.ByteSizeLong())));
   }
   total.obstacle = facts.obstacle;
+  total.lifted = facts.lifted;
+  total.wanted_opset = facts.wanted_opset;
   return facts_[static_cast<size_t>(index)] = total;
 }
 
@@ -159,6 +196,37 @@ void InlinePlan::AddCall(const NodeProto& call, Facts& total) {
   total.bytes = SaturatedSum(total.bytes, SaturatedProduct(callee.references, passed));
   total.names = SaturatedSum(total.names, callee.names);
   total.references = SaturatedSum(total.references, callee.references);
+}
+
+std::vector<bool> InlinePlan::CalledFunctions() const {
+  std::vector<bool> called(index_.size(), false);
+  std::vector<int> to_visit;
+  const auto note = [&](const NodeProto& node) {
+    const int callee = Callee(node);
+    if (callee < 0 || called[static_cast<size_t>(callee)]) return;
+    called[static_cast<size_t>(callee)] = true;
+    to_visit.push_back(callee);
+  };
+  ForEachNodeWithin(model_.graph().node(), note);
+  for (const auto& training : model_.training_info()) {
+    ForEachNodeWithin(training.initialization().node(), note);
+    ForEachNodeWithin(training.algorithm().node(), note);
+  }
+  while (!to_visit.empty()) {
+    const int function = to_visit.back();
+    to_visit.pop_back();
+    ForEachNodeWithin(model_.functions(function).node(), note);
+  }
+  return called;
+}
+
+int InlinePlan::WantedOpset() const {
+  int64_t wanted = 0;
+  const std::vector<bool> called = CalledFunctions();
+  for (size_t i = 0; i < called.size(); ++i) {
+    if (called[i]) wanted = std::max(wanted, facts_[i].wanted_opset);
+  }
+  return static_cast<int>(std::min<int64_t>(wanted, INT32_MAX));
 }
 
 int64_t InlinePlan::AddedBytes() const { return std::max<int64_t>(main_.bytes, 0); }

@@ -244,7 +244,11 @@ void LiftOneVersion(Model& model, int opset, Changes& changes) {
     if (node.erased || !IsOnnx(node.domain()) || node.schema == nullptr || !IsVersioned(node)) continue;
     const Change& change = changes.At(node.op_type(), opset);
     AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
-    if (change.kind == Change::Kind::kEdit) change.step->edit(model, id);
+    if (change.kind != Change::Kind::kEdit) continue;
+    const int32_t call = node.call;
+    const int before = model.num_nodes();
+    change.step->edit(model, id);
+    for (NodeId made = before; made < model.num_nodes(); ++made) model.SetCall(made, call);
   }
 }
 

@@ -121,7 +121,11 @@ std::string ReportJson(const Report& report) {
   json["weights"] = Json::array();
   for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
   json["removed_casts"] = report.removed_casts;
-  json["functions"] = {{"inlined_calls", report.inlined_calls}, {"inlined", report.inlined_functions}};
+  json["functions"] = {{"inlined_calls", report.inlined_calls},
+                       {"inlined", report.inlined_functions},
+                       {"specialised_calls", report.specialised_calls},
+                       {"specialised", report.specialised_functions},
+                       {"original_calls", report.original_calls}};
   json["advice"] = AllAdvice(report);
   json["warnings"] = report.warnings;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -176,6 +180,13 @@ std::string ReportText(const Report& report) {
     for (const std::string& name : report.inlined_functions) functions.push_back(Escaped(name));
     absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
                           report.inlined_calls == 1 ? "" : "s", absl::StrJoin(functions, ", "));
+  }
+  if (report.specialised_calls + report.original_calls > 0) {
+    std::vector<std::string> functions;
+    for (const std::string& name : report.specialised_functions) functions.push_back(Escaped(name));
+    absl::StrAppendFormat(&text, "specialised: %d call%s of %s; %d back to the original function\n",
+                          report.specialised_calls, report.specialised_calls == 1 ? "" : "s",
+                          absl::StrJoin(functions, ", "), report.original_calls);
   }
   for (const std::string& advice : AllAdvice(report)) absl::StrAppend(&text, "advice: ", advice, "\n");
   return text;

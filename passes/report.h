@@ -48,6 +48,10 @@ struct Report {
   std::vector<std::string> removed_casts;      // the user's casts that folding made superfluous
   int inlined_calls = 0;                       // of model-local functions
   std::vector<std::string> inlined_functions;  // "domain::name", those whose calls were inlined
+  // --functions specialise: calls that were made calls of new functions again, those functions, and calls that went
+  // back to their original function.
+  int specialised_calls = 0, original_calls = 0;
+  std::vector<std::string> specialised_functions;
   std::vector<std::string> advice;
   std::vector<std::string> hints;  // advice about the model that is for reports alone
   std::vector<std::string> warnings;

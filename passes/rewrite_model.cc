@@ -8,8 +8,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "ir/infer.h"
+#include "ir/inline_functions.h"
 #include "ir/operator_facts.h"
 #include "ir/opset_adapters.h"
+#include "ir/outline_functions.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
 #include "ir/status.h"
@@ -107,6 +109,9 @@ class Rewriter {
     }
     writer_.Begin(model_, settings_.low, settings_.target.name);
     if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
+    if (settings_.inlined != nullptr && settings_.inlined->origins != nullptr) {
+      MarkCalls(model_, *settings_.inlined->origins);
+    }
     if (settings_.diff) before_ = ListModel(model_);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kInfer, [&] { return ShowTypes(model_); }));
     if (stopped_) return false;
@@ -342,6 +347,8 @@ class Rewriter {
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kWeights, nullptr));
     std::vector<NodeId> folded;
     if (!stopped_) folded = FoldCasts(model_);
+    const InlineOrigins* origins = settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
+    if (origins != nullptr) SplitCasts(*origins, casts);
     recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
     writer_.RecordRemovedCasts(model_, folded);
     writer_.RecordCasts(model_, casts);
@@ -350,7 +357,29 @@ class Rewriter {
     AMP_RETURN_IF_ERROR(CheckTypes(model_));
     if (stopped_) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kFold, nullptr));
+    if (stopped_ || origins == nullptr) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined, OutlineFunctions(model_, *origins, outcome_.pending));
+    writer_.RecordOutlined(outlined);
     return absl::OkStatus();
+  }
+
+  // Lets every cast belong to one inlined call or to none.
+  void SplitCasts(const InlineOrigins& origins, std::vector<InsertedCast>& casts) {
+    for (const auto& [original, copy] : AssignCasts(model_, origins)) {
+      const auto is_original = [id = original](const InsertedCast& cast) { return cast.node == id; };
+      const auto it = std::find_if(casts.begin(), casts.end(), is_original);
+      if (it == casts.end()) continue;
+      InsertedCast made = *it;
+      made.node = copy;
+      casts.push_back(made);
+    }
+    for (InsertedCast& cast : casts) {
+      if (model_.node(cast.node).erased) continue;
+      cast.readers.clear();
+      for (const Use& use : model_.value(model_.node(cast.node).outputs[0]).uses) {
+        cast.readers.push_back(ReaderLabel(model_, use));
+      }
+    }
   }
 
   Model& model_;

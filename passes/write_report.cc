@@ -297,6 +297,12 @@ void ReportWriter::RecordFunctions(const InlinedFunctions& inlined) {
   report_.inlined_functions = inlined.functions;
 }
 
+void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
+  report_.specialised_functions = outlined.functions;
+  report_.specialised_calls = outlined.num_calls;
+  report_.original_calls = outlined.num_unchanged;
+}
+
 void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {
   const auto count_for = [&](NodeId id) {
     if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0)

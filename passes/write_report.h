@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/inline_functions.h"
+#include "ir/outline_functions.h"
 #include "passes/classify_nodes.h"
 #include "passes/report.h"
 
@@ -20,6 +21,7 @@ class ReportWriter {
                     const std::vector<VertexPaint>& paint);
   // Calls of model-local functions that were replaced before, and why the others stay.
   void RecordFunctions(const InlinedFunctions& inlined);
+  void RecordOutlined(const OutlinedFunctions& outlined);
   void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }

@@ -10,6 +10,7 @@
 #include "ir/external_data.h"
 #include "ir/graph.h"
 #include "ir/inline_functions.h"
+#include "ir/lift_function.h"
 #include "ir/model_file.h"
 #include "ir/model_walk.h"
 #include "ir/op_signatures.h"
@@ -171,13 +172,16 @@ Limits AfterInlining(Limits limits) {
 }
 
 // Inlines what --functions asks for. References to attributes become values by that, which nobody has judged before.
-absl::StatusOr<InlinedFunctions> InlineAsAsked(onnx::ModelProto& model, const RewriteOptions& options) {
+absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
+                                               const RewriteOptions& options) {
   const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
   if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
   const Limits limits = AfterInlining(LimitsFrom(options.limits));
   InlineOptions inlining;
   inlining.max_bytes = limits.model_bytes;
-  if (options.functions == RewriteOptions::Functions::kInline) inlining.opaque_domains = {"ai.amp"};
+  if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
+  if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
+  AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
   AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
   std::vector<std::string> known_warnings;
   if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
@@ -279,7 +283,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*copy, options));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, nullptr));
@@ -301,11 +305,12 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   RewriteSettings settings = SettingsFrom(choices);
   AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = file.highest_opset_import;
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*file.model, options));
+  const bool has_functions = file.model->functions_size() > 0;
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, file.external.get()));
-  if (!options.dry_run && !outcome.report.changed && (graph->edited() || inlined.num_calls > 0)) {
+  if (!options.dry_run && !outcome.report.changed && (graph->edited() || has_functions)) {
     graph.reset();  // holds the model that was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
   }

@@ -30,7 +30,7 @@ struct RewriteOptions {
   enum class Weights { kConvert, kCast };
   enum class Preserve { kTensor, kNode };
   enum class Guards { kAll, kConstants, kNone };
-  enum class Functions { kInline, kInlineAll, kKeep };
+  enum class Functions { kInline, kInlineAll, kKeep, kSpecialise };
   enum class ExternalData { kAuto, kAlways, kNever };
 
   std::optional<Policy> policy;  // sets dtype, weights and keep_io; an error where these say otherwise

@@ -72,7 +72,8 @@ const Choices<RewriteOptions::Guards> kGuards = {{"all", RewriteOptions::Guards:
                                                  {"none", RewriteOptions::Guards::kNone}};
 const Choices<RewriteOptions::Functions> kFunctions = {{"inline", RewriteOptions::Functions::kInline},
                                                        {"inline-all", RewriteOptions::Functions::kInlineAll},
-                                                       {"keep", RewriteOptions::Functions::kKeep}};
+                                                       {"keep", RewriteOptions::Functions::kKeep},
+                                                       {"specialise", RewriteOptions::Functions::kSpecialise}};
 const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOptions::ExternalData::kAuto},
                                                              {"always", RewriteOptions::ExternalData::kAlways},
                                                              {"never", RewriteOptions::ExternalData::kNever}};
@@ -143,8 +144,9 @@ void Declare(CLI::App& app, Arguments& a) {
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
             "how far to go [default]");
   AddChoice(
-      app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep",
-      "model-local functions: inline their calls (all: those of domain ai.amp too) or keep calls float32 [inline]");
+      app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep|specialise",
+      "calls of model-local functions: inline them (all: of domain ai.amp too), keep them float32, or specialise: "
+      "keep the functions, with one copy per signature of types [inline]");
   app.add_option("--follow", a.follow, "infer operators follow an allowed producer [as the profile says]")
       ->type_name("on|off")
       ->group(what);

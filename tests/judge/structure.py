@@ -34,7 +34,6 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-import inline
 import isomorphism
 import scope_rules
 import scopes
@@ -61,7 +60,7 @@ def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=Tr
     found += _io(original, rewritten, DTYPES[dtype], keep_io, frozen)
     upgraded = scopes.opset(original) != scopes.opset(rewritten)
     if original.functions and not rewritten.functions:
-        texts, added = _nodes(inline.inlined(original), rewritten, typed, upgraded, DTYPES[dtype])
+        texts, added = _nodes(inlined(original), rewritten, typed, upgraded, DTYPES[dtype])
         found += texts
     elif original.functions and list(original.functions) != list(rewritten.functions):
         added = _named_casts(known)

@@ -1,0 +1,52 @@
+// Where inlined nodes come from: what OutlineFunctions needs to turn them into functions again.
+//
+// Nodes are known by their names, which inlining makes unique over all scopes and no later edit changes.
+#ifndef AMP_IR_INLINE_ORIGINS_H_
+#define AMP_IR_INLINE_ORIGINS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
+namespace onnx {
+class ModelProto;
+class NodeProto;
+}  // namespace onnx
+
+namespace amp {
+
+// An inlined node, in the names of its function.
+struct InlinedNode {
+  int call = -1;     // into InlineOrigins::calls
+  std::string name;  // empty if it had none
+  std::vector<std::string> inputs, outputs;
+  struct Reference {
+    std::string attribute, to;  // an attribute of the node, and that of the function it stood for
+    int kind = 0;               // onnx::AttributeProto::AttributeType
+  };
+  std::vector<Reference> references;
+};
+
+struct InlinedCall {
+  int parent = -1;    // the call whose function held this one
+  int function = -1;  // into InlineOrigins::functions
+  std::string label;
+  std::shared_ptr<const onnx::NodeProto> node;  // in the model's names, attributes bound
+  std::vector<std::string> outputs;             // by position: the function's name of what it gives
+  std::string body;                             // what BuildFunction made of it right after inlining
+};
+
+struct InlineOrigins {
+  std::shared_ptr<const onnx::ModelProto> functions;  // nothing but the model's functions
+  std::vector<InlinedCall> calls;
+  absl::flat_hash_map<std::string, InlinedNode> nodes;   // by name
+  absl::flat_hash_map<std::string, std::string> values;  // inputs and initializers of bodies: their functions' names
+  absl::flat_hash_set<std::string> initializers;         // of the inlined model, all graphs
+};
+
+}  // namespace amp
+
+#endif  // AMP_IR_INLINE_ORIGINS_H_

@@ -1,0 +1,46 @@
+// The reverse of InlineFunctions, after a rewrite: the nodes of every inlined call become a function again.
+//
+//   [call/mm] b16 = MatMul (a16, a16)   ->   [call] b16 = local.square_low (a16)
+//                                            local.square_low (a) => (b) { [mm] b = MatMul (a, a) }
+//
+// Bodies are written in the names of the function that they come from, inner calls first, so that calls whose bodies
+// came out alike share one function: one copy per signature of types, square_low, square_low_1, ... A body that did not
+// change goes back to the original function. Casts at the border of a call stay outside, where they are the caller's
+// affair: a cast of something inside that is read on both sides is there twice.
+#ifndef AMP_IR_OUTLINE_FUNCTIONS_H_
+#define AMP_IR_OUTLINE_FUNCTIONS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph.h"
+#include "ir/pending_tensor.h"
+
+namespace amp {
+
+struct InlineOrigins;
+
+// Writes into origins.calls what each call's body is right after inlining.
+absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins);
+
+// Tells the model's nodes which call each comes from (Node::call).
+void MarkCalls(Model& model, const InlineOrigins& origins);
+
+// Decides for each inserted cast and constant which call it belongs to. A cast of something inside a call that is read
+// inside and outside is split. Returns (cast, its new copy). REQUIRES: MarkCalls, and not committed yet.
+std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOrigins& origins);
+
+struct OutlinedFunctions {
+  std::vector<std::string> functions;  // the new ones, "domain::name"
+  int num_calls = 0;                   // of them
+  int num_unchanged = 0;               // calls that went back to their original function
+};
+
+// Edits model.proto(), which `model` no longer describes afterwards. REQUIRES: AssignCasts, and Commit since.
+absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins, PendingTensors& pending);
+
+}  // namespace amp
+
+#endif  // AMP_IR_OUTLINE_FUNCTIONS_H_
