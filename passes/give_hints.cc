@@ -24,14 +24,14 @@ bool Fits(int64_t size) { return size % kTile == 0 || (size < kSmall && (size & 
 int64_t PadTo(int64_t size) { return (size + kTile - 1) / kTile * kTile; }
 
 // Nodes with the same misfit, in the order of the graph.
-struct Misfit {
+struct AwkwardSize {
   std::string operator_name, dim;
   int64_t size = 0;
   std::vector<std::string> nodes;
   double Waste() const { return 1.0 - static_cast<double>(size) / static_cast<double>(PadTo(size)); }
 };
 
-std::string Describe(const Misfit& misfit) {
+std::string Describe(const AwkwardSize& misfit) {
   const size_t count = misfit.nodes.size();
   const std::string nodes =
       count == 1 ? misfit.nodes[0] : absl::StrCat(count, " ", misfit.operator_name, " (", misfit.nodes[0], ", ...)");
@@ -69,7 +69,7 @@ int OpsetThatAllows(const Model& model, const VertexGraph& graph, VertexId v) {
 std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph& graph,
                                           const std::vector<VertexPaint>& paint) {
   std::map<std::tuple<std::string, std::string, int64_t>, size_t> index;
-  std::vector<Misfit> misfits;
+  std::vector<AwkwardSize> misfits;
   std::set<NodeId> matrix_nodes, misfit_nodes;
   for (VertexId v = 0; v < graph.size(); ++v) {
     const NodeId node = graph[v].node;
@@ -88,7 +88,7 @@ std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph&
   }
   if (misfits.empty()) return {};
   std::stable_sort(misfits.begin(), misfits.end(),
-                   [](const Misfit& a, const Misfit& b) { return a.Waste() > b.Waste(); });
+                   [](const AwkwardSize& a, const AwkwardSize& b) { return a.Waste() > b.Waste(); });
   std::vector<std::string> examples;
   for (size_t i = 0; i < std::min(misfits.size(), kMostExamples); ++i) examples.push_back(Describe(misfits[i]));
   const size_t more = misfits.size() - examples.size();

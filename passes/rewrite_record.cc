@@ -44,15 +44,36 @@ Json AttributesJson(const std::vector<RewriteRecord::Attribute>& attributes) {
   return list;
 }
 
+Json PortsJson(const std::vector<RewriteRecord::BodyPort>& ports) {
+  Json list = Json::array();
+  for (const auto& port : ports) list.push_back({port.owner, port.body, port.port});
+  return list;
+}
+
+std::vector<RewriteRecord::BodyPort> PortsFromJson(const Json& json, const char* key) {
+  std::vector<RewriteRecord::BodyPort> ports;
+  for (const Json& port : json.value(key, Json::array())) ports.push_back({port.at(0), port.at(1), port.at(2)});
+  return ports;
+}
+
+RewriteRecord::BodyPort PortOf(const Model& model, GraphId graph, int port) {
+  const NodeId owner = model.graph(graph).owner;
+  const auto& bodies = model.node(owner).bodies;
+  const auto position = std::find(bodies.begin(), bodies.end(), graph) - bodies.begin();
+  return {KeyOf(model, owner), static_cast<int>(position), port};
+}
+
 Json BypassedCastsJson(const std::vector<RewriteRecord::BypassedCast>& casts) {
   Json list = Json::array();
   for (const auto& cast : casts) {
-    list.push_back({{"name", cast.name},
-                    {"input", cast.input},
-                    {"output", cast.output},
-                    {"source", cast.source},
-                    {"to", std::string(DTypeName(cast.to))},
-                    {"readers", cast.readers}});
+    Json entry = {{"name", cast.name},
+                  {"input", cast.input},
+                  {"output", cast.output},
+                  {"source", cast.source},
+                  {"to", std::string(DTypeName(cast.to))},
+                  {"readers", cast.readers}};
+    if (!cast.body_outputs.empty()) entry["body_outputs"] = PortsJson(cast.body_outputs);
+    list.push_back(std::move(entry));
   }
   return list;
 }
@@ -71,6 +92,7 @@ RewriteRecord RecordFromJson(const Json& json) {
   read("copies", record.copies);
   read("inputs", record.inputs);
   read("outputs", record.outputs);
+  record.body_inputs = PortsFromJson(json, "body_inputs");
   read("inlined", record.inlined);
   read("frozen", record.frozen);
   for (const Json& entry : json.value("attributes", Json::array())) {
@@ -89,6 +111,7 @@ RewriteRecord RecordFromJson(const Json& json) {
     entry.at("source").get_to(cast.source);
     cast.to = ParseDType(entry.at("to").get<std::string>()).value_or(DType::kUndefined);
     entry.at("readers").get_to(cast.readers);
+    cast.body_outputs = PortsFromJson(entry, "body_outputs");
     record.bypassed_casts.push_back(std::move(cast));
   }
   return record;
@@ -131,6 +154,7 @@ void WriteRecord(Model& model, const RewriteRecord& record) {
   AddUnlessEmpty(json, "copies", record.copies);
   AddUnlessEmpty(json, "inputs", record.inputs);
   AddUnlessEmpty(json, "outputs", record.outputs);
+  AddUnlessEmpty(json, "body_inputs", PortsJson(record.body_inputs));
   AddUnlessEmpty(json, "inlined", record.inlined);
   AddUnlessEmpty(json, "frozen", record.frozen);
   AddUnlessEmpty(json, "attributes", AttributesJson(record.attributes));
@@ -155,6 +179,14 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
   const auto is_float32 = [&](ValueId id) { return model.value(id).dtype == DType::kFloat32; };
   std::transform(main.inputs.begin(), main.inputs.end(), std::back_inserter(float32_inputs_), is_float32);
   std::transform(main.outputs.begin(), main.outputs.end(), std::back_inserter(float32_outputs_), is_float32);
+  for (GraphId graph = 1; graph < model.num_graphs(); ++graph) {
+    const std::vector<ValueId>& inputs = model.graph(graph).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (ElementType(model.value(inputs[i])) == DType::kFloat32) {
+        body_inputs_.push_back({kNone, static_cast<int32_t>(i), graph});
+      }
+    }
+  }
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     const Node& node = model.node(id);
     if (node.erased) continue;
@@ -166,7 +198,7 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
     if (!IsFloatCast(model, id)) continue;
     SeenCast seen{node.inputs[0], {}, {}};
     for (const Use& use : model.value(node.outputs[0]).uses) {
-      if (!use.IsGraphOutput()) seen.readers.push_back(use);
+      if (!use.IsGraphOutput() || use.graph != kMainGraph) seen.readers.push_back(use);
     }
     seen.record.name = std::string(node.name());
     seen.record.input = model.value(node.inputs[0]).name;
@@ -213,6 +245,10 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
   };
   add_ports(main.inputs, float32_inputs_, record.inputs);
   add_ports(main.outputs, float32_outputs_, record.outputs);
+  for (const Use& input : body_inputs_) {
+    const ValueId id = model.graph(input.graph).inputs[static_cast<size_t>(input.port)];
+    if (IsLowFloat(ElementType(model.value(id)))) record.body_inputs.push_back(PortOf(model, input.graph, input.port));
+  }
   for (const std::string& name : overridable_) {
     const auto is_it = [&](ValueId id) { return model.value(id).name == name; };
     if (std::none_of(main.inputs.begin(), main.inputs.end(), is_it)) record.frozen.push_back(name);
@@ -229,11 +265,18 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
     if (ours_before.contains(seen.record.name)) continue;
     seen.record.source = model.value(seen.input).name;
     for (const Use& use : seen.readers) {
+      if (use.IsGraphOutput()) {
+        const Graph& body = model.graph(use.graph);
+        if (body.outputs[static_cast<size_t>(use.port)] != seen.input) continue;
+        seen.record.body_outputs.push_back(PortOf(model, use.graph, use.port));
+        continue;
+      }
       const Node& reader = model.node(use.node);
       if (reader.erased || reader.inputs[static_cast<size_t>(use.port)] != seen.input) continue;
       seen.record.readers.emplace_back(KeyOf(model, use.node), use.port);
     }
-    if (erased.contains(id) || !seen.record.readers.empty()) record.bypassed_casts.push_back(std::move(seen.record));
+    const bool is_bypassed = !seen.record.readers.empty() || !seen.record.body_outputs.empty();
+    if (erased.contains(id) || is_bypassed) record.bypassed_casts.push_back(std::move(seen.record));
   }
   WriteRecord(model, record);
 }
