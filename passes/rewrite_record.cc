@@ -72,6 +72,7 @@ Json BypassedCastsJson(const std::vector<RewriteRecord::BypassedCast>& casts) {
                   {"source", cast.source},
                   {"to", std::string(DTypeName(cast.to))},
                   {"readers", cast.readers}};
+    if (!cast.scope.owner.empty()) entry["scope"] = PortsJson({cast.scope});
     if (!cast.body_outputs.empty()) entry["body_outputs"] = PortsJson(cast.body_outputs);
     list.push_back(std::move(entry));
   }
@@ -111,6 +112,7 @@ RewriteRecord RecordFromJson(const Json& json) {
     entry.at("source").get_to(cast.source);
     cast.to = ParseDType(entry.at("to").get<std::string>()).value_or(DType::kUndefined);
     entry.at("readers").get_to(cast.readers);
+    if (entry.contains("scope")) cast.scope = PortsFromJson(entry, "scope").at(0);
     cast.body_outputs = PortsFromJson(entry, "body_outputs");
     record.bypassed_casts.push_back(std::move(cast));
   }
@@ -123,7 +125,8 @@ bool IsFloatCast(const Model& model, NodeId id) {
   if (node.inputs.size() != 1 || node.inputs[0] == kNone || node.outputs.size() != 1 || node.outputs[0] == kNone) {
     return false;
   }
-  return IsLowFloat(model.value(node.inputs[0]).dtype) || IsLowFloat(model.value(node.outputs[0]).dtype);
+  const auto is_float = [](DType type) { return type == DType::kFloat32 || IsLowFloat(type); };
+  return is_float(model.value(node.inputs[0]).dtype) && is_float(model.value(node.outputs[0]).dtype);
 }
 
 template <typename T>
@@ -264,6 +267,8 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
   for (auto& [id, seen] : casts_) {
     if (ours_before.contains(seen.record.name)) continue;
     seen.record.source = model.value(seen.input).name;
+    const GraphId home = model.node(id).graph;
+    if (home != model.value(seen.input).graph) seen.record.scope = PortOf(model, home, 0);
     for (const Use& use : seen.readers) {
       if (use.IsGraphOutput()) {
         const Graph& body = model.graph(use.graph);

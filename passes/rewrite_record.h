@@ -39,6 +39,7 @@ struct RewriteRecord {
     std::string source;               // what `input` is called now
     DType to = DType::kUndefined;
     std::vector<std::pair<std::string, int>> readers;  // (first output, input port) of nodes
+    BodyPort scope;  // where the cast stood, if that is another graph than its input's
     std::vector<BodyPort> body_outputs;
   };
 

@@ -240,8 +240,11 @@ class Undo {
     spec.inputs = {source};
     const std::string output = model_.UniqueName(took_name_over ? absl::StrCat(cast.output, "_undone") : cast.output);
     spec.outputs = {output};
-    spec.name = cast.name.empty() || cast.name == output ? cast.name : model_.UniqueName(cast.name);
-    const NodeId node = model_.InsertAfter(model_.value(source).graph, model_.value(source).producer, spec);
+    spec.name = cast.name;
+    const GraphId scope = cast.scope.owner.empty() ? kNone : BodyOf(cast.scope);
+    const NodeId node = scope == kNone
+                            ? model_.InsertAfter(model_.value(source).graph, model_.value(source).producer, spec)
+                            : model_.InsertAfter(scope, kNone, spec);
     SetDType(model_, node, "to", cast.to);
     const ValueId out = model_.node(node).outputs[0];
     if (took_name_over && model_.IsModelOutput(source)) model_.TakeOverGraphOutputs(source, out, cast.input);
