@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "ir/infer.h"
@@ -27,8 +28,12 @@
 namespace amp {
 namespace {
 
-// bfloat16 needs opset 22 for convolutions, pools, recurrent operators and many activations.
-constexpr int kBfloat16Opset = 22;
+constexpr OpClass kAllowed[] = {OpClass::kAllow};
+constexpr OpClass kPaintable[] = {OpClass::kAllow, OpClass::kInfer, OpClass::kClear};
+
+// The newest opset that a model is lifted to unasked: convolutions, pools, recurrent operators and many activations
+// take bfloat16 from it on. Runtimes know old versions of operators longer than new ones.
+constexpr int kNewestUnasked = 22;
 
 absl::StatusOr<ReleasedIo> ResolveKeepIo(const Model& model, const KeepIo& keep) {
   const Graph& main = model.graph(kMainGraph);
@@ -108,7 +113,7 @@ class Rewriter {
     const int opset_before = model_.opset("");
     if (UnifyOpset(model_, settings_.highest_opset_import)) InferTypes(model_);
     AMP_RETURN_IF_ERROR(LiftIfAsked());
-    if (WantsBfloat16Opset()) AMP_RETURN_IF_ERROR(LiftTo(kBfloat16Opset));
+    if (const int wanted = OpsetForLowTypes(kNewestUnasked); wanted > 0) AMP_RETURN_IF_ERROR(LiftTo(wanted));
     AMP_RETURN_IF_ERROR(Analyse());
     AMP_RETURN_IF_ERROR(ReportUnmatchedRules());
     if (const int wanted = OpsetForLowStatistics(); wanted > 0) {
@@ -176,36 +181,36 @@ class Rewriter {
   // Lifts to `target`. Where adapters do not reach it, as far as they do if that lets an allowed operator run low.
   absl::Status LiftTo(int target) {
     std::string blocking;
-    const int reachable = ReachableOpset(model_, target, &blocking);
+    int reachable = ReachableOpset(model_, target, &blocking);
     if (reachable < target) {
       writer_.SetOpsetObstacle(absl::StrCat("opset ", target, " cannot be reached: ", blocking));
-      if (!HelpsAllowedOperators(reachable)) return absl::OkStatus();
+      if (HighestOpening(reachable, kAllowed) == 0) return absl::OkStatus();
+      reachable = ReachableOpset(model_, HighestOpening(reachable, kPaintable), nullptr);
     }
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
     InferTypes(model_);
     return absl::OkStatus();
   }
 
-  bool HelpsAllowedOperators(int opset) const {
+  // The lowest opset <= `limit` at which nodes of these classes take the low type wherever one <= `limit` lets them; 0
+  // when none of them gains.
+  int HighestOpening(int limit, absl::Span<const OpClass> of) const {
     const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
+    OpsetsThatOpen opsets(model_, settings_.low, limit);
+    int highest = 0;
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
-      const Node& node = model_.node(id);
-      if (node.erased) continue;
-      const bool is_allowed = classes.nodes[static_cast<size_t>(id)].op_class == OpClass::kAllow;
-      if (!is_allowed || node.schema == nullptr || node.schema->num_inputs() == 0 || !node.domain().empty()) continue;
-      const OpSchema* newer = FindOpSchema("", node.op_type(), opset);
-      const int variable = node.schema->InputVariable(0);
-      if (newer != nullptr && !node.schema->Allows(variable, settings_.low) &&
-          newer->Allows(newer->InputVariable(0), settings_.low)) {
-        return true;
-      }
+      if (model_.node(id).erased || !absl::c_linear_search(of, classes.nodes[static_cast<size_t>(id)].op_class))
+        continue;
+      highest = std::max(highest, opsets.For(id));
     }
-    return false;
+    return highest;
   }
 
-  bool WantsBfloat16Opset() const {
+  // float16 is known by almost every version of an operator; bfloat16 is not.
+  int OpsetForLowTypes(int limit) const {
     const bool is_wanted = settings_.opset.kind == OpsetChoice::Kind::kAuto && settings_.low == DType::kBfloat16;
-    return is_wanted && model_.opset("") > 0 && model_.opset("") < kBfloat16Opset;
+    if (!is_wanted || model_.opset("") == 0 || model_.opset("") >= limit) return 0;
+    return HighestOpening(limit, kPaintable);
   }
 
   // float16 keeps the model's opset unless a converted operator would force its statistics into 16 bits there.
