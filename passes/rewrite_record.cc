@@ -44,15 +44,37 @@ Json AttributesJson(const std::vector<RewriteRecord::Attribute>& attributes) {
   return list;
 }
 
+Json PortsJson(const std::vector<RewriteRecord::BodyPort>& ports) {
+  Json list = Json::array();
+  for (const auto& port : ports) list.push_back({port.owner, port.body, port.port});
+  return list;
+}
+
+std::vector<RewriteRecord::BodyPort> PortsFromJson(const Json& json, const char* key) {
+  std::vector<RewriteRecord::BodyPort> ports;
+  for (const Json& port : json.value(key, Json::array())) ports.push_back({port.at(0), port.at(1), port.at(2)});
+  return ports;
+}
+
+RewriteRecord::BodyPort PortOf(const Model& model, GraphId graph, int port) {
+  const NodeId owner = model.graph(graph).owner;
+  const auto& bodies = model.node(owner).bodies;
+  const auto position = std::find(bodies.begin(), bodies.end(), graph) - bodies.begin();
+  return {KeyOf(model, owner), static_cast<int>(position), port};
+}
+
 Json BypassedCastsJson(const std::vector<RewriteRecord::BypassedCast>& casts) {
   Json list = Json::array();
   for (const auto& cast : casts) {
-    list.push_back({{"name", cast.name},
-                    {"input", cast.input},
-                    {"output", cast.output},
-                    {"source", cast.source},
-                    {"to", std::string(DTypeName(cast.to))},
-                    {"readers", cast.readers}});
+    Json entry = {{"name", cast.name},
+                  {"input", cast.input},
+                  {"output", cast.output},
+                  {"source", cast.source},
+                  {"to", std::string(DTypeName(cast.to))},
+                  {"readers", cast.readers}};
+    if (!cast.scope.owner.empty()) entry["scope"] = PortsJson({cast.scope});
+    if (!cast.body_outputs.empty()) entry["body_outputs"] = PortsJson(cast.body_outputs);
+    list.push_back(std::move(entry));
   }
   return list;
 }
@@ -71,6 +93,7 @@ RewriteRecord RecordFromJson(const Json& json) {
   read("copies", record.copies);
   read("inputs", record.inputs);
   read("outputs", record.outputs);
+  record.body_inputs = PortsFromJson(json, "body_inputs");
   read("inlined", record.inlined);
   read("frozen", record.frozen);
   for (const Json& entry : json.value("attributes", Json::array())) {
@@ -89,6 +112,8 @@ RewriteRecord RecordFromJson(const Json& json) {
     entry.at("source").get_to(cast.source);
     cast.to = ParseDType(entry.at("to").get<std::string>()).value_or(DType::kUndefined);
     entry.at("readers").get_to(cast.readers);
+    if (entry.contains("scope")) cast.scope = PortsFromJson(entry, "scope").at(0);
+    cast.body_outputs = PortsFromJson(entry, "body_outputs");
     record.bypassed_casts.push_back(std::move(cast));
   }
   return record;
@@ -100,7 +125,8 @@ bool IsFloatCast(const Model& model, NodeId id) {
   if (node.inputs.size() != 1 || node.inputs[0] == kNone || node.outputs.size() != 1 || node.outputs[0] == kNone) {
     return false;
   }
-  return IsLowFloat(model.value(node.inputs[0]).dtype) || IsLowFloat(model.value(node.outputs[0]).dtype);
+  const auto is_float = [](DType type) { return type == DType::kFloat32 || IsLowFloat(type); };
+  return is_float(model.value(node.inputs[0]).dtype) && is_float(model.value(node.outputs[0]).dtype);
 }
 
 template <typename T>
@@ -131,6 +157,7 @@ void WriteRecord(Model& model, const RewriteRecord& record) {
   AddUnlessEmpty(json, "copies", record.copies);
   AddUnlessEmpty(json, "inputs", record.inputs);
   AddUnlessEmpty(json, "outputs", record.outputs);
+  AddUnlessEmpty(json, "body_inputs", PortsJson(record.body_inputs));
   AddUnlessEmpty(json, "inlined", record.inlined);
   AddUnlessEmpty(json, "frozen", record.frozen);
   AddUnlessEmpty(json, "attributes", AttributesJson(record.attributes));
@@ -155,6 +182,14 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
   const auto is_float32 = [&](ValueId id) { return model.value(id).dtype == DType::kFloat32; };
   std::transform(main.inputs.begin(), main.inputs.end(), std::back_inserter(float32_inputs_), is_float32);
   std::transform(main.outputs.begin(), main.outputs.end(), std::back_inserter(float32_outputs_), is_float32);
+  for (GraphId graph = 1; graph < model.num_graphs(); ++graph) {
+    const std::vector<ValueId>& inputs = model.graph(graph).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (ElementType(model.value(inputs[i])) == DType::kFloat32) {
+        body_inputs_.push_back({kNone, static_cast<int32_t>(i), graph});
+      }
+    }
+  }
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     const Node& node = model.node(id);
     if (node.erased) continue;
@@ -166,7 +201,7 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
     if (!IsFloatCast(model, id)) continue;
     SeenCast seen{node.inputs[0], {}, {}};
     for (const Use& use : model.value(node.outputs[0]).uses) {
-      if (!use.IsGraphOutput()) seen.readers.push_back(use);
+      if (!use.IsGraphOutput() || use.graph != kMainGraph) seen.readers.push_back(use);
     }
     seen.record.name = std::string(node.name());
     seen.record.input = model.value(node.inputs[0]).name;
@@ -213,6 +248,10 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
   };
   add_ports(main.inputs, float32_inputs_, record.inputs);
   add_ports(main.outputs, float32_outputs_, record.outputs);
+  for (const Use& input : body_inputs_) {
+    const ValueId id = model.graph(input.graph).inputs[static_cast<size_t>(input.port)];
+    if (IsLowFloat(ElementType(model.value(id)))) record.body_inputs.push_back(PortOf(model, input.graph, input.port));
+  }
   for (const std::string& name : overridable_) {
     const auto is_it = [&](ValueId id) { return model.value(id).name == name; };
     if (std::none_of(main.inputs.begin(), main.inputs.end(), is_it)) record.frozen.push_back(name);
@@ -228,12 +267,21 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
   for (auto& [id, seen] : casts_) {
     if (ours_before.contains(seen.record.name)) continue;
     seen.record.source = model.value(seen.input).name;
+    const GraphId home = model.node(id).graph;
+    if (home != model.value(seen.input).graph) seen.record.scope = PortOf(model, home, 0);
     for (const Use& use : seen.readers) {
+      if (use.IsGraphOutput()) {
+        const Graph& body = model.graph(use.graph);
+        if (body.outputs[static_cast<size_t>(use.port)] != seen.input) continue;
+        seen.record.body_outputs.push_back(PortOf(model, use.graph, use.port));
+        continue;
+      }
       const Node& reader = model.node(use.node);
       if (reader.erased || reader.inputs[static_cast<size_t>(use.port)] != seen.input) continue;
       seen.record.readers.emplace_back(KeyOf(model, use.node), use.port);
     }
-    if (erased.contains(id) || !seen.record.readers.empty()) record.bypassed_casts.push_back(std::move(seen.record));
+    const bool is_bypassed = !seen.record.readers.empty() || !seen.record.body_outputs.empty();
+    if (erased.contains(id) || is_bypassed) record.bypassed_casts.push_back(std::move(seen.record));
   }
   WriteRecord(model, record);
 }

@@ -22,6 +22,11 @@
 namespace amp {
 
 struct RewriteRecord {
+  // An input or output of a body.
+  struct BodyPort {
+    std::string owner;  // the first output of the node that holds the body
+    int body = 0, port = 0;
+  };
   // An attribute that followed its node's type; `before` is its bytes, nothing where it was absent.
   struct Attribute {
     std::string output;  // of the node: its first
@@ -34,6 +39,8 @@ struct RewriteRecord {
     std::string source;               // what `input` is called now
     DType to = DType::kUndefined;
     std::vector<std::pair<std::string, int>> readers;  // (first output, input port) of nodes
+    BodyPort scope;  // where the cast stood, if that is another graph than its input's
+    std::vector<BodyPort> body_outputs;
   };
 
   std::vector<std::string> types;                           // low types used
@@ -42,6 +49,7 @@ struct RewriteRecord {
   std::vector<std::string> narrowed;                        // constants that are low under their own name
   std::vector<std::pair<std::string, std::string>> copies;  // low copy, float32 original
   std::vector<std::string> inputs, outputs;                 // graph inputs and outputs that became low
+  std::vector<BodyPort> body_inputs;                        // that became low
   std::vector<std::string> inlined;                         // model-local functions that are no longer called
   std::vector<std::string> frozen;                          // graph inputs that --freeze-initializers took away
   std::vector<Attribute> attributes;
@@ -78,6 +86,7 @@ class RewriteRecorder {
   RewriteRecord before_;
   std::vector<SeenAttribute> attributes_;
   std::vector<std::pair<NodeId, SeenCast>> casts_;
+  std::vector<Use> body_inputs_;  // float32 ones; of a Use, graph and port
   std::vector<bool> float32_inputs_, float32_outputs_;
   std::vector<std::string> overridable_;
 };

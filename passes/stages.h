@@ -1,6 +1,6 @@
 // The stages of a rewrite by name, and what each shows of itself (--print-after, --stop-after).
 //
-//   load      functions are inlined              guard    vetoes
+//   load      functions are inlined             guard    vetoes
 //   infer     and its types                     paint    colours and reasons
 //   lift      after raising the opset           casts    casts are in, weights still float32
 //   classify  each node's class                 weights  low weights are in     fold   superfluous casts are out

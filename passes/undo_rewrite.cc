@@ -25,6 +25,7 @@ class Undo {
   absl::Status Run() {
     FindNames();
     RestorePorts();
+    RestoreBodies();
     AMP_RETURN_IF_ERROR(WidenConstants());
     RestoreAttributes();
     DropCopies();  // a later rewrite may have narrowed the original too
@@ -69,6 +70,20 @@ class Undo {
       const Value& value = model_.value(main.outputs[i]);
       if (!outputs.contains(value.name) || !IsLowFloat(value.dtype)) continue;
       model_.SetGraphOutputType(static_cast<int>(i), DType::kFloat32);
+    }
+  }
+
+  void RestoreBodies() {
+    for (const RewriteRecord::BodyPort& port : record_.body_inputs) {
+      const GraphId body = BodyOf(port);
+      const bool exists =
+          body != kNone && port.port >= 0 && port.port < static_cast<int>(model_.graph(body).inputs.size());
+      const ValueId id = exists ? model_.graph(body).inputs[static_cast<size_t>(port.port)] : kNone;
+      if (id != kNone && IsLowFloat(ElementType(model_.value(id)))) model_.SetElementType(id, DType::kFloat32);
+    }
+    // Outputs of bodies and value_info follow from inference, and are written for graphs that were edited.
+    for (GraphId graph = 0; graph < model_.num_graphs(); ++graph) {
+      if (model_.graph(graph).first != kNone) model_.EditProto(model_.graph(graph).first);
     }
   }
 
@@ -185,6 +200,7 @@ class Undo {
 
   void RestoreUsersCast(ValueId source, const RewriteRecord::BypassedCast& cast) {
     const ValueId out = UsersCastOf(source, cast);
+    for (const auto& output : cast.body_outputs) RestoreBodyOutput(source, out, output);
     for (const auto& [reader, port] : cast.readers) {
       for (ValueId id : Values(reader)) {
         const NodeId consumer = model_.value(id).producer;
@@ -192,6 +208,23 @@ class Undo {
         if (model_.node(consumer).inputs[static_cast<size_t>(port)] == source) model_.SetInput(consumer, port, out);
       }
     }
+  }
+
+  void RestoreBodyOutput(ValueId source, ValueId out, const RewriteRecord::BodyPort& output) {
+    const GraphId body = BodyOf(output);
+    if (body == kNone) return;
+    model_.ReplaceUses(source, out, [&](const Use& use) {
+      return use.IsGraphOutput() && use.graph == body && use.port == output.port;
+    });
+  }
+
+  GraphId BodyOf(const RewriteRecord::BodyPort& port) {
+    for (ValueId id : Values(port.owner)) {
+      const NodeId owner = model_.value(id).producer;
+      if (owner == kNone || port.body < 0 || port.body >= static_cast<int>(model_.node(owner).bodies.size())) continue;
+      return model_.node(owner).bodies[static_cast<size_t>(port.body)];
+    }
+    return kNone;
   }
 
   // The output of the cast, which is made anew where it is gone.
@@ -207,8 +240,11 @@ class Undo {
     spec.inputs = {source};
     const std::string output = model_.UniqueName(took_name_over ? absl::StrCat(cast.output, "_undone") : cast.output);
     spec.outputs = {output};
-    spec.name = cast.name.empty() || cast.name == output ? cast.name : model_.UniqueName(cast.name);
-    const NodeId node = model_.InsertAfter(model_.value(source).graph, model_.value(source).producer, spec);
+    spec.name = cast.name;
+    const GraphId scope = cast.scope.owner.empty() ? kNone : BodyOf(cast.scope);
+    const NodeId node = scope == kNone
+                            ? model_.InsertAfter(model_.value(source).graph, model_.value(source).producer, spec)
+                            : model_.InsertAfter(scope, kNone, spec);
     SetDType(model_, node, "to", cast.to);
     const ValueId out = model_.node(node).outputs[0];
     if (took_name_over && model_.IsModelOutput(source)) model_.TakeOverGraphOutputs(source, out, cast.input);

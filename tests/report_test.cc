@@ -141,8 +141,7 @@ TEST_CASE("the user's casts that go are listed") {
 TEST_CASE("weights that a caller may override get advice") {
   const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
-  REQUIRE(report["advice"].size() == 2);
-  CHECK(report["advice"][1] == "opset 22 would let 1 more node run in bfloat16: AveragePool");
+  REQUIRE(report["advice"].size() == 1);
   CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "--freeze-initializers"));
 }
 
@@ -152,7 +151,8 @@ TEST_CASE("what blocks a newer opset is named") {
       [pool] z = AveragePool <kernel_shape = [2, 2], strides = [3, 3], ceil_mode = 1> (x)
       y = MatMul (x, x)
     })");
-  REQUIRE(report["advice"].size() == 1);
+  REQUIRE(report["advice"].size() == 2);
+  CHECK(report["advice"][1] == "opset 22 would let 1 more node run in bfloat16: AveragePool");
   CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "pool (AveragePool)"));
   CHECK(report["opset"] == Json::parse(R"({"before": 21, "after": 21})"));
 }
@@ -321,7 +321,7 @@ TEST_CASE("the help is complete and fits a wide terminal") {
   }
   for (absl::string_view line : absl::StrSplit(output.out, '\n')) {
     INFO(line);
-    CHECK(line.size() <= 130);
+    CHECK(line.size() <= 140);
   }
 }
 

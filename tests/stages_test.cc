@@ -115,12 +115,12 @@ TEST_CASE("stopping before the edits writes the model as it is then") {
     CHECK(absl::EndsWith(run.output.out, " (the input as it is: nothing was changed up to there)\n"));
   }
   for (const char* stage : {"lift", "paint"}) {
-    const Run lifted({"--stop-after", stage, "--dtype", "bfloat16"});
+    const Run lifted({"--stop-after", stage, "--opset", "22"});
     CHECK(lifted.Model().opset_import(0).version() == 22);
     CHECK(lifted.Model().graph().node_size() == 3);
     CHECK(lifted.Model().metadata_props_size() == 0);
   }
-  CHECK(Run({"--stop-after", "infer", "--dtype", "bfloat16"}).Model().opset_import(0).version() == 17);
+  CHECK(Run({"--stop-after", "infer", "--opset", "22"}).Model().opset_import(0).version() == 17);
 }
 
 TEST_CASE("stopping after the weights leaves superfluous casts in, after folding is the whole rewrite") {

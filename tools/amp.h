@@ -1,6 +1,6 @@
 // Automatic mixed precision for ONNX models: the library's public header.
 //
-//   #include "tools/amp.h"
+//   #include <amp.h>                        // find_package(amp-rewrite), target amp-rewrite::amp
 //   absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);        // float32 in, mixed float16 out
 //   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
 //

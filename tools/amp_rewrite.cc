@@ -78,6 +78,8 @@ const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOpt
                                                              {"always", RewriteOptions::ExternalData::kAlways},
                                                              {"never", RewriteOptions::ExternalData::kNever}};
 
+const Choices<std::string> kShells = {{"bash", "bash"}};
+
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
 template <typename Value, typename Enum>
 void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
@@ -191,10 +193,7 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
-  app.add_option("--completion", a.completion, "print a completion script for this shell and stop")
-      ->type_name("bash")
-      ->check(CLI::IsMember({"bash"}))
-      ->group(output);
+  AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
   app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
