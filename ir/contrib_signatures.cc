@@ -56,8 +56,11 @@ com.microsoft::SparseAttention(query: T, key: T?, value: T?, past_key: T, past_v
     sin_cache: T?) -> (output: T, present_key: T, present_value: T) where T in {float, float16, bfloat16}
 com.microsoft::LongformerAttention(input: T, weight: T, bias: T, mask: T, global_weight: T, global_bias: T,
     global: int32) -> output: T where T in {float, float16}
-com.microsoft::LinearAttention(query: T, key: T, value: T, past_state: S?, decay: T?, beta: T?)
+# Without a state to begin with, the state has the type of the query.
+com.microsoft::LinearAttention(query: T, key: T, value: T, past_state: S, decay: T?, beta: T?)
     -> (output: T, present_state: S) where T in {float, float16, bfloat16}, S in {float, float16, bfloat16}
+com.microsoft::LinearAttention(query: T, key: T, value: T, past_state: T?, decay: T?, beta: T?)
+    -> (output: T, present_state: T) where T in {float, float16, bfloat16}
 com.microsoft::MoE(input: T, router_probs: T, fc1_experts_weights: T, fc1_experts_bias: T?, fc2_experts_weights: T,
     fc2_experts_bias: T?, fc3_experts_weights: T?, fc3_experts_bias: T?)
     -> output: T where T in {float, float16, bfloat16}
@@ -88,8 +91,8 @@ com.microsoft::SkipLayerNormalization(input: T, skip: T, gamma: T, beta: T?, bia
     -> (output: T, mean: float?, inv_std_var: float?, input_skip_bias_sum: T?) where T in {float, float16, bfloat16}
 com.microsoft::SkipSimplifiedLayerNormalization(input: T, skip: T, gamma: T, bias: T?)
     -> (output: T, mean: float?, inv_std_var: float?, input_skip_bias_sum: T?) where T in {float, float16, bfloat16}
-# Of ai.onnx in ONNX Runtime, although ONNX does not define it. Y has the type of the scale and its inference gives it
-# that of X: only equal ones are valid to both. The statistics are float32 unless its stash type asks for double.
+# Of ai.onnx in ONNX Runtime, although ONNX does not define it. The registry gives X a type of its own; here it is that
+# of the scale and of Y, so that Y follows X. The statistics are float32 unless the stash type asks for double.
 SimplifiedLayerNormalization(X: T, scale: T)
     -> (Y: T, inv_std_var: float?) where T in {float, float16, bfloat16, double}
 com.microsoft::EmbedLayerNormalization(input_ids: int32, segment_ids: int32?, word_embedding: T,
@@ -111,7 +114,7 @@ com.microsoft::MRotaryEmbedding(input: T, position_ids: int64, cos_cache: T, sin
 com.microsoft::GemmaRotaryEmbedding(emb: float, q: float16, q_rot: float16, k: float16, k_rot: float16)
     -> (output1: float16, output2: float16)
 com.microsoft::GatedAdd(X: T, Y: T, gate: T) -> output: T where T in {float, float16, bfloat16}
-# The registry lets Y differ from X; a sample is no other number than its neighbours, so it does not here.
+# The registry gives Y a type of its own; inference gives it that of X.
 com.microsoft::GridSample(X: T, Grid: T) -> Y: T where T in {float, float16, double}
 
 # ---- exponentials, transforms

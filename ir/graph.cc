@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
@@ -137,7 +138,8 @@ std::string Model::NodeLabel(NodeId id) const {
 std::string Model::NodePath(NodeId id) const {
   std::string path = NodeLabel(id);
   for (NodeId owner = graph(node(id).graph).owner; owner != kNone; owner = graph(node(owner).graph).owner) {
-    path = absl::StrCat(NodeLabel(owner), "/", path);
+    const std::string prefix = absl::StrCat(NodeLabel(owner), "/");
+    if (!absl::StartsWith(path, prefix)) path = absl::StrCat(prefix, path);  // bodies of inlined functions have it
   }
   return path;
 }
@@ -145,7 +147,7 @@ std::string Model::NodePath(NodeId id) const {
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
-  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type()));
+  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
 }
 
 absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {

@@ -242,7 +242,7 @@ class Model {
   std::vector<Graph> graphs_;
   absl::flat_hash_set<std::string> names_;             // all names of all scopes
   absl::flat_hash_map<std::string, int> last_suffix_;  // that UniqueName gave, by the name wanted
-  absl::flat_hash_set<std::string> functions_;         // "domain::name[:overload]" of model-local functions
+  absl::flat_hash_set<std::string> functions_;         // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;
   bool edited_ = false;
 };

@@ -23,7 +23,7 @@ class GraphBuilder {
   absl::Status Build() {
     for (const auto& function : model_.proto_->functions()) {
       const std::string domain = function.domain() == "ai.onnx" ? "" : function.domain();
-      model_.functions_.insert(absl::StrCat(domain, "::", function.name()));
+      model_.functions_.insert(absl::StrCat(domain, "::", function.name(), ":", function.overload()));
     }
     AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
     MarkTrainingState();

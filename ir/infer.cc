@@ -190,10 +190,10 @@ DType ElementTypeOf(const onnx::TypeProto* type) {
 
 // Where ONNX does not define the operator, its schema is the first signature that the node fits.
 void Inference::ChooseSignature(NodeId id, const Claims& claims) {
-  const auto signatures = model_.SignaturesOf(id);
   const Node& n = model_.node(id);
-  if (signatures.empty() || (n.schema != nullptr && !n.schema->is_signature())) return;
-  if (model_.opset(n.domain()) == 0) return;
+  if (n.schema != nullptr && !n.schema->is_signature()) return;
+  const auto signatures = model_.SignaturesOf(id);
+  if (signatures.empty() || model_.opset(n.domain()) == 0) return;
   std::vector<DType> claimed(n.outputs.size(), DType::kUndefined);
   for (size_t i = 0; i < claimed.size(); ++i) {
     if (auto it = claims.find(n.outputs[i]); it != claims.end()) claimed[i] = ElementTypeOf(it->second);

@@ -103,6 +103,15 @@ class Parser {
     return text_.substr(begin, at_ - begin);
   }
 
+  // The next word, if it is `keyword`.
+  bool TakeKeyword(absl::string_view keyword) {
+    SkipBlanks();
+    const size_t begin = at_;
+    if (TakeWhile(IsWordByte) == keyword) return true;
+    at_ = begin;
+    return false;
+  }
+
   absl::Status ParseOperator() {
     SkipBlanks();
     const size_t begin = at_;
@@ -172,7 +181,7 @@ class Parser {
   }
 
   absl::Status ParseLimits() {
-    if (TakeWhile(IsWordByte) != "where") return ErrorHere("'where' or the end");
+    if (!TakeKeyword("where")) return ErrorHere("'where' or the end");
     std::set<std::string> limited;
     do {
       SkipBlanks();
@@ -183,7 +192,7 @@ class Parser {
       if (name.empty()) return ErrorHere("a type variable");
       if (it == variables_.end()) return Error(begin, absl::StrCat("no port has the type variable '", name, "'"));
       if (!limited.insert(name).second) return Error(begin, absl::StrCat("a second limit of '", name, "'"));
-      if (TakeWhile(IsWordByte) != "in") return ErrorHere("'in {TYPES}'");
+      if (!TakeKeyword("in")) return ErrorHere("'in {TYPES}'");
       AMP_ASSIGN_OR_RETURN(it->tensor_types, ParseTypes());
     } while (Take(","));
     return AtEnd() ? absl::OkStatus() : ErrorHere("',' or the end");
@@ -254,7 +263,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> OpSignatures::WithBuiltIn(ab
 absl::Span<const std::shared_ptr<const OpSchema>> OpSignatures::Find(absl::string_view domain,
                                                                      absl::string_view op_type) const {
   const auto it = by_operator_.find(Key(domain, op_type));
-  if (it == by_operator_.end()) return {};
+  if (it == by_operator_.end() || it->second.front()->name() != op_type) return {};  // "a::b" of "c", not "b::c" of "a"
   return it->second;
 }
 

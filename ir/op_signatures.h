@@ -9,8 +9,9 @@
 //               a name that begins with a capital (T, T1, T_CACHE): a type variable, one type at all of its ports
 //   limits      VARIABLE "in" "{" type {"," type} "}" {"," ...}; "integers" and "complex" stand for all types of theirs
 //
-// A type variable without a limit takes every type. An operator may have several signatures: a node has the first one
-// that it fits (Misfit). A node that fits none is as unknown as one without a signature.
+// A domain of ai.onnx may be left out; there too only operators that ONNX does not define can have a signature, which
+// holds at every opset. A type variable without a limit takes every type. An operator may have several signatures: a
+// node has the first one that it fits (Misfit). A node that fits none is as unknown as one without a signature.
 //
 // Signatures are data of a run: a Model refers to them. The built-in ones never change.
 #ifndef AMP_IR_OP_SIGNATURES_H_

@@ -56,16 +56,8 @@ bool IsPlainText(absl::string_view line) {
   return re2::RE2::FullMatch(re2::StringPiece(line.data(), line.size()), *kPlain);
 }
 
-absl::Status CheckOperator(const OpRow& row, std::vector<std::string>& warnings) {
-  const std::vector<std::string>& known = RegisteredOperators(row.domain);
-  if (known.empty()) {
-    warnings.push_back(absl::StrCat("the names of domain '", Escaped(row.domain), "' are not known here, so '",
-                                    Escaped(row.Label()), "' cannot be checked"));
-    return absl::OkStatus();
-  }
-  if (!std::binary_search(known.begin(), known.end(), row.op)) {
-    return UsageError("unknown operator '", Escaped(row.Label()), "'", DidYouMean(row.op, known));
-  }
+// Conditions on operators that ONNX does not define name attributes that only their runtime knows.
+absl::Status CheckConditions(const OpRow& row) {
   std::vector<std::string> keys = ConditionFacts(row.domain, row.op);
   for (absl::string_view property : TargetProperties()) keys.emplace_back(property);
   for (const OpCondition& condition : row.conditions) {
@@ -73,6 +65,21 @@ absl::Status CheckOperator(const OpRow& row, std::vector<std::string>& warnings)
     return UsageError("'", row.op, "' has no attribute '", Escaped(condition.key), "' that a condition can name",
                       DidYouMean(condition.key, keys), " (known: ", absl::StrJoin(keys, ", "), ")");
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOperator(const OpRow& row, const OpSignatures& signatures, std::vector<std::string>& warnings) {
+  if (!signatures.Find(row.domain, row.op).empty()) return absl::OkStatus();
+  std::vector<std::string> known = RegisteredOperators(row.domain);
+  if (std::binary_search(known.begin(), known.end(), row.op)) return CheckConditions(row);
+  const bool is_onnx_domain = !known.empty();
+  for (std::string& name : signatures.Operators(row.domain)) known.push_back(std::move(name));
+  const std::string suggestion = DidYouMean(row.op, known);
+  if (is_onnx_domain) return UsageError("unknown operator '", Escaped(row.Label()), "'", suggestion);
+  const std::string name = Escaped(absl::StrCat(row.domain, "::", row.op));
+  warnings.push_back(absl::StrCat("'", name, "' has no signature, so it stays as it is unless the model defines it; ",
+                                  "to say what it takes and gives: --op-signature '", name, "(T, ...) -> T'",
+                                  suggestion));
   return absl::OkStatus();
 }
 
@@ -98,7 +105,7 @@ absl::Status ParseConditions(absl::string_view text, OpRow& row) {
 // Reads one file line by line; its state is what later lines have to agree with.
 class FileParser {
  public:
-  explicit FileParser(absl::string_view name) : name_(Escaped(name)) {}
+  FileParser(absl::string_view name, const OpSignatures& signatures) : name_(Escaped(name)), signatures_(signatures) {}
 
   absl::StatusOr<OpListFile> Parse(absl::string_view text) {
     absl::ConsumePrefix(&text, "\xef\xbb\xbf");
@@ -186,7 +193,7 @@ class FileParser {
 
   absl::Status ParseRow(absl::string_view line) {
     std::vector<std::string> warnings;
-    AMP_ASSIGN_OR_RETURN(OpRow row, ParseOpItem(TakeOperator(line), warnings));
+    AMP_ASSIGN_OR_RETURN(OpRow row, ParseOpItem(TakeOperator(line), signatures_, warnings));
     for (const std::string& warning : warnings) file_.warnings.push_back(absl::StrCat(Here(), ": ", warning));
     AMP_ASSIGN_OR_RETURN(row.op_class, TakeClass(line));
     row.why = std::string(line);
@@ -198,6 +205,7 @@ class FileParser {
   }
 
   const std::string name_;
+  const OpSignatures& signatures_;
   int line_number_ = 0;
   OpListFile file_;
   absl::flat_hash_map<std::string, int> first_lines_;  // of an operator with its conditions, or a pattern
@@ -232,7 +240,7 @@ std::optional<OpClass> ParseOpClass(absl::string_view name) {
 }
 
 absl::Span<const absl::string_view> TargetProperties() {
-  static constexpr std::array<absl::string_view, 4> kProperties = {"accumulate", "device", "rnn", "stats"};
+  static constexpr std::array<absl::string_view, 5> kProperties = {"accumulate", "device", "rnn", "softmax", "stats"};
   return kProperties;
 }
 
@@ -245,11 +253,13 @@ std::string OpRow::Label() const {
   return absl::StrCat(label, "[", absl::StrJoin(conditions, ",", format), "]");
 }
 
-absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_view text) {
-  return FileParser(name).Parse(text);
+absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_view text,
+                                           const OpSignatures& signatures) {
+  return FileParser(name, signatures).Parse(text);
 }
 
-absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, std::vector<std::string>& warnings) {
+absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures,
+                                  std::vector<std::string>& warnings) {
   OpRow row;
   absl::string_view name = item.substr(0, item.find('['));
   if (name.size() < item.size()) {
@@ -265,7 +275,7 @@ absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, std::vector<std::strin
   }
   if (name.empty()) return UsageError("'", Escaped(item), "': expected the name of an operator");
   row.op = std::string(name);
-  AMP_RETURN_IF_ERROR(CheckOperator(row, warnings));
+  AMP_RETURN_IF_ERROR(CheckOperator(row, signatures, warnings));
   return row;
 }
 

@@ -10,8 +10,9 @@
 //
 // The class is allow, infer, deny or clear (White, Gray, Black, Clear in older documentation; any case), or unlisted,
 // which takes the operator off all lists. "#" starts a comment at the start of a line or after a blank. Line ends may
-// be CRLF, and a byte order mark may come first. Every name is checked against ONNX's registry: a typo is an error, not
-// a row that never applies.
+// be CRLF, and a byte order mark may come first. Every name is checked against ONNX's registry and the signatures: a
+// typo is an error, not a row that never applies; in a runtime's own domain, whose other names are not known, a warning
+// that says how to give a signature.
 #ifndef AMP_PASSES_OP_LIST_FILE_H_
 #define AMP_PASSES_OP_LIST_FILE_H_
 
@@ -23,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ir/op_signatures.h"
 #include "passes/glob.h"
 
 namespace amp {
@@ -35,7 +37,7 @@ std::optional<OpClass> ParseOpClass(absl::string_view name);
 
 // Properties of the target that a condition may name besides attributes and facts of the node: "accumulate" (float32:
 // where reductions add up), "device" (cpu, cuda, xpu, tpu), "stats" (float32: where normalisation takes its
-// statistics), "rnn" (bfloat16: has such kernels).
+// statistics), "softmax" (float32: inside fused attention), "rnn" (bfloat16: has such kernels).
 absl::Span<const absl::string_view> TargetProperties();
 
 struct OpCondition {
@@ -78,7 +80,7 @@ struct OpListFile {
   std::vector<NameRule> name_rules;
   std::optional<bool> follow;
   std::string follow_origin;
-  std::vector<std::string> warnings;  // operators of domains that the registry does not know
+  std::vector<std::string> warnings;  // operators whose names and types nobody here knows
 };
 
 inline constexpr size_t kMaxListBytes = 1 << 20;
@@ -86,11 +88,13 @@ inline constexpr int kMaxListLines = 100'000;
 
 // `name` is what messages and origins call the file. Errors name it and the line: kInvalidArgument for anything
 // malformed, duplicate or unknown, kResourceExhausted beyond the limits above.
-absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_view text);
+absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_view text,
+                                           const OpSignatures& signatures = *OpSignatures::BuiltIn());
 
 // One operator with its conditions, as in the first column of a file or an item of --deny; class and reason stay empty.
-// Appends to `warnings` when the registry does not know the domain.
-absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, std::vector<std::string>& warnings);
+// Appends to `warnings` when the operator is in a domain that ONNX does not define and has no signature.
+absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures,
+                                  std::vector<std::string>& warnings);
 
 }  // namespace amp
 

@@ -45,6 +45,8 @@ absl::StatusOr<std::string> ReadListFile(const std::string& path) {
 // Loads files with what they include, weakest first.
 class SourceLoader {
  public:
+  explicit SourceLoader(const OpSignatures& signatures) : signatures_(signatures) {}
+
   absl::Status LoadEmbedded(const EmbeddedList& list) {
     return LoadText(absl::StrCat(list.name, kSuffix), "", std::string(list.text));
   }
@@ -62,7 +64,7 @@ class SourceLoader {
   // `path` is "" for an embedded list.
   absl::Status LoadText(const std::string& name, const std::string& path, const std::string& text) {
     if (++num_files_ > kMaxFiles) return LimitError(Escaped(name), ": more than ", kMaxFiles, " list files");
-    AMP_ASSIGN_OR_RETURN(OpListFile file, ParseOpListFile(name, text));
+    AMP_ASSIGN_OR_RETURN(OpListFile file, ParseOpListFile(name, text, signatures_));
     open_.emplace_back(name, path);
     for (const OpListFile::Include& include : file.includes) AMP_RETURN_IF_ERROR(LoadInclude(include, path));
     open_.pop_back();
@@ -105,6 +107,7 @@ class SourceLoader {
     return absl::OkStatus();
   }
 
+  const OpSignatures& signatures_;
   int num_files_ = 0;
   std::vector<std::pair<std::string, std::string>> open_;  // (name, path) of the files whose includes are being loaded
   std::vector<OpListFile> sources_;
@@ -125,12 +128,12 @@ std::vector<absl::string_view> SplitItems(absl::string_view items) {
   return parts;
 }
 
-absl::Status AddEdit(const OpListOptions::Edit& edit, OpListFile& flags) {
+absl::Status AddEdit(const OpListOptions::Edit& edit, const OpSignatures& signatures, OpListFile& flags) {
   const std::string flag = absl::StrCat("--", OpClassName(edit.op_class));
   for (absl::string_view item : SplitItems(edit.items)) {
     const bool remove = absl::ConsumePrefix(&item, "-");
     if (item.empty()) return UsageError(flag, ": empty item in '", Escaped(edit.items), "'");
-    absl::StatusOr<OpRow> row = ParseOpItem(item, flags.warnings);
+    absl::StatusOr<OpRow> row = ParseOpItem(item, signatures, flags.warnings);
     if (!row.ok()) return absl::Status(row.status().code(), absl::StrCat(flag, ": ", row.status().message()));
     row->op_class = remove ? OpClass::kUnlisted : edit.op_class;
     row->why = "given on the command line";
@@ -159,7 +162,7 @@ absl::Status AddNameRules(const std::string& flag, const std::vector<std::string
 
 absl::StatusOr<OpListFile> SourceOfFlags(const OpListOptions& options) {
   OpListFile flags;
-  for (const OpListOptions::Edit& edit : options.edits) AMP_RETURN_IF_ERROR(AddEdit(edit, flags));
+  for (const OpListOptions::Edit& edit : options.edits) AMP_RETURN_IF_ERROR(AddEdit(edit, *options.signatures, flags));
   AMP_RETURN_IF_ERROR(
       AddNameRules("--allow-node", options.allow_nodes, NameRule::Subject::kNode, OpClass::kAllow, flags));
   AMP_RETURN_IF_ERROR(AddNameRules("--deny-node", options.deny_nodes, NameRule::Subject::kNode, OpClass::kDeny, flags));
@@ -224,7 +227,7 @@ absl::StatusOr<OpLists> OpLists::Load(const OpListOptions& options) {
     return UsageError("unknown list '", Escaped(options.profile), "'",
                       DidYouMean(options.profile, EmbeddedListNames()));
   }
-  SourceLoader loader;
+  SourceLoader loader(*options.signatures);
   AMP_RETURN_IF_ERROR(loader.LoadEmbedded(*profile));
   for (const std::string& path : options.files) AMP_RETURN_IF_ERROR(loader.LoadFile(path));
   std::vector<OpListFile> sources = loader.Take();

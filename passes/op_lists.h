@@ -10,6 +10,7 @@
 #ifndef AMP_PASSES_OP_LISTS_H_
 #define AMP_PASSES_OP_LISTS_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,6 +45,7 @@ struct OpListOptions {
   std::vector<Edit> edits = {};
   std::vector<std::string> allow_nodes = {}, deny_nodes = {}, deny_tensors = {};  // globs
   std::optional<bool> follow = {};                                                // over what the lists say
+  std::shared_ptr<const OpSignatures> signatures = OpSignatures::BuiltIn();       // operators that ONNX does not define
 };
 
 // What a node or its target says about a condition's key; nothing when the key does not apply to it.

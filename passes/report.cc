@@ -112,6 +112,7 @@ std::string ReportJson(const Report& report) {
   json["weights"] = Json::array();
   for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
   json["removed_casts"] = report.removed_casts;
+  json["functions"] = {{"inlined_calls", report.inlined_calls}, {"inlined", report.inlined_functions}};
   json["advice"] = report.advice;
   json["warnings"] = report.warnings;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -161,6 +162,12 @@ std::string ReportText(const Report& report) {
   }
   text += "\nnodes by reason\n";
   for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
+  if (report.inlined_calls > 0) {
+    std::vector<std::string> functions;
+    for (const std::string& name : report.inlined_functions) functions.push_back(Escaped(name));
+    absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
+                          report.inlined_calls == 1 ? "" : "s", absl::StrJoin(functions, ", "));
+  }
   for (const std::string& advice : report.advice) absl::StrAppend(&text, "advice: ", advice, "\n");
   return text;
 }

@@ -45,7 +45,9 @@ struct Report {
   std::vector<NodeReport> nodes;
   std::vector<CastReport> casts;
   std::vector<NarrowedWeight> weights;
-  std::vector<std::string> removed_casts;  // the user's casts that folding made superfluous
+  std::vector<std::string> removed_casts;      // the user's casts that folding made superfluous
+  int inlined_calls = 0;                       // of model-local functions
+  std::vector<std::string> inlined_functions;  // "domain::name", those whose calls were inlined
   std::vector<std::string> advice;
   std::vector<std::string> warnings;
   int64_t weight_bytes_before = 0, weight_bytes_after = 0;          // all constants of the model

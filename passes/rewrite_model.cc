@@ -72,6 +72,7 @@ class Rewriter {
     InferTypes(model_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
     writer_.Begin(model_, settings_.low, settings_.target.name);
+    if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
     ModelListing before;
     if (settings_.diff) before = ListModel(model_);
 

@@ -14,6 +14,8 @@
 
 namespace amp {
 
+struct InlinedFunctions;
+
 enum class Preserve { kTensor, kNode };
 enum class Guards { kAll, kConstants, kNone };
 
@@ -32,8 +34,9 @@ struct OpsetChoice {
 struct TargetSupport {
   std::string name = "any";
   bool can_run_low = true;  // it has fast kernels for the low type
-  // Without a target recurrent kernels are assumed to exist, float32 statistics are not.
-  TargetPromises promises = {{"rnn", "bfloat16"}};
+  // Without a target recurrent kernels and a float32 softmax inside fused attention are assumed, float32 statistics are
+  // not.
+  TargetPromises promises = {{"rnn", "bfloat16"}, {"softmax", "float32"}};
 };
 
 struct RewriteSettings {
@@ -45,7 +48,8 @@ struct RewriteSettings {
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
-  int highest_opset_import = 0;  // of a file that imports several versions of ai.onnx
+  const InlinedFunctions* inlined = nullptr;  // before `model` was made
+  int highest_opset_import = 0;               // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;

@@ -51,13 +51,15 @@ int64_t ActivationBytes(const Model& model) {
 class Explainer {
  public:
   Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const std::string& target)
+            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const std::string& target,
+            const InlinedFunctions* inlined)
       : model_(model),
         classes_(classes),
         graph_(graph),
         paint_(paint),
         opset_obstacle_(opset_obstacle),
-        target_(target) {}
+        target_(target),
+        inlined_(inlined) {}
 
   NodeReport Explain(NodeId id) const {
     const Node& node = model_.node(id);
@@ -106,7 +108,14 @@ class Explainer {
       report->reason_kind = std::string(kind);
       report->reason = std::move(why);
     };
-    if (model_.IsCallOfFunction(id)) return set("function-call", "call of a model-local function: left as it is");
+    if (model_.IsCallOfFunction(id)) return set("function-call", WhyCallStays(node));
+    if (node.schema == nullptr && !model_.SignaturesOf(id).empty()) {
+      return set("signature-misfit", absl::StrCat("does not fit the signature of ", Escaped(OperatorName(node))));
+    }
+    if (node.schema == nullptr && !node.domain().empty()) {
+      return set("unknown-operator", absl::StrCat("no signature for ", Escaped(OperatorName(node)),
+                                                  ": --op-signature says what it takes and gives"));
+    }
     if (node.schema == nullptr) {
       return set("unknown-operator", absl::StrFormat("no schema for %s at opset %d", Escaped(OperatorName(node)),
                                                      model_.opset(node.domain())));
@@ -118,6 +127,13 @@ class Explainer {
     if (!node.bodies.empty()) return set("body", "holds a body, but is no control flow of ai.onnx: left as it is");
     if (node.inputs.empty() && node.op_type() == "Constant") return set("constant", "converted for low readers");
     set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
+  }
+
+  std::string WhyCallStays(const Node& node) const {
+    constexpr absl::string_view kStays = "call of a model-local function: left as it is";
+    if (inlined_ == nullptr) return std::string(kStays);
+    const auto it = inlined_->kept.find(node.proto);
+    return it == inlined_->kept.end() ? std::string(kStays) : absl::StrCat(kStays, ": ", it->second);
   }
 
   // The outermost node around `id` whose bodies do not take part; kNone for none.
@@ -201,6 +217,9 @@ class Explainer {
       case ReasonKind::kTypeUnknown:
         return "the type of one of its values is not known";
       case ReasonKind::kSchemaForbids:
+        if (model_.node(graph_[v].node).schema->is_signature()) {
+          return absl::StrCat("the signature of ", Escaped(node.op_type), " takes no ", DTypeName(graph_.low()));
+        }
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
                             model_.opset(model_.node(graph_[v].node).domain()), opset_obstacle_.empty() ? "" : "; ",
                             opset_obstacle_);
@@ -226,6 +245,7 @@ class Explainer {
   const std::vector<VertexPaint>& paint_;
   const std::string& opset_obstacle_;
   const std::string& target_;
+  const InlinedFunctions* inlined_;
 };
 
 // The commonest reason why no operator of the allow list is low.
@@ -260,7 +280,7 @@ void ReportWriter::SetOpsetObstacle(std::string obstacle) {
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                                 const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target);
+  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target, inlined_);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {
@@ -269,6 +289,12 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
       report_.nodes.push_back(explainer.Explain(id));
     }
   }
+}
+
+void ReportWriter::RecordFunctions(const InlinedFunctions& inlined) {
+  inlined_ = &inlined;
+  report_.inlined_calls = inlined.num_calls;
+  report_.inlined_functions = inlined.functions;
 }
 
 void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {

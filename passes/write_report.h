@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/inline_functions.h"
 #include "passes/classify_nodes.h"
 #include "passes/report.h"
 
@@ -17,6 +18,8 @@ class ReportWriter {
   // One entry per node of every graph. Call once the painting stands, before it is applied.
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                     const std::vector<VertexPaint>& paint);
+  // Calls of model-local functions that were replaced before, and why the others stay.
+  void RecordFunctions(const InlinedFunctions& inlined);
   void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
@@ -28,6 +31,7 @@ class ReportWriter {
  private:
   Report report_;
   std::string opset_obstacle_;
+  const InlinedFunctions* inlined_ = nullptr;
   std::vector<int> node_index_;  // into report_.nodes, by NodeId; -1: none
 };
 

@@ -158,13 +158,31 @@ TEST_CASE("malformed lines are errors with their place") {
   CHECK(ErrorOf("my.domain:: deny") == "x.list:1: 'my.domain::': expected the name of an operator");
 }
 
-TEST_CASE("operators of unknown domains are taken with a warning") {
+TEST_CASE("operators without a signature are taken with a warning that says how to give one") {
   const absl::StatusOr<OpListFile> file = ParseOpListFile("x.list", "\nmy.domain::Fast[gain=2] allow\n");
   REQUIRE(file.ok());
   CHECK(file->rows[0].Label() == "my.domain::Fast[gain=2]");
   REQUIRE(file->warnings.size() == 1);
   CHECK(file->warnings[0] ==
-        "x.list:2: the names of domain 'my.domain' are not known here, so 'my.domain::Fast[gain=2]' cannot be checked");
+        "x.list:2: 'my.domain::Fast' has no signature, so it stays as it is unless the model defines it; to say what "
+        "it takes and gives: --op-signature 'my.domain::Fast(T, ...) -> T'");
+}
+
+TEST_CASE("a mistyped name of a runtime's operator gets a suggestion") {
+  const absl::StatusOr<OpListFile> file = ParseOpListFile("x.list", "com.microsoft::FusedMatmull deny\n");
+  REQUIRE(file.ok());
+  REQUIRE(file->warnings.size() == 1);
+  CHECK(absl::StrContains(file->warnings[0], "; did you mean 'FusedMatMul'?"));
+  CHECK(ErrorOf("SimplifiedLayerNormalisation deny") ==
+        "x.list:1: unknown operator 'SimplifiedLayerNormalisation'; did you mean 'SimplifiedLayerNormalization'?");
+}
+
+TEST_CASE("operators with a signature are known, whether it is built in or given") {
+  CHECK(ParseOpListFile("x.list", "com.microsoft::BiasGelu deny\n")->warnings.empty());
+  CHECK(ParseOpListFile("x.list", "SimplifiedLayerNormalization deny\n")->warnings.empty());
+  const auto given = OpSignatures::WithBuiltIn({"my.domain::Fast(T) -> T"});
+  REQUIRE(given.ok());
+  CHECK(ParseOpListFile("x.list", "my.domain::Fast[gain=2] allow\n", **given)->warnings.empty());
 }
 
 TEST_CASE("a list file may have 1 MiB and 100,000 lines and no more") {

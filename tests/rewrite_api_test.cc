@@ -56,6 +56,29 @@ TEST_CASE("options mirror the flags") {
   CHECK(result->model.opset_import(0).version() == 22);
 }
 
+TEST_CASE("an operator that ONNX does not define, with its signature") {
+  const onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "my.domain" : 1]>
+    g (float[2] x) => (float[2] y) { y = my.domain.Gate (x) })");
+  amp::RewriteOptions options;
+  options.allow = {"my.domain::Gate"};
+  const absl::StatusOr<amp::RewriteResult> unknown = amp::Rewrite(model, options);
+  REQUIRE(unknown.ok());
+  CHECK_FALSE(unknown->summary.changed);
+  REQUIRE(unknown->summary.warnings.size() == 1);
+  CHECK(absl::StrContains(unknown->summary.warnings[0], "--op-signature 'my.domain::Gate(T, ...) -> T'"));
+
+  options.op_signatures = {"my.domain::Gate(T) -> T"};
+  const absl::StatusOr<amp::RewriteResult> known = amp::Rewrite(model, options);
+  REQUIRE(known.ok());
+  CHECK(known->summary.changed);
+  CHECK(known->summary.warnings.empty());
+  options.op_signatures.clear();
+  CHECK_FALSE(amp::Rewrite(model, options)->summary.changed);  // nothing is remembered from run to run
+
+  options.op_signatures = {"MatMul(T, T) -> T"};
+  CHECK(amp::Rewrite(model, options).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("a model without anything to convert comes back as it is") {
   amp::RewriteOptions options;
   options.deny_node = {"mm"};

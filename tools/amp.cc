@@ -1,5 +1,6 @@
 #include "tools/amp.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,8 +9,10 @@
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
 #include "ir/graph.h"
+#include "ir/inline_functions.h"
 #include "ir/model_file.h"
 #include "ir/model_walk.h"
+#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/save.h"
 #include "ir/status.h"
@@ -93,8 +96,16 @@ Guards GuardGroup(RewriteOptions::Guards guards) {
   return Guards::kAll;
 }
 
-absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low) {
+absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const RewriteOptions& options) {
+  auto signatures = OpSignatures::WithBuiltIn(options.op_signatures);
+  if (!signatures.ok()) return UsageError("--op-signature: ", signatures.status().message());
+  return signatures;
+}
+
+absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low,
+                                  std::shared_ptr<const OpSignatures> signatures) {
   OpListOptions lists;
+  lists.signatures = std::move(signatures);
   AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, low));
   lists.files = options.lists;
   const auto add = [&](OpClass op_class, const std::vector<std::string>& items) {
@@ -148,7 +159,27 @@ Limits LimitsFrom(const RewriteOptions::Limits& options) {
   limits.initializers = options.initializers;
   limits.functions = options.functions;
   limits.elements = options.elements;
+  limits.inlined_nodes = options.inlined_nodes;
   return limits;
+}
+
+// Whoever allows that many nodes by inlining allows them.
+Limits AfterInlining(Limits limits) {
+  limits.nodes = std::max(limits.nodes, limits.inlined_nodes);
+  return limits;
+}
+
+// Inlines what --functions asks for. References to attributes become values by that, which nobody has judged before.
+absl::StatusOr<InlinedFunctions> InlineAsAsked(onnx::ModelProto& model, const RewriteOptions& options) {
+  if (options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
+  const Limits limits = AfterInlining(LimitsFrom(options.limits));
+  InlineOptions inlining;
+  inlining.max_bytes = limits.model_bytes;
+  if (options.functions == RewriteOptions::Functions::kInline) inlining.opaque_domains = {"ai.amp"};
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
+  std::vector<std::string> known_warnings;
+  if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
+  return inlined;
 }
 
 ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
@@ -198,11 +229,20 @@ absl::Status RefuseExternalData(const onnx::ModelProto& model) {
                     "': external data needs a path to be found by; see RewriteFile");
 }
 
+// What is in the file, where the model in memory has been edited. Keeps the warnings.
+absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOptions& read, LoadedFile edited) {
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, read));
+  AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
+  file.warnings = std::move(edited.warnings);
+  return file;
+}
+
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
@@ -211,7 +251,9 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*copy, options));
+  settings.inlined = &inlined;
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
@@ -222,22 +264,29 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(choices);
   settings.highest_opset_import = file.highest_opset_import;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*file.model, options));
+  settings.inlined = &inlined;
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
+  if (!options.dry_run && !outcome.report.changed && (graph->edited() || inlined.num_calls > 0)) {
+    graph.reset();  // holds the model that was edited in vain
+    AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
+  }
   if (!options.dry_run) {
     SaveOptions save;
     save.external_data = DataPolicy(options.external_data);
     save.in_place = options.in_place;
     save.input = &file;
     save.pending = &outcome.pending;
-    save.limits = read.limits;
+    save.limits = AfterInlining(read.limits);
     AMP_ASSIGN_OR_RETURN(const SaveResult saved, outcome.report.changed ? SaveModel(graph->proto(), output, save)
                                                                         : SaveUnchanged(file, output, save));
     file.warnings.insert(file.warnings.end(), saved.notes.begin(), saved.notes.end());
@@ -250,7 +299,8 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
   return lists.Print();
 }
 

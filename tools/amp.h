@@ -30,6 +30,7 @@ struct RewriteOptions {
   enum class Weights { kConvert, kCast };
   enum class Preserve { kTensor, kNode };
   enum class Guards { kAll, kConstants, kNone };
+  enum class Functions { kInline, kInlineAll, kKeep };
   enum class ExternalData { kAuto, kAlways, kNever };
 
   std::optional<Policy> policy;  // sets dtype, weights and keep_io; an error where these say otherwise
@@ -39,6 +40,7 @@ struct RewriteOptions {
   std::vector<std::string> lists;                               // overlay files, later ones win
   std::vector<std::string> allow, infer, deny, clear;           // "Softmax,com.microsoft::BiasGelu"; "-Softmax" unlists
   std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names
+  std::vector<std::string> op_signatures;                       // "my.domain::Gate(T, float?) -> T", ir/op_signatures.h
   std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;
   Guards guards = Guards::kAll;
@@ -48,6 +50,7 @@ struct RewriteOptions {
   std::optional<Weights> weights;          // nothing: kConvert
   double max_weight_error = 0.01;
   bool freeze_initializers = false;
+  Functions functions = Functions::kInline;  // model-local ones
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this
   bool strict = false;
@@ -63,6 +66,7 @@ struct RewriteOptions {
     int64_t model_bytes = (int64_t{1} << 31) - 1;
     int nesting = 100, graph_depth = 32, call_depth = 100, rank = 64;
     int64_t objects = 2'000'000, nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
+    int64_t inlined_nodes = 1'000'000;
     int64_t elements = int64_t{1} << 40;
   } limits;
 };

@@ -49,6 +49,9 @@ const Choices<RewriteOptions::Preserve> kPreserves = {{"tensor", RewriteOptions:
 const Choices<RewriteOptions::Guards> kGuards = {{"all", RewriteOptions::Guards::kAll},
                                                  {"constants", RewriteOptions::Guards::kConstants},
                                                  {"none", RewriteOptions::Guards::kNone}};
+const Choices<RewriteOptions::Functions> kFunctions = {{"inline", RewriteOptions::Functions::kInline},
+                                                       {"inline-all", RewriteOptions::Functions::kInlineAll},
+                                                       {"keep", RewriteOptions::Functions::kKeep}};
 const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOptions::ExternalData::kAuto},
                                                              {"always", RewriteOptions::ExternalData::kAlways},
                                                              {"never", RewriteOptions::ExternalData::kNever}};
@@ -111,8 +114,13 @@ void Declare(CLI::App& app, Arguments& a) {
   add_strings(what, "--allow-node", o.allow_node, "GLOB",
               "run nodes low by name, whatever lists and guards say (repeatable)");
   add_strings(what, "--deny-tensor", o.deny_tensor, "GLOB", "keep the producers of these tensors float32 (repeatable)");
+  add_strings(what, "--op-signature", o.op_signatures, "'DOMAIN::OP(T, float?) -> T'",
+              "types of an operator that ONNX does not define, so that --allow and others work on it (repeatable)");
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
             "how far to go [default]");
+  AddChoice(
+      app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep",
+      "model-local functions: inline their calls (all: those of domain ai.amp too) or keep calls float32 [inline]");
   app.add_option("--follow", a.follow, "infer operators follow an allowed producer [as the profile says]")
       ->type_name("on|off")
       ->group(what);
@@ -163,6 +171,7 @@ void Declare(CLI::App& app, Arguments& a) {
   add_limit("--max-nodes", limits.nodes, "nodes of all graphs");
   add_limit("--max-initializers", limits.initializers, "initializers of all graphs");
   add_limit("--max-functions", limits.functions, "model-local functions");
+  add_limit("--max-inlined-nodes", limits.inlined_nodes, "nodes of all graphs once functions are inlined");
   add_limit("--max-call-depth", limits.call_depth, "functions calling functions");
   add_limit("--max-rank", limits.rank, "dimensions of a tensor");
   add_limit("--max-elements", limits.elements, "elements of a tensor");

@@ -89,9 +89,14 @@ def fingerprint(model):
     return outputs, nodes, functions
 
 
-def skeleton(model, low):
-    """(outputs, multiset of nodes). REQUIRES: no functions, ONNX's inference passes."""
+def skeleton(model, low, are_constants=False):
+    """(outputs, multiset of nodes). `are_constants`: initializers that are inputs too count as initializers alone. REQUIRES: no functions, ONNX's inference passes."""
     ordered = scopes.inferred(sort(onnx.ModelProto.FromString(model.SerializeToString())), strict=False)
+    if are_constants:
+        constants = {t.name for t in ordered.graph.initializer}
+        inputs = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in ordered.graph.input if v.name not in constants]
+        del ordered.graph.input[:]
+        ordered.graph.input.extend(inputs)
     nodes = collections.Counter()
     outputs = _Loose(nodes, low).graph(ordered.graph, {"": "-"})
     return outputs, nodes
@@ -156,7 +161,7 @@ class _Loose(_Exact):
 
     def node(self, graph, node, value):
         types = self.types
-        if node.op_type == "Cast" and cast_target(node) in (TensorProto.FLOAT, self.low) and types.get(node.input[0]) in (TensorProto.FLOAT, self.low):
+        if node.op_type == "Cast" and cast_target(node) in (TensorProto.FLOAT, self.low) and types.get(node.input[0], 0) in (0, TensorProto.FLOAT, self.low):  # 0: unknown
             value[node.output[0]] = value[node.input[0]]
             return None
         if node.op_type == "Constant" and not any(a.ref_attr_name for a in node.attribute):
@@ -169,9 +174,9 @@ class _Loose(_Exact):
         return super().node(graph, node, value)
 
     def stated(self, node):
-        """Attributes, with the implied zero of ConstantOfShape spelled out."""
-        zero = [onnx.helper.make_attribute("value", numpy_helper.from_array(np.zeros(1, np.float32)))]
-        return zero if node.op_type == "ConstantOfShape" and not node.attribute else node.attribute
+        """Attributes, with the implied float32 of ConstantOfShape and SequenceEmpty spelled out."""
+        implied = {"ConstantOfShape": ("value", numpy_helper.from_array(np.zeros(1, np.float32))), "SequenceEmpty": ("dtype", TensorProto.FLOAT)}
+        return [onnx.helper.make_attribute(*implied[node.op_type])] if node.op_type in implied and not node.attribute else node.attribute
 
     def attribute(self, attribute):
         if attribute.name in ("value", "value_float", "value_floats") and attribute.type == AttributeProto.TENSOR:

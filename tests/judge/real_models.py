@@ -32,6 +32,8 @@ from scopes import LOW_TYPES, all_graphs
 from tool import Tool
 
 HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
+# Fused forms of them, domain com.microsoft.
+HEAVY_FUSED = {"FusedConv", "NhwcConv", "NhwcFusedConv", "FusedGemm", "FusedMatMul", "TransposeMatMul", "MultiHeadAttention", "GroupQueryAttention", "MatMulNBits"}
 MIN_HEAVY_SHARE = 0.9
 LARGEST_FLOAT16 = 65504.0
 # Not ordinary float32 models: 16 bits already, quantised, a training graph.
@@ -168,12 +170,13 @@ class Judge:
             return "-"
         flat = inlined(subject.model)
         low = structure.low_nodes(flat, rewritten, dtype)
-        nodes = {(path, i): n for path, graph in all_graphs(flat.graph) for i, n in enumerate(graph.node) if n.op_type in HEAVY and n.domain in ("", "ai.onnx")}
+        is_heavy = lambda n: n.op_type in (HEAVY_FUSED if n.domain == "com.microsoft" else HEAVY) and n.domain in ("", "ai.onnx", "com.microsoft")
+        nodes = {(path, i): n for path, graph in all_graphs(flat.graph) for i, n in enumerate(graph.node) if is_heavy(n)}
         if keep_io == "all" and subject.name not in NOT_ORDINARY and not subject.is_light:
             tally = self.heavy.setdefault(dtype, [0, 0, []])
             tally[0] += len(low & nodes.keys())
             tally[1] += len(nodes)
-            reasons = {n["path"].split("/")[-1]: n["because"] for n in (facts or {}).get("nodes", []) if n["operator"] in HEAVY and not n["low"]}
+            reasons = {n["path"].split("/")[-1]: n["because"] for n in (facts or {}).get("nodes", []) if not n["low"]}
             for key in sorted(nodes.keys() - low):
                 name = f"{key[0]}{nodes[key].name or f'{nodes[key].op_type}#{key[1]}'}"
                 why = reasons.get(name.split("/")[-1])

@@ -50,12 +50,7 @@ class Widened:
 def widen(model, rounding=True):
     """Low tensors held in float32, and (under `rounding`) rounded where they are produced. `model` itself is not changed."""
     stated = inlined(model)
-    try:
-        typed = scopes.typed_graphs(stated)
-    except Exception:  # The checker judges validity; here the types that can be had are enough, and the rest is listed.
-        typed = scopes.typed_graphs(stated, strict=False)
-    if any(name and name not in types for (_, g, types) in typed for n in g.node for name in n.output):
-        typed = scopes.typed_graphs(stated, strict=False, guess=True)
+    typed = _typed_graphs(stated)
     wide = onnx.ModelProto()
     wide.CopyFrom(stated)
     wide_graphs = [graph for _, graph in scopes.all_graphs(wide.graph)]
@@ -74,6 +69,16 @@ def widen(model, rounding=True):
     for (path, _, types), graph in reversed(list(zip(typed, wide_graphs, strict=True))):
         _widen_graph(graph, types, path, rounding, unique, result)
     return result
+
+
+def _typed_graphs(model):
+    try:
+        typed = scopes.typed_graphs(model)
+    except Exception:  # The checker judges validity; here the types that can be had are enough, and the rest is listed.
+        typed = scopes.typed_graphs(model, strict=False)
+    if any(name and name not in types for (_, g, types) in typed for n in g.node for name in n.output):
+        typed = scopes.typed_graphs(model, strict=False, guess=True)
+    return typed
 
 
 def _widen_graph(graph, types, path, rounding, unique, result):
@@ -193,7 +198,7 @@ def run_rounded(model, feeds, rounding=True):
 def low_depth(model):
     """D: the number of low nodes on the longest path. A body counts once, however often it runs. Casts and constants are not counted."""
     stated = inlined(model)
-    typed = scopes.typed_graphs(stated, strict=False)
+    typed = _typed_graphs(stated)
     types_of = {path: types for path, _, types in typed}
 
     def walk(graph, path, outer):
@@ -216,7 +221,8 @@ def low_depth(model):
 
 
 def bound(model, dtype, depth=None):
-    return min(8 * (low_depth(model) if depth is None else depth) * UNIT[dtype], CAP[dtype])
+    """At least one rounding: a loop's state that nothing computes is low all the same."""
+    return min(8 * max(low_depth(model) if depth is None else depth, 1) * UNIT[dtype], CAP[dtype])
 
 
 @dataclasses.dataclass

@@ -217,7 +217,7 @@ def usable(b):
 
 
 def usable_controls(b):
-    return [f for name, (since, f) in CONTROL.items() if since <= b.opset for _ in range(OFTEN.get(name, 1))]
+    return [f for name, (since, f) in sorted(CONTROL.items()) if since <= b.opset for _ in range(OFTEN.get(name, 1))]
 
 
 def fill(b, size):
@@ -403,7 +403,7 @@ def Scan(b):
 def generate(seed, smooth=False):
     """(model, feeds, whether it may have constants that are not exact in the low types)."""
     b = Main(seed, smooth)
-    for prepare in PREPARATIONS:
+    for prepare in sorted(PREPARATIONS, key=lambda f: f.__name__):  # not in the order of imports
         prepare(b)
     fill(b, b.random.randint(5, 14))
     while b.budget > 0 and b.chance(0.8):  # at least some bodies

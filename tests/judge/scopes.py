@@ -86,9 +86,41 @@ def inferred(model, strict=True):
     return onnx.shape_inference.infer_shapes(without_value_info(model), check_type=strict, strict_mode=strict)
 
 
+_RUNTIME_SCHEMAS = {}
+
+
+def runtime_schema(domain, operator):
+    """onnxruntime's own schema of an operator that ONNX does not define (version 1), or None."""
+    if not _RUNTIME_SCHEMAS:
+        from onnxruntime.capi import onnxruntime_pybind11_state
+        _RUNTIME_SCHEMAS.update(((s.domain, s.name), s) for s in onnxruntime_pybind11_state.get_all_operator_schema() if s.since_version == 1)
+    return _RUNTIME_SCHEMAS.get((domain, operator))
+
+
+def port_types(schema, port):
+    """What onnxruntime's schema allows at a port: {'float', 'float16', ...}."""
+    allowed = next((list(c.allowed_type_strs) for c in schema.type_constraints if c.type_param_str == port.typeStr), [port.typeStr])
+    return {text.removeprefix("tensor(").removesuffix(")") for text in allowed}
+
+
+def _runtime_outputs(node, types):
+    """(output, element type) of a node that onnxruntime defines: a fixed type, that of an input under the same type variable, or (no input has it) that of
+    the first input, if the port may have it."""
+    schema = runtime_schema(node.domain, node.op_type)
+    if schema is None or len(node.input) > len(schema.inputs) or len(node.output) > len(schema.outputs):
+        return
+    bound = {port.typeStr: types[name] for port, name in zip(schema.inputs, node.input) if types.get(name)}
+    for port, name in zip(schema.outputs, node.output):
+        allowed = port_types(schema, port)
+        fixed = dict(TensorProto.DataType.items()).get(min(allowed).upper(), 0) if len(allowed) == 1 else 0
+        first = next(iter(bound.values()), 0)
+        fits = first and TensorProto.DataType.Name(first).lower() in allowed
+        yield name, fixed or bound.get(port.typeStr, 0) or (first if fits else 0)
+
+
 def with_guesses(model):
-    """A copy in which the outputs of operators that ONNX does not know have value_info: the type of the node's first tensor input, as is the rule for
-    fused and quantised operators. Only for what inference and the file leave open; main graph only."""
+    """A copy in which the outputs of operators that ONNX does not know have value_info: by onnxruntime's schema where it has one, else the type of the
+    node's first tensor input, as is the rule for fused and quantised operators. Only for what inference and the file leave open; main graph only."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     for _ in range(200):
@@ -99,8 +131,9 @@ def with_guesses(model):
         for node in copy.graph.node:
             if onnx.defs.has(node.op_type, node.domain) and _schema_at(node, opset(copy, node.domain)):
                 continue
+            guesses.update((name, given) for name, given in _runtime_outputs(node, types) if name and given and not types.get(name))
             given = next((types[name] for name in node.input if types.get(name)), 0)
-            guesses.update((name, given) for name in node.output[:1] if name and given and not types.get(name))
+            guesses.update((name, given) for name in node.output[:1] if name and given and not types.get(name) and name not in guesses)
         if not guesses:
             return copy
         stated = {v.name: v for v in copy.graph.value_info}
