@@ -83,7 +83,10 @@ class StateGuard {
   bool ReachesState(ValueId value) {
     const NodeId id = graph_.Producer(value);
     if (id == kNone || ++spent_ > kMostNodes || graph_.IsAllowed(id)) return false;
-    if (!graph_.roles(id).Has(Role::kPointwise) && !graph_.IsFloatCast(id)) return false;
+    const Roles arithmetic = Role::kAdds | Role::kMultiplies | Role::kDivides | Role::kNegates | Role::kBounds |
+                             Role::kRoots | Role::kInverts;
+    const bool is_identity = graph_.roles(id).Has(Role::kPointwise) && graph_.roles(id).Has(Role::kMoves);
+    if (!graph_.roles(id).HasAny(arithmetic) && !is_identity && !graph_.IsFloatCast(id)) return false;
     const Node& node = graph_.node(id);
     bool found = false;
     for (size_t port = 0; port < node.inputs.size(); ++port) {
