@@ -142,6 +142,29 @@ void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::Tensor
   Renew(model, node, name, AttributeProto::TENSOR).unsafe_arena_set_allocated_t(tensor);
 }
 
+std::optional<std::string> SerializeAttribute(const Node& node, absl::string_view name) {
+  const AttributeProto* found = FindAny(node, name);
+  if (found == nullptr) return std::nullopt;
+  return found->SerializeAsString();
+}
+
+bool RestoreAttribute(Model& model, NodeId node, absl::string_view name, const std::optional<std::string>& bytes) {
+  if (!bytes.has_value()) {
+    RemoveAttribute(model, node, name);
+    return true;
+  }
+  AttributeProto parsed;
+  if (!parsed.ParseFromString(*bytes) || parsed.name() != name) return false;
+  const bool is_plain = parsed.type() == AttributeProto::INT || parsed.type() == AttributeProto::FLOAT ||
+                        parsed.type() == AttributeProto::FLOATS || parsed.type() == AttributeProto::TENSOR;
+  const bool holds_more = parsed.has_g() || parsed.has_sparse_tensor() || parsed.graphs_size() > 0 ||
+                          parsed.tensors_size() > 0 || parsed.sparse_tensors_size() > 0;
+  const bool is_embedded = parsed.t().data_location() == onnx::TensorProto::DEFAULT;
+  if (!is_plain || holds_more || !is_embedded) return false;
+  Renew(model, node, name, parsed.type()).CopyFrom(parsed);
+  return true;
+}
+
 bool RemoveAttribute(Model& model, NodeId node, absl::string_view name) {
   const int count = model.node(node).proto->attribute_size();
   for (int i = 0; i < count; ++i) {

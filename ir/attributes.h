@@ -47,6 +47,11 @@ void SetDType(Model& model, NodeId node, absl::string_view name, DType type);
 void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::TensorProto& tensor);
 // Lets the attribute own `tensor`, which lives on the model's arena; nothing is copied.
 void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::TensorProto* tensor);
+// The attribute as bytes, to be put back later; nothing when it is absent.
+std::optional<std::string> SerializeAttribute(const Node& node, absl::string_view name);
+// Puts such bytes back, or removes the attribute where there are none. False, and no effect, for bytes that are no
+// attribute of this name or one that holds graphs or external data.
+bool RestoreAttribute(Model& model, NodeId node, absl::string_view name, const std::optional<std::string>& bytes);
 // Returns whether there was one.
 bool RemoveAttribute(Model& model, NodeId node, absl::string_view name);
 

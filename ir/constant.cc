@@ -105,6 +105,33 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
   return narrowed;
 }
 
+absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
+                                                 PendingTensors& pending) {
+  const onnx::TensorProto* tensor = TensorOf(model, value);
+  AMP_CHECK(tensor != nullptr && IsLowFloat(static_cast<DType>(tensor->data_type())));
+  auto* widened = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
+  widened->set_data_type(onnx::TensorProto::FLOAT);
+  *widened->mutable_dims() = tensor->dims();
+  AMP_ASSIGN_OR_RETURN(TensorView view, TensorView::Of(*tensor, external));
+  if (IsExternal(*tensor)) {
+    pending.emplace(widened, PendingTensor{std::move(view), DType::kFloat32});
+    return widened;
+  }
+  const DType low = view.dtype();
+  std::vector<uint16_t> bits;
+  std::vector<float> values;
+  AMP_RETURN_IF_ERROR(view.ForEachChunk([&](absl::Span<const std::byte> chunk) {
+    bits.resize(chunk.size() / sizeof(uint16_t));
+    std::memcpy(bits.data(), chunk.data(), chunk.size());
+    values.resize(bits.size());
+    Widen(bits, low, absl::MakeSpan(values));
+    widened->mutable_raw_data()->append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return absl::OkStatus();
+  }));
+  if (!widened->has_raw_data()) widened->set_raw_data("");
+  return widened;
+}
+
 std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
                                                     ExternalData* external) {
   if (value == kNone || !model.IsConstant(value)) return std::nullopt;

@@ -308,6 +308,59 @@ void Model::SetInput(NodeId node_id, int port, ValueId value_id) {
   MarkEdited(n.graph);
 }
 
+NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
+  const GraphId graph_id = static_cast<GraphId>(graphs_.size());
+  graphs_.emplace_back();
+  onnx::NodeProto& proto = EditProto(outer);
+  auto* inner_proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(arena_.get());
+  inner_proto->mutable_attribute()->Swap(proto.mutable_attribute());  // bodies stay where they are in memory
+  auto* attribute = proto.add_attribute();
+  attribute->set_name(std::string(body));
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  onnx::GraphProto* graph_proto = attribute->mutable_g();
+  graph_proto->set_name(UniqueName(absl::StrCat(value(node(outer).outputs[0]).name, "_", body)));
+  Graph& g = graphs_.back();
+  g.proto = graph_proto;
+  g.owner = outer;
+
+  const auto mirror = [&](ValueId of, onnx::ValueInfoProto* info) {
+    const ValueId id = NewValue(graph_id, UniqueName(absl::StrCat(value(of).name, "_slice")));
+    info->set_name(value(id).name);
+    if (!value(of).is_tensor) return id;
+    onnx::TypeProto type;
+    type.mutable_tensor_type()->set_elem_type(static_cast<int32_t>(value(of).dtype));
+    info->mutable_type()->CopyFrom(type);
+    SetType(id, type);
+    return id;
+  };
+  NewNode spec{
+      .op_type = node(outer).op_type(), .domain = node(outer).domain(), .name = {}, .inputs = {}, .outputs = {}};
+  for (ValueId in : node(outer).inputs) {
+    const ValueId id = mirror(in, graph_proto->add_input());
+    mutable_value(id).is_graph_input = true;
+    mutable_graph(graph_id).inputs.push_back(id);
+    spec.inputs.push_back(id);
+  }
+  std::vector<ValueId> outputs;
+  for (ValueId out : node(outer).outputs) outputs.push_back(mirror(out, graph_proto->add_output()));
+
+  const NodeId inner = InsertAfter(graph_id, kNone, spec);
+  Node& n = mutable_node(inner);
+  n.proto->mutable_attribute()->Swap(inner_proto->mutable_attribute());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    n.outputs.push_back(outputs[i]);
+    n.proto->add_output(value(outputs[i]).name);
+    mutable_value(outputs[i]).producer = inner;
+    mutable_value(outputs[i]).producer_port = static_cast<int32_t>(i);
+    mutable_graph(graph_id).outputs.push_back(outputs[i]);
+    AddUse(outputs[i], Use{kNone, static_cast<int32_t>(i), graph_id});
+  }
+  n.bodies = std::move(mutable_node(outer).bodies);
+  for (GraphId nested : n.bodies) mutable_graph(nested).owner = inner;
+  mutable_node(outer).bodies = {graph_id};
+  return inner;
+}
+
 void Model::AppendInput(NodeId node_id, ValueId value_id) {
   Node& n = mutable_node(node_id);
   const Use use{node_id, static_cast<int32_t>(n.inputs.size()), n.graph};
@@ -323,6 +376,18 @@ void Model::TruncateInputs(NodeId node_id, int count) {
     DropUse(n.inputs.back(), Use{node_id, port, n.graph});
     n.inputs.pop_back();
     n.proto->mutable_input()->RemoveLast();
+  }
+  MarkEdited(n.graph);
+}
+
+void Model::TruncateOutputs(NodeId node_id, int count) {
+  Node& n = mutable_node(node_id);
+  while (static_cast<int>(n.outputs.size()) > count) {
+    const ValueId out = n.outputs.back();
+    AMP_CHECK(out == kNone || value(out).uses.empty());
+    if (out != kNone) mutable_graph(n.graph).names.erase(value(out).name);
+    n.outputs.pop_back();
+    n.proto->mutable_output()->RemoveLast();
   }
   MarkEdited(n.graph);
 }
@@ -406,6 +471,10 @@ void Model::RemoveInitializer(ValueId id) {
   g.initializers.erase(std::find(g.initializers.begin(), g.initializers.end(), id));
   g.names.erase(v.name);
   v.initializer = nullptr;
+  if (auto input = std::find(g.inputs.begin(), g.inputs.end(), id); input != g.inputs.end()) {
+    g.proto->mutable_input()->DeleteSubrange(static_cast<int>(input - g.inputs.begin()), 1);
+    g.inputs.erase(input);
+  }
   MarkEdited(v.graph);
 }
 

@@ -173,6 +173,11 @@ class Model {
   };
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
+  // Moves what the node does into a body of its own: `node` keeps its inputs, its outputs and its operator, and gets
+  // one attribute, `body`, whose graph has one input per input of the node and one node between those and its outputs.
+  // That inner node, which is returned, takes over the attributes and bodies. Values of the new graph have the element
+  // types of the outer ones and no shape. REQUIRES: no input or output of the node is absent.
+  NodeId NestInBody(NodeId node, absl::string_view body);
   // Lets the uses of `from` for which `filter` holds read `to` instead. Outputs of the main graph stay: see
   // TakeOverGraphOutputs. Linear in the uses of `from`.
   void ReplaceUses(ValueId from, ValueId to, const std::function<bool(const Use&)>& filter);
@@ -187,6 +192,8 @@ class Model {
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
   void AppendInput(NodeId node, ValueId value);
   void TruncateInputs(NodeId node, int count);
+  // Drops trailing outputs down to `count`. Nothing may read them.
+  void TruncateOutputs(NodeId node, int count);
   // The node must have no used outputs.
   void Erase(NodeId node);
   // Gives the value a new name everywhere in the message.

@@ -141,6 +141,17 @@ std::optional<float> GetAttributeOperand(const Node& node) {
   return value;
 }
 
+std::vector<std::string> AttributesThatTypesEdit(const Node& node) {
+  if (!node.domain().empty()) return {};
+  if (node.op_type() == "Constant") return {"value", "value_float", "value_floats"};
+  if (node.op_type() == "ConstantOfShape") return {"value"};
+  if (node.op_type() == "Attention") return {"softmax_precision"};
+  for (const TypeAttribute& row : kTypeAttributes) {
+    if (node.op_type() == row.op_type) return {row.attribute};
+  }
+  return {};
+}
+
 void SyncTypeAttributes(Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (node.outputs.empty() || node.outputs[0] == kNone || !node.domain().empty()) return;

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "ir/graph.h"
 
@@ -16,6 +17,9 @@ namespace amp {
 // ConstantOfShape.value, EyeLike.dtype and so on. Attention keeps its softmax in float32. No effect on other operators.
 // REQUIRES: a scalar held by a type attribute fits the new type (the constants guard sees to it).
 void SyncTypeAttributes(Model& model, NodeId node);
+
+// The attributes of `node` that a change of its type may edit: those of SyncTypeAttributes, and a Constant's value.
+std::vector<std::string> AttributesThatTypesEdit(const Node& node);
 
 // Why a Cast in the main graph would not be one; empty when it would. Without casts nothing can change its type.
 std::string ObstacleToCasts(const Model& model);

@@ -21,9 +21,9 @@ namespace {
 using onnx::FunctionProto;
 using Parameters = std::vector<onnx::OpSchema::FormalParameter>;
 
-// Before version 7 binary operators broadcast by attributes, and text rather than schemas said how.
-constexpr int kFirstAdaptedOpset = 8;
 constexpr int kNewestAdaptedOpset = 25;
+// The first IR version whose constants are no inputs, so that edits can add some without adding inputs.
+constexpr int kIrVersionOfConstants = 4;
 
 // What lies between an operator at one opset and at the next.
 struct Change {
@@ -91,7 +91,7 @@ Change Compare(absl::string_view op_type, int opset) {
   const bool same_form = change.step != nullptr ||
                          (!newer.deprecated() && SameAttributes(older, newer) &&
                           SamePorts(older.inputs(), newer.inputs()) && SamePorts(older.outputs(), newer.outputs()));
-  if (!same_form || opset < kFirstAdaptedOpset) {
+  if (!same_form) {
     change.why_not = absl::StrCat("no adapter from version ", from, " to ", to);
     return change;
   }
@@ -161,6 +161,13 @@ std::string Lacks(const Node& node) {
   return "";
 }
 
+// Why the new form is not right yet at `limit`; empty when it is.
+std::string SettlesLater(const Model& model, NodeId id, const Change& change, int limit) {
+  if (change.step == nullptr || change.step->settles == nullptr) return "";
+  const int first = change.step->settles(model, id);
+  return first <= limit ? "" : absl::StrCat("its new form takes what only opset ", first, " has");
+}
+
 // The highest opset in [from, limit] that the node can be lifted to, with the reason when it is below `limit`.
 int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& changes, std::string* why) {
   const Node& node = model.node(id);
@@ -172,6 +179,7 @@ int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& cha
     if (change.step != nullptr && change.step->check != nullptr && refusal.empty())
       refusal = change.step->check(model, id);
     if (change.kind == Change::Kind::kFewerTypes && refusal.empty()) refusal = RefusesTypes(model, node, *change.newer);
+    if (refusal.empty()) refusal = SettlesLater(model, id, change, limit);
     if (!refusal.empty()) {
       *why = absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(op_type), ") at opset ", opset, ": ", refusal);
       return opset - 1;
@@ -266,13 +274,18 @@ int Reachable(const Model& model, int target, UnknownOperators unknown, std::str
     reach = ReachOfFunction(function, from, reach, &why);
   }
   Changes changes;
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
-    for (NodeId id : model.NodesInOrder(graph)) {
-      if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
-      if (!IsVersioned(model.node(id))) continue;
-      if (model.node(id).schema == nullptr && unknown == UnknownOperators::kLeave) continue;
-      reach = ReachOfNode(model, id, from, reach, changes, &why);
+  // A node that allowed a high opset may refuse the lower one that a later node imposes: until nothing changes.
+  for (int before = 0; before != reach;) {
+    before = reach;
+    for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+      for (NodeId id : model.NodesInOrder(graph)) {
+        if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
+        if (!IsVersioned(model.node(id))) continue;
+        if (model.node(id).schema == nullptr && unknown == UnknownOperators::kLeave) continue;
+        reach = ReachOfNode(model, id, from, reach, changes, &why);
+      }
     }
+    if (reach == target) break;
   }
   return reach;
 }
@@ -298,7 +311,7 @@ class UnreadInitializers {
 void Lift(Model& model, int target) {
   const UnreadInitializers initializers(model);
   const int from = model.opset("");
-  model.SetIrVersion(std::max(model.ir_version(), IrVersionForOpset(target)));
+  model.SetIrVersion(std::max({model.ir_version(), IrVersionForOpset(target), kIrVersionOfConstants}));
   Changes changes;
   for (int opset = from + 1; opset <= target; ++opset) LiftOneVersion(model, opset, changes);
   model.SetOpset("", target);
@@ -352,6 +365,41 @@ absl::Status LiftOpset(Model& model, int target) {
   }
   Lift(model, target);
   return absl::OkStatus();
+}
+
+int OpsetsThatOpen::OfPort(const OpSchema& schema, int port) {
+  const auto [it, is_new] = known_.try_emplace({&schema, port}, 0);
+  if (!is_new) return it->second;
+  const auto takes = [&](const OpSchema& at) {
+    return at.Allows(port >= 0 ? at.InputVariable(port) : at.OutputVariable(-1 - port), low_);
+  };
+  if (takes(schema)) return 0;
+  absl::string_view op_type = schema.name();
+  const OpSchema* older = &schema;
+  for (int opset = model_.opset("") + 1; opset <= limit_; ++opset) {
+    const OpSchema* newer = FindOpSchema("", op_type, opset);
+    if (newer == nullptr || newer == older) continue;
+    const OpsetStep* step = FindStep(op_type, older->since_version(), newer->since_version());
+    if (step != nullptr && !step->becomes.empty()) op_type = step->becomes;
+    older = newer = FindOpSchema("", op_type, opset);
+    if (newer != nullptr && takes(*newer)) return it->second = opset;
+    if (newer == nullptr) break;
+  }
+  return 0;
+}
+
+int OpsetsThatOpen::For(NodeId id) {
+  const Node& node = model_.node(id);
+  if (node.schema == nullptr || !IsOnnx(node.domain())) return 0;
+  const auto is_high = [&](ValueId value) { return value != kNone && model_.value(value).dtype == DType::kFloat32; };
+  int opset = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (is_high(node.inputs[i])) opset = std::max(opset, OfPort(*node.schema, static_cast<int>(i)));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (is_high(node.outputs[i])) opset = std::max(opset, OfPort(*node.schema, -1 - static_cast<int>(i)));
+  }
+  return opset;
 }
 
 bool UnifyOpset(Model& model, int also_imported) {

@@ -12,7 +12,9 @@
 #define AMP_IR_OPSET_ADAPTERS_H_
 
 #include <string>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "ir/graph.h"
 
@@ -32,6 +34,26 @@ int ReachableOpset(const Model& model, int target, std::string* blocking);
 // New values have unknown types: run InferTypes again. Error: kPermissionDenied, nothing edited, when `target` is above
 // ReachableOpset. REQUIRES: InferTypes(model) has run. Linear in the nodes.
 absl::Status LiftOpset(Model& model, int target);
+
+// From which opset on nodes take the low type where they have float32 now. Schemas decide: Conv takes bfloat16 from 22
+// on, MatMul from 13 on. Not thread-safe.
+class OpsetsThatOpen {
+ public:
+  // `model` must outlive this. Opsets above `limit` are not looked at.
+  OpsetsThatOpen(const Model& model, DType low, int limit) : model_(model), low_(low), limit_(limit) {}
+
+  // The lowest opset at which all float32 inputs and outputs of the node that open at all take the low type; 0 when
+  // none opens: they take it already, or never do. REQUIRES: InferTypes has run.
+  int For(NodeId node);
+
+ private:
+  int OfPort(const OpSchema& schema, int port);  // outputs: -1 - port
+
+  const Model& model_;
+  DType low_;
+  int limit_;
+  absl::flat_hash_map<std::pair<const OpSchema*, int>, int> known_;
+};
 
 // For a file that imports ai.onnx twice because its nodes are of two opsets: the model's, and `also_imported`. Lifts
 // the nodes of the model's opset to the other one, or to the first one that defines all operators. Operators that

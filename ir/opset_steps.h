@@ -19,6 +19,8 @@ namespace amp {
 using StepCheck = std::string (*)(const Model& model, NodeId node);
 // Turns the node's `from` form into its `to` form.
 using StepEdit = void (*)(Model& model, NodeId node);
+// The first opset at which what the edit makes of this node is right, where that is later than the step's own; else 0.
+using StepSettles = int (*)(const Model& model, NodeId node);
 
 struct OpsetStep {
   absl::string_view op_type;
@@ -26,33 +28,77 @@ struct OpsetStep {
   StepEdit edit = nullptr;  // null: the form stays; what was added has a default that keeps the old meaning
   StepCheck check = nullptr;
   absl::string_view becomes = "";  // the operator that `edit` makes of it, when that is another one
+  StepSettles settles = nullptr;
 };
 
 // Ordered by operator and version.
 absl::Span<const OpsetStep> OpsetSteps();
 
-// ---- edits, by family
-void AxesToInput(Model& model, NodeId node);  // Squeeze, Unsqueeze, Reduce*
-void BatchNormalizationDropSpatial(Model& model, NodeId node);
+// ---- edits and checks, by family
+// before opset 8
+void BroadcastByShape(Model& model, NodeId node);
+void CastNameToNumber(Model& model, NodeId node);
+void ConcatWriteAxis(Model& model, NodeId node);
+void DropBroadcast(Model& model, NodeId node);
+void DropConsumedInputs(Model& model, NodeId node);
+void DropOutputSequence(Model& model, NodeId node);
+void DropoutDropIsTest(Model& model, NodeId node);
+void GruSpellDirection(Model& model, NodeId node);
+void LpPoolWholeNorm(Model& model, NodeId node);
+void PReluSlopeByShape(Model& model, NodeId node);
+void PadRenamePaddings(Model& model, NodeId node);
+void ReshapeShapeToInput(Model& model, NodeId node);
+void SeluWriteDefaults(Model& model, NodeId node);
+void SplitLengthsToAttribute(Model& model, NodeId node);
+void TileRepeatsPerAxis(Model& model, NodeId node);
+void UpsampleScalesPerAxis(Model& model, NodeId node);
+std::string DropoutTests(const Model& model, NodeId node);
+std::string HasShape(const Model& model, NodeId node);
+std::string KnowsBroadcastAxes(const Model& model, NodeId node);
+std::string KnowsSlopeAxes(const Model& model, NodeId node);
+std::string NamesType(const Model& model, NodeId node);
+std::string NormIsWhole(const Model& model, NodeId node);
+std::string SplitIsConstant(const Model& model, NodeId node);
+std::string TileIsConstant(const Model& model, NodeId node);
+// attributes that become inputs
+void AxesToInput(Model& model, NodeId node);
 void ClipBoundsToInputs(Model& model, NodeId node);
 void DftAxisToInput(Model& model, NodeId node);
-void DropoutMaskToBool(Model& model, NodeId node);
 void DropoutRatioToInput(Model& model, NodeId node);
 void PadsToInputs(Model& model, NodeId node);
 void SliceRangesToInputs(Model& model, NodeId node);
 void SplitToInput(Model& model, NodeId node);
 void TopKToInput(Model& model, NodeId node);
 void UpsampleScalesToInput(Model& model, NodeId node);
-
+std::string KnowsDataType(const Model& model, NodeId node);
+std::string MaskIsUnused(const Model& model, NodeId node);
+// normalizations
+void BatchNormalizationDropIsTest(Model& model, NodeId node);
+void BatchNormalizationDropSpatial(Model& model, NodeId node);
+void BatchNormalizationWriteMode(Model& model, NodeId node);
+void GroupNormalizationPerChannel(Model& model, NodeId node);
+std::string HasGroups(const Model& model, NodeId node);
+std::string IsTestIsPlain(const Model& model, NodeId node);
+std::string SavedStatisticsAreUnread(const Model& model, NodeId node);
+std::string StatisticsAreFlat(const Model& model, NodeId node);
+// Scan
+void ScanBatchByScan(Model& model, NodeId node);
+std::string ScansWholeSequences(const Model& model, NodeId node);
+// pools
+std::string NoWindowStartsInPadding(const Model& model, NodeId node);
+// other meanings, other operators
+void DropoutMaskToBool(Model& model, NodeId node);
 void GridSampleRenameModes(Model& model, NodeId node);
 void MeanVarianceWriteAxes(Model& model, NodeId node);
-void ResizeDropScalesBesideSizes(Model& model, NodeId node);
+void ResizeDropOldChoices(Model& model, NodeId node);
 void ResizeNameOldCoordinates(Model& model, NodeId node);
 void RoiAlignNameOldCoordinates(Model& model, NodeId node);
 void ScatterToScatterElements(Model& model, NodeId node);
-void SoftmaxUncoerce(Model& model, NodeId node);  // Softmax, LogSoftmax, Hardmax
+void SoftmaxUncoerce(Model& model, NodeId node);
 void SplitCountOutputs(Model& model, NodeId node);
 void UpsampleToResize(Model& model, NodeId node);
+std::string HasNewCoordinates(const Model& model, NodeId node);
+int SoftmaxSettles(const Model& model, NodeId node);
 
 // ---- constants for edits
 // A new int64 / float32 / int64 scalar initializer in the node's graph, named after the node's first output.
@@ -70,6 +116,8 @@ void SetOrAppendInput(Model& model, NodeId node, int port, ValueId value);
 // Inserts a node with one output right before / after `node`; both are named by NameFor. Returns the output.
 ValueId InsertBefore(Model& model, NodeId node, absl::string_view op_type, std::vector<ValueId> inputs);
 ValueId InsertBehind(Model& model, NodeId node, absl::string_view op_type, std::vector<ValueId> inputs);
+// Lets `replacement`, computed from `value`, take over its name, its graph outputs and all its other readers.
+void PutBehind(Model& model, ValueId value, ValueId replacement);
 
 }  // namespace amp
 

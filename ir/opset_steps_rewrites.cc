@@ -4,49 +4,83 @@
 // (asymmetric), take the pixel below when they enlarge and the one above when they shrink (ONNX's own test data of that
 // time show both). Softmax before version 13 is that of a matrix: all dimensions from `axis` on are one row.
 #include <algorithm>
+#include <cmath>
 
 #include "ir/attributes.h"
 #include "ir/opset_steps.h"
+#include "ir/shape.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
 namespace {
 
-const onnx::TensorShapeProto* ShapeOf(const Model& model, ValueId id) {
-  const onnx::TypeProto* type = model.value(id).type;
-  return type != nullptr && type->has_tensor_type() && type->tensor_type().has_shape() ? &type->tensor_type().shape()
-                                                                                       : nullptr;
-}
+constexpr int64_t kLastAxis = -1;
 
 // The one dimension that a row of the coerced matrix runs along, as an axis of the tensor itself; nothing where several
 // dimensions may be longer than 1.
 std::optional<int64_t> AxisOfRow(const Model& model, ValueId input, int64_t axis) {
-  constexpr int64_t kLast = -1;
-  if (axis == kLast) return kLast;
-  const onnx::TensorShapeProto* shape = ShapeOf(model, input);
-  if (shape == nullptr) return std::nullopt;
-  const int rank = shape->dim_size();
+  if (axis == kLastAxis) return kLastAxis;
+  const auto shape = ShapeOf(model, input);
+  if (!shape) return std::nullopt;
+  if (std::count(shape->begin(), shape->end(), 0) > 0) return kLastAxis;  // there is nothing to compute
+  const auto rank = static_cast<int64_t>(shape->size());
   const int64_t first = axis < 0 ? axis + rank : axis;
   if (first < 0 || first >= rank) return std::nullopt;
-  int64_t along = kLast;
-  for (int i = static_cast<int>(first); i < rank; ++i) {
-    if (shape->dim(i).has_dim_value() && shape->dim(i).dim_value() == 1) continue;
-    if (along != kLast) return std::nullopt;
+  int64_t along = kLastAxis;
+  for (int64_t i = first; i < rank; ++i) {
+    if ((*shape)[static_cast<size_t>(i)] == 1) continue;
+    if (along != kLastAxis) return std::nullopt;
     along = i;
   }
-  return along == rank - 1 ? kLast : along;
+  return along == rank - 1 ? kLastAxis : along;
 }
 
-// Lets `replacement`, computed from `value`, take over its name, its graph outputs and all its other readers.
-void PutBehind(Model& model, ValueId value, ValueId replacement) {
-  const NodeId reader = model.value(replacement).producer;
-  model.CopyType(value, replacement);
-  model.ReplaceUses(value, replacement, [reader](const Use& use) { return use.node != reader; });
-  const std::string rows = NameFor(model, model.value(value).producer, "rows");
-  model.TakeOverGraphOutputs(value, replacement, rows);
-  onnx::TypeProto type;  // the shape that was known is the replacement's
-  type.mutable_tensor_type()->set_elem_type(static_cast<int32_t>(model.value(value).dtype));
-  if (model.value(value).is_tensor) model.SetType(value, type);
+// Whether Reshape, which copies a dimension where the shape says 0, gives a matrix of [before axis, from axis on] its
+// old shape back even if a dimension of unknown extent is 0: it is when the matrix has a 0 in the same place.
+bool ZerosSurviveReshape(const Model& model, ValueId input, int64_t axis) {
+  const auto shape = ShapeOf(model, input);
+  if (!shape) return false;
+  const auto rank = static_cast<int64_t>(shape->size());
+  const int64_t first = axis < 0 ? axis + rank : axis;
+  for (int64_t i = 0; i < rank; ++i) {
+    const bool may_be_zero = (*shape)[static_cast<size_t>(i)] == kUnknownDim;
+    const bool is_copied = (i == 0 && first >= 1) || (i == 1 && first <= 1);
+    if (may_be_zero && !is_copied) return false;
+  }
+  return true;
+}
+
+// Whether (x + 0.5) / scale stays away from whole numbers, or hits them exactly, for all x of an axis of `extent`: else
+// the rounding of one formula or the other decides which pixel is taken.
+bool IsClear(float scale, int64_t extent) {
+  constexpr float kLargestWhole = 1024;
+  constexpr int64_t kLongest = 1 << 16;
+  constexpr double kRounding = 1e-6;
+  if (!(scale > 0)) return false;
+  if (scale == std::floor(scale) && scale <= kLargestWhole) return true;  // an odd number over an even one
+  int exponent = 0;
+  if (std::frexp(scale, &exponent) == 0.5F) return true;  // a power of two: exact
+  if (extent < 0 || extent > kLongest || scale > kLargestWhole) return false;
+  const auto length = static_cast<int64_t>(std::floor(static_cast<double>(extent) * static_cast<double>(scale)));
+  for (int64_t x = 0; x < length; ++x) {
+    const double numerator = static_cast<double>(x) + 0.5;
+    const double position = numerator / static_cast<double>(scale), whole = std::round(position);
+    const bool is_exact = whole * static_cast<double>(scale) == numerator;
+    if (!is_exact && std::abs(position - whole) < kRounding * std::max(position, 1.0)) return false;
+  }
+  return true;
+}
+
+bool PositionsAreClear(const Model& model, const Node& node) {
+  constexpr size_t kScales = 2, kSizes = 3;
+  if (node.inputs.size() > kSizes && node.inputs[kSizes] != kNone) return false;
+  const auto scales = ConstantFloats(model, node.inputs[kScales]);
+  if (!scales) return false;
+  const auto shape = ShapeOf(model, node.inputs[0]);
+  for (size_t i = 0; i < scales->size(); ++i) {
+    if (!IsClear((*scales)[i], shape && i < shape->size() ? (*shape)[i] : kUnknownDim)) return false;
+  }
+  return true;
 }
 
 void SetResizeModes(Model& model, NodeId node, absl::string_view nearest_mode) {
@@ -55,8 +89,6 @@ void SetResizeModes(Model& model, NodeId node, absl::string_view nearest_mode) {
 }
 
 }  // namespace
-
-void BatchNormalizationDropSpatial(Model& model, NodeId node) { RemoveAttribute(model, node, "spatial"); }
 
 void DropoutMaskToBool(Model& model, NodeId node) {
   const auto& outputs = model.node(node).outputs;
@@ -74,10 +106,25 @@ void MeanVarianceWriteAxes(Model& model, NodeId node) {
   if (!HasAttribute(model.node(node), "axes")) SetInts(model, node, "axes", {0, 2, 3});
 }
 
-void ResizeDropScalesBesideSizes(Model& model, NodeId node) {
+std::string HasNewCoordinates(const Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  if (GetString(node, "coordinate_transformation_mode", "") != "tf_half_pixel_for_nn") return "";
+  const bool floors = GetString(node, "nearest_mode", "round_prefer_floor") == "floor";
+  if (!floors || GetString(node, "mode", "nearest") != "nearest") {
+    return "tf_half_pixel_for_nn coordinates have an equivalent only where nearest_mode is floor";
+  }
+  return PositionsAreClear(model, node) ? ""
+                                        : "tf_half_pixel_for_nn coordinates may fall on the edge between two pixels";
+}
+
+void ResizeDropOldChoices(Model& model, NodeId node) {
   constexpr size_t kScales = 2, kSizes = 3;
   const auto& inputs = model.node(node).inputs;
   if (inputs.size() > kSizes && inputs[kSizes] != kNone) model.SetInput(node, kScales, kNone);
+  if (GetString(model.node(node), "coordinate_transformation_mode", "") != "tf_half_pixel_for_nn") return;
+  // floor(x) is x - 0.5 rounded to the nearest, halves upwards.
+  SetString(model, node, "coordinate_transformation_mode", "half_pixel");
+  SetString(model, node, "nearest_mode", "round_prefer_ceil");
 }
 
 void ResizeNameOldCoordinates(Model& model, NodeId node) {
@@ -111,14 +158,26 @@ void SoftmaxUncoerce(Model& model, NodeId node) {
   const int64_t axis = GetInt(model.node(node), "axis", 1);
   const ValueId input = model.node(node).inputs[0];
   const std::optional<int64_t> along = AxisOfRow(model, input, axis);
-  SetInt(model, node, "axis", along.value_or(-1));
+  SetInt(model, node, "axis", along.value_or(kLastAxis));
   if (along) return;
+  const bool zeros_survive = ZerosSurviveReshape(model, input, axis);
   const ValueId rows = InsertBefore(model, node, "Flatten", {input});
   SetInt(model, model.value(rows).producer, "axis", axis);
   const ValueId shape = InsertBefore(model, node, "Shape", {input});
   model.SetInput(node, 0, rows);
   const ValueId output = model.node(node).outputs[0];
-  PutBehind(model, output, InsertBehind(model, node, "Reshape", {output, shape}));
+  const ValueId reshaped = InsertBehind(model, node, "Reshape", {output, shape});
+  if (!zeros_survive) SetInt(model, model.value(reshaped).producer, "allowzero", 1);
+  PutBehind(model, output, reshaped);
+}
+
+int SoftmaxSettles(const Model& model, NodeId id) {
+  constexpr int kOpsetWithAllowZero = 14;
+  const Node& node = model.node(id);
+  const int64_t axis = GetInt(node, "axis", 1);
+  return AxisOfRow(model, node.inputs[0], axis) || ZerosSurviveReshape(model, node.inputs[0], axis)
+             ? 0
+             : kOpsetWithAllowZero;
 }
 
 void SplitCountOutputs(Model& model, NodeId node) {

@@ -1,4 +1,4 @@
-// Low copies of weights whose float32 data lies in a file: converted while they are saved, chunk by chunk.
+// Weights of another type whose data lies in a file: converted while they are saved, chunk by chunk.
 #ifndef AMP_IR_PENDING_TENSOR_H_
 #define AMP_IR_PENDING_TENSOR_H_
 
@@ -9,7 +9,7 @@
 namespace amp {
 
 // The tensor has its new data_type and dims and no payload; its elements are those of `source`, converted to `to`.
-// Conversions: none, and float32 or float64 to float16 or bfloat16.
+// Conversions: none, float32 or float64 to float16 or bfloat16, and these two to float32.
 struct PendingTensor {
   TensorView source;
   DType to = DType::kUndefined;

@@ -134,6 +134,15 @@ absl::Status StreamPayload(const Payload& payload, absl::FunctionRef<absl::Statu
     return payload.source.ForEachChunk(
         [&](absl::Span<const std::byte> chunk) { return send(chunk.data(), chunk.size()); });
   }
+  if (IsLowFloat(from) && payload.to == DType::kFloat32) {
+    std::vector<float> wide(static_cast<size_t>(TensorView::kChunkBytes) / sizeof(uint16_t));
+    return payload.source.ForEachChunk([&](absl::Span<const std::byte> chunk) {
+      const size_t count = chunk.size() / sizeof(uint16_t);
+      Widen(absl::MakeConstSpan(reinterpret_cast<const uint16_t*>(chunk.data()), count), from,
+            absl::MakeSpan(wide.data(), count));
+      return send(wide.data(), count * sizeof(float));
+    });
+  }
   if (!IsLowFloat(payload.to) || (from != DType::kFloat32 && from != DType::kFloat64)) {
     return absl::InternalError(absl::StrCat("no conversion of weights from ", std::string(DTypeName(from)), " to ",
                                             std::string(DTypeName(payload.to))));

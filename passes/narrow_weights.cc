@@ -13,8 +13,8 @@ bool HasOnlyTheseReaders(const Model& model, const CastPlan::Constant& constant)
   return model.value(constant.value).uses.size() == constant.low_readers.size();
 }
 
-// The copy as a new initializer or Constant node, read by the low readers.
-void AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
+// The copy as a new initializer or Constant node, read by the low readers. Returns its name.
+std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
   const Value& original = model.value(constant.value);
   const std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
   ValueId copy;
@@ -32,6 +32,7 @@ void AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::
     model.SetTensorType(copy, low);
   }
   model.MoveUses(constant.value, copy, constant.low_readers);
+  return name;
 }
 
 void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* tensor) {
@@ -81,7 +82,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
                                         external, pending));
     if (record.original_stays) {
-      AddCopy(model, constant, low, tensor);
+      record.copy = AddCopy(model, constant, low, tensor);
     } else {
       ReplaceOriginal(model, constant.value, low, tensor);
     }

@@ -70,6 +70,12 @@ Json WeightJson(const NarrowedWeight& weight) {
           {"relative_error", Number(weight.stats.RelativeError())}};
 }
 
+std::vector<std::string> AllAdvice(const Report& report) {
+  std::vector<std::string> all = report.advice;
+  all.insert(all.end(), report.hints.begin(), report.hints.end());
+  return all;
+}
+
 std::string Padded(absl::string_view text, size_t width) {
   return absl::StrCat(text, std::string(text.size() < width ? width - text.size() : 0, ' '));
 }
@@ -81,11 +87,14 @@ int Report::NumLow() const {
       std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
 }
 
+std::string WeightsLine(const Report& report) {
+  return absl::StrCat("weights ", Megabytes(report.weight_bytes_before), " -> ", Megabytes(report.weight_bytes_after));
+}
+
 std::string SummaryLine(const Report& report) {
-  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; weights %s -> %s", report.NumLow(),
-                         report.nodes.size(), TypeName(report.low), report.casts.size(),
-                         report.casts.size() == 1 ? "" : "s", Megabytes(report.weight_bytes_before),
-                         Megabytes(report.weight_bytes_after));
+  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; %s", report.NumLow(), report.nodes.size(),
+                         TypeName(report.low), report.casts.size(), report.casts.size() == 1 ? "" : "s",
+                         WeightsLine(report));
 }
 
 std::string ReportJson(const Report& report) {
@@ -113,7 +122,7 @@ std::string ReportJson(const Report& report) {
   for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
   json["removed_casts"] = report.removed_casts;
   json["functions"] = {{"inlined_calls", report.inlined_calls}, {"inlined", report.inlined_functions}};
-  json["advice"] = report.advice;
+  json["advice"] = AllAdvice(report);
   json["warnings"] = report.warnings;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -168,7 +177,7 @@ std::string ReportText(const Report& report) {
     absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
                           report.inlined_calls == 1 ? "" : "s", absl::StrJoin(functions, ", "));
   }
-  for (const std::string& advice : report.advice) absl::StrAppend(&text, "advice: ", advice, "\n");
+  for (const std::string& advice : AllAdvice(report)) absl::StrAppend(&text, "advice: ", advice, "\n");
   return text;
 }
 

@@ -49,6 +49,7 @@ struct Report {
   int inlined_calls = 0;                       // of model-local functions
   std::vector<std::string> inlined_functions;  // "domain::name", those whose calls were inlined
   std::vector<std::string> advice;
+  std::vector<std::string> hints;  // advice about the model that is for reports alone
   std::vector<std::string> warnings;
   int64_t weight_bytes_before = 0, weight_bytes_after = 0;          // all constants of the model
   int64_t activation_bytes_before = 0, activation_bytes_after = 0;  // node outputs of known size
@@ -60,6 +61,8 @@ struct Report {
 std::string ReportJson(const Report& report);
 // A table for people: a line per node, the casts, the weights, totals and advice.
 std::string ReportText(const Report& report);
+// "weights 97.5 MB -> 48.8 MB"
+std::string WeightsLine(const Report& report);
 // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
 std::string SummaryLine(const Report& report);
 

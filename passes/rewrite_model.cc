@@ -1,8 +1,10 @@
 #include "passes/rewrite_model.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "ir/infer.h"
@@ -15,18 +17,24 @@
 #include "passes/classify_nodes.h"
 #include "passes/diff_models.h"
 #include "passes/fold_casts.h"
+#include "passes/give_hints.h"
 #include "passes/guard_constants.h"
 #include "passes/guard_structure.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
+#include "passes/rewrite_record.h"
 #include "passes/suggest.h"
 #include "passes/write_report.h"
 
 namespace amp {
 namespace {
 
-// bfloat16 needs opset 22 for convolutions, pools, recurrent operators and many activations.
-constexpr int kBfloat16Opset = 22;
+constexpr OpClass kAllowed[] = {OpClass::kAllow};
+constexpr OpClass kPaintable[] = {OpClass::kAllow, OpClass::kInfer, OpClass::kClear};
+
+// The newest opset that a model is lifted to unasked: convolutions, pools, recurrent operators and many activations
+// take bfloat16 from it on. Runtimes know old versions of operators longer than new ones.
+constexpr int kNewestUnasked = 22;
 
 absl::StatusOr<ReleasedIo> ResolveKeepIo(const Model& model, const KeepIo& keep) {
   const Graph& main = model.graph(kMainGraph);
@@ -68,17 +76,45 @@ class Rewriter {
         survey_(model, external, settings.low) {}
 
   absl::StatusOr<RewriteOutcome> Run() {
+    AMP_ASSIGN_OR_RETURN(const bool is_changed, RunStages());
+    if (is_changed && settings_.diff) outcome_.diff = DiffListings(before_, ListModel(model_));
+    outcome_.report = writer_.Finish(model_, is_changed);
+    outcome_.line = SummaryLine(outcome_.report);
+    if (stopped_) {
+      outcome_.line = absl::StrCat("Stopped after ", StageName(*settings_.stop_after));
+      if (!is_changed) outcome_.report.unchanged_because = "nothing was changed up to there";
+    }
+    for (Stage stage : settings_.print_after) {
+      if (shown_.contains(stage)) continue;
+      absl::StrAppend(&outcome_.stages, "---- ", StageName(stage), " was not reached\n");
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  // Whether the model was changed.
+  absl::StatusOr<bool> RunStages() {
+    recorder_.Begin(model_, settings_.inlined == nullptr ? std::vector<std::string>() : settings_.inlined->functions);
+    writer_.Begin(model_, settings_.low, settings_.target.name);
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kLoad, nullptr));
+    if (stopped_) return false;
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
+    const auto& inputs = model_.graph(kMainGraph).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (released_.inputs[i]) released_inputs_.insert(inputs[i]);
+    }
     writer_.Begin(model_, settings_.low, settings_.target.name);
     if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
-    ModelListing before;
-    if (settings_.diff) before = ListModel(model_);
+    if (settings_.diff) before_ = ListModel(model_);
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kInfer, [&] { return ShowTypes(model_); }));
+    if (stopped_) return false;
 
+    const int opset_before = model_.opset("");
     if (UnifyOpset(model_, settings_.highest_opset_import)) InferTypes(model_);
     AMP_RETURN_IF_ERROR(LiftIfAsked());
-    if (WantsBfloat16Opset()) AMP_RETURN_IF_ERROR(LiftTo(kBfloat16Opset));
+    if (const int wanted = OpsetForLowTypes(kNewestUnasked); wanted > 0) AMP_RETURN_IF_ERROR(LiftTo(wanted));
     AMP_RETURN_IF_ERROR(Analyse());
     AMP_RETURN_IF_ERROR(ReportUnmatchedRules());
     if (const int wanted = OpsetForLowStatistics(); wanted > 0) {
@@ -88,19 +124,49 @@ class Rewriter {
     if (std::string why = ObstacleToCasts(model_); !why.empty()) {
       model_.AddWarning(absl::StrCat("nothing is converted: ", why));
     }
+    AMP_RETURN_IF_ERROR(ShowDecisions());
     writer_.ExplainNodes(model_, classes_, *graph_, paint_);
-    const auto is_low = [](const VertexPaint& paint) { return paint.low; };
-    if (std::none_of(paint_.begin(), paint_.end(), is_low)) {
-      outcome_.report = writer_.Finish(model_, false);
-      return std::move(outcome_);
+    const auto device = settings_.target.promises.find("device");
+    const bool has_tensor_cores = device == settings_.target.promises.end() || device->second == "cuda";
+    if (has_tensor_cores) writer_.AddHints(HintAtDimensions(model_, *graph_, paint_));
+    writer_.AddHints(HintAtOpset(model_, *graph_, paint_));
+    if (stopped_) {
+      model_.Commit();
+      return model_.opset("") != opset_before;
     }
+    const auto is_low = [](const VertexPaint& paint) { return paint.low; };
+    if (std::none_of(paint_.begin(), paint_.end(), is_low)) return false;
     AMP_RETURN_IF_ERROR(Apply());
-    if (settings_.diff) outcome_.diff = DiffListings(before, ListModel(model_));
-    outcome_.report = writer_.Finish(model_, true);
-    return std::move(outcome_);
+    return true;
   }
 
- private:
+  // The analysis is made whole before it is shown, since a look at it may ask for another opset.
+  absl::Status ShowDecisions() {
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kLift, nullptr));
+    if (stopped_) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kClassify, [&] { return ShowClasses(model_, classes_); }));
+    if (stopped_) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kGuard, [&] { return ShowVetoes(model_, *graph_, vetoes_); }));
+    if (stopped_) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kPaint, [&] { return ShowPaint(model_, *graph_, paint_); }));
+    return absl::OkStatus();
+  }
+
+  // Shows the stage if asked to (the model where `show` is null); returns whether it is the last one.
+  absl::StatusOr<bool> EndsAt(Stage stage, const std::function<std::string()>& show) {
+    const auto& wanted = settings_.print_after;
+    if (std::find(wanted.begin(), wanted.end(), stage) != wanted.end()) {
+      shown_.insert(stage);
+      if (show != nullptr) {
+        outcome_.stages += show();
+      } else {
+        AMP_ASSIGN_OR_RETURN(const std::string text, ShowModel(stage, model_));
+        outcome_.stages += text;
+      }
+    }
+    return settings_.stop_after == stage;
+  }
+
   absl::Status LiftIfAsked() {
     if (settings_.opset.kind != OpsetChoice::Kind::kFixed) return absl::OkStatus();
     const int wanted = settings_.opset.version;
@@ -116,36 +182,36 @@ class Rewriter {
   // Lifts to `target`. Where adapters do not reach it, as far as they do if that lets an allowed operator run low.
   absl::Status LiftTo(int target) {
     std::string blocking;
-    const int reachable = ReachableOpset(model_, target, &blocking);
+    int reachable = ReachableOpset(model_, target, &blocking);
     if (reachable < target) {
       writer_.SetOpsetObstacle(absl::StrCat("opset ", target, " cannot be reached: ", blocking));
-      if (!HelpsAllowedOperators(reachable)) return absl::OkStatus();
+      if (HighestOpening(reachable, kAllowed) == 0) return absl::OkStatus();
+      reachable = ReachableOpset(model_, HighestOpening(reachable, kPaintable), nullptr);
     }
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
     InferTypes(model_);
     return absl::OkStatus();
   }
 
-  bool HelpsAllowedOperators(int opset) const {
+  // The lowest opset <= `limit` at which nodes of these classes take the low type wherever one <= `limit` lets them; 0
+  // when none of them gains.
+  int HighestOpening(int limit, absl::Span<const OpClass> of) const {
     const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
+    OpsetsThatOpen opsets(model_, settings_.low, limit);
+    int highest = 0;
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
-      const Node& node = model_.node(id);
-      if (node.erased) continue;
-      const bool is_allowed = classes.nodes[static_cast<size_t>(id)].op_class == OpClass::kAllow;
-      if (!is_allowed || node.schema == nullptr || node.schema->num_inputs() == 0 || !node.domain().empty()) continue;
-      const OpSchema* newer = FindOpSchema("", node.op_type(), opset);
-      const int variable = node.schema->InputVariable(0);
-      if (newer != nullptr && !node.schema->Allows(variable, settings_.low) &&
-          newer->Allows(newer->InputVariable(0), settings_.low)) {
-        return true;
-      }
+      if (model_.node(id).erased || !absl::c_linear_search(of, classes.nodes[static_cast<size_t>(id)].op_class))
+        continue;
+      highest = std::max(highest, opsets.For(id));
     }
-    return false;
+    return highest;
   }
 
-  bool WantsBfloat16Opset() const {
+  // float16 is known by almost every version of an operator; bfloat16 is not.
+  int OpsetForLowTypes(int limit) const {
     const bool is_wanted = settings_.opset.kind == OpsetChoice::Kind::kAuto && settings_.low == DType::kBfloat16;
-    return is_wanted && model_.opset("") > 0 && model_.opset("") < kBfloat16Opset;
+    if (!is_wanted || model_.opset("") == 0 || model_.opset("") >= limit) return 0;
+    return HighestOpening(limit, kPaintable);
   }
 
   // float16 keeps the model's opset unless a converted operator would force its statistics into 16 bits there.
@@ -170,7 +236,10 @@ class Rewriter {
       stack.pop_back();
       if (out == kNone) continue;
       for (const Use& use : model_.value(out).uses) {
-        if (use.IsGraphOutput()) return true;
+        if (use.IsGraphOutput()) {
+          if (use.graph == kMainGraph) return true;
+          continue;
+        }
         const bool only_moves = classes_.nodes[static_cast<size_t>(use.node)].op_class == OpClass::kClear;
         if (only_moves && !model_.node(use.node).outputs.empty() && seen.insert(use.node).second) {
           stack.push_back(use.node);
@@ -222,23 +291,30 @@ class Rewriter {
     return absl::OkStatus();
   }
 
+  // Raising the IR version takes the constants among the inputs away, and with them the others' positions.
+  void UpdateReleasedInputs() {
+    released_.inputs.clear();
+    for (ValueId id : model_.graph(kMainGraph).inputs) released_.inputs.push_back(released_inputs_.contains(id));
+  }
+
   absl::Status Analyse() {
+    UpdateReleasedInputs();
     CollectTraits();
     graph_.emplace(model_, settings_.low);
-    std::vector<Veto> vetoes;
+    vetoes_.clear();
     if (settings_.guards != Guards::kNone && HasSeed()) {
       if (settings_.guards == Guards::kAll) {
-        vetoes = GuardStructure(model_, *graph_, traits_, settings_.target.promises, external_);
+        vetoes_ = GuardStructure(model_, *graph_, traits_, settings_.target.promises, external_);
       }
       ConstantGuardOptions options;
       options.max_weight_error = settings_.max_weight_error;
       AMP_ASSIGN_OR_RETURN(const std::vector<Veto> more, GuardConstants(model_, *graph_, traits_, survey_, options));
-      vetoes.insert(vetoes.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
+      vetoes_.insert(vetoes_.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
     }
     PaintOptions options = settings_.paint;
     options.follow = lists_.follow();
     options.target_can_run = settings_.target.can_run_low;
-    paint_ = PaintGraph(model_, *graph_, traits_, vetoes, released_.outputs, options);
+    paint_ = PaintGraph(model_, *graph_, traits_, vetoes_, released_.outputs, options);
     return absl::OkStatus();
   }
 
@@ -254,16 +330,26 @@ class Rewriter {
 
   absl::Status Apply() {
     RemoveUndeclaredAttributes(model_);
+    recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     std::vector<InsertedCast> casts = ApplyCasts(model_, *graph_, paint_, plan, settings_.low);
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kCasts, nullptr));
+    if (stopped_) return absl::OkStatus();  // a dry run: see ObstacleToStopping
     AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights,
                                                                  survey_, external_, outcome_.pending));
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
-    writer_.RecordRemovedCasts(model_, FoldCasts(model_));
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kWeights, nullptr));
+    std::vector<NodeId> folded;
+    if (!stopped_) folded = FoldCasts(model_);
+    recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+    writer_.RecordRemovedCasts(model_, folded);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
     model_.Commit();
-    return CheckTypes(model_);
+    AMP_RETURN_IF_ERROR(CheckTypes(model_));
+    if (stopped_) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kFold, nullptr));
+    return absl::OkStatus();
   }
 
   Model& model_;
@@ -272,11 +358,17 @@ class Rewriter {
   ExternalData* external_;
   ConstantSurvey survey_;
   ReportWriter writer_;
+  RewriteRecorder recorder_;
   ReleasedIo released_;
+  absl::flat_hash_set<ValueId> released_inputs_;
   NodeClasses classes_;
   std::vector<NodeTraits> traits_;
   std::optional<VertexGraph> graph_;
   std::vector<VertexPaint> paint_;
+  std::vector<Veto> vetoes_;
+  ModelListing before_;
+  absl::flat_hash_set<Stage> shown_;
+  bool stopped_ = false;
   RewriteOutcome outcome_;
 };
 

@@ -11,6 +11,7 @@
 #include "passes/classify_nodes.h"
 #include "passes/op_lists.h"
 #include "passes/report.h"
+#include "passes/stages.h"
 
 namespace amp {
 
@@ -55,12 +56,16 @@ struct RewriteSettings {
   double max_weight_error = 0.01;
   bool strict = false;  // a rule by name that matches nothing is an error
   bool diff = false;    // fill RewriteOutcome::diff
+  std::optional<Stage> stop_after;
+  std::vector<Stage> print_after;  // fill RewriteOutcome::stages
 };
 
 struct RewriteOutcome {
   Report report;           // `model` and `profile` are the caller's to fill
   PendingTensors pending;  // low copies of external weights, for SaveModel
   std::string diff;        // see diff_models.h
+  std::string line;        // what was done, in one line
+  std::string stages;      // what the stages to print showed of themselves
 };
 
 // Edits `model` iff report.changed; else the model may hold a lifted opset and is to be thrown away, the original bytes

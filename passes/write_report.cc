@@ -335,7 +335,7 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
   report_.ir_version_after = changed ? model.ir_version() : report_.ir_version_before;
   report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
   report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
-  if (changed && report_.weight_bytes_after > report_.weight_bytes_before) {
+  if (!report_.weights.empty() && report_.weight_bytes_after > report_.weight_bytes_before) {
     AddAdvice(
         "the weights grew: float32 originals stay because nodes that are float32 read them too, see `weights` in the "
         "report");

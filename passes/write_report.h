@@ -25,6 +25,9 @@ class ReportWriter {
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
   // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.
   void SetOpsetObstacle(std::string obstacle);
+  void AddHints(const std::vector<std::string>& hints) {
+    report_.hints.insert(report_.hints.end(), hints.begin(), hints.end());
+  }
   void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
   Report Finish(const Model& model, bool changed);
 

@@ -91,7 +91,7 @@ TEST_CASE("a rewrite keeps what it does not understand") {
   const onnx::ModelProto& model = result->model;
   CHECK(model.producer_name() == "exporter");
   CHECK(model.doc_string() == "model text");
-  REQUIRE(model.metadata_props_size() == 1);
+  REQUIRE(model.metadata_props_size() == 2);  // and the record of the rewrite
   CHECK(model.metadata_props(0).value() == "somebody");
   CHECK(onnx::ModelProto::GetReflection()->GetUnknownFields(model).field_count() == 1);
   CHECK(model.graph().quantization_annotation(0).SerializeAsString() ==

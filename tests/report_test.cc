@@ -141,7 +141,8 @@ TEST_CASE("the user's casts that go are listed") {
 TEST_CASE("weights that a caller may override get advice") {
   const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
-  REQUIRE(report["advice"].size() == 1);
+  REQUIRE(report["advice"].size() == 2);
+  CHECK(report["advice"][1] == "opset 22 would let 1 more node run in bfloat16: AveragePool");
   CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "--freeze-initializers"));
 }
 
@@ -306,6 +307,21 @@ TEST_CASE("a pattern that matches nothing is a warning, and an error under --str
     CHECK(absl::StrContains(run.output.err, "nobody*"));
     CHECK(run.folder.Has("out.onnx"));
     CheckFails({flag, "nobody*", "--strict"}, 2, "nobody*");
+  }
+}
+
+TEST_CASE("the help is complete and fits a wide terminal") {
+  const ToolOutput output = RunAmpRewrite({"--help"});
+  CHECK(output.exit_code == 0);
+  CHECK(output.err.empty());
+  for (const char* part : {"Files:", "What becomes low:", "What stays:", "What is printed:", "Limits:", "Help:",
+                           "Examples:", "Exit codes:", "Going on:", "[float16]", "--policy", "--target"}) {
+    INFO(part);
+    CHECK(absl::StrContains(output.out, part));
+  }
+  for (absl::string_view line : absl::StrSplit(output.out, '\n')) {
+    INFO(line);
+    CHECK(line.size() <= 130);
   }
 }
 

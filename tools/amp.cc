@@ -20,6 +20,7 @@
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "passes/suggest.h"
+#include "passes/undo_rewrite.h"
 #include "runtime/compatibility.h"
 #include "runtime/targets.h"
 #include "tools/precision_policy.h"
@@ -171,7 +172,8 @@ Limits AfterInlining(Limits limits) {
 
 // Inlines what --functions asks for. References to attributes become values by that, which nobody has judged before.
 absl::StatusOr<InlinedFunctions> InlineAsAsked(onnx::ModelProto& model, const RewriteOptions& options) {
-  if (options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
+  const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
+  if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
   const Limits limits = AfterInlining(LimitsFrom(options.limits));
   InlineOptions inlining;
   inlining.max_bytes = limits.model_bytes;
@@ -207,16 +209,41 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   }
   RewriteSummary summary;
   summary.changed = outcome.report.changed;
-  summary.line = SummaryLine(outcome.report);
+  summary.line = outcome.line;
   if (options.report) summary.report = ReportJson(outcome.report);
   if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
+  summary.stages = std::move(outcome.stages);
   summary.unchanged_because = outcome.report.unchanged_because;
   summary.policy_dtypes = PolicyDtypes(options);
   summary.compatibility = choices.compatibility;
   summary.warnings = warnings;
   summary.advice = outcome.report.advice;
   return summary;
+}
+
+absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings) {
+  if (!options.stop_after.empty()) {
+    AMP_ASSIGN_OR_RETURN(settings.stop_after, FindStage("--stop-after", options.stop_after));
+    if (const std::string why = ObstacleToStopping(*settings.stop_after); !why.empty() && !options.dry_run) {
+      return UsageError("--stop-after ", options.stop_after, ": ", why);
+    }
+  }
+  for (const std::string& name : options.print_after) {
+    if (name == "all") {
+      for (const std::string& each : StageNames()) settings.print_after.push_back(*FindStage("", each));
+      continue;
+    }
+    AMP_ASSIGN_OR_RETURN(const Stage stage, FindStage("--print-after", name));
+    settings.print_after.push_back(stage);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Choices& choices, const OpLists& lists,
+                                             const RewriteSettings& settings, ExternalData* external) {
+  const bool undoes = choices.options.policy == RewriteOptions::Policy::kFloat32;
+  return undoes ? UndoRewrite(model, external, settings.diff) : RewriteModel(model, lists, settings, external);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
@@ -248,13 +275,14 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   copy->CopyFrom(model);
   std::vector<std::string> warnings;
   RewriteSettings settings = SettingsFrom(choices);
+  AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*copy, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, nullptr));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
   result.summary = Summarise(outcome, "model", choices, lists, warnings);
@@ -271,11 +299,12 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   RewriteSettings settings = SettingsFrom(choices);
+  AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = file.highest_opset_import;
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(*file.model, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteModel(*graph, lists, settings, file.external.get()));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, file.external.get()));
   if (!options.dry_run && !outcome.report.changed && (graph->edited() || inlined.num_calls > 0)) {
     graph.reset();  // holds the model that was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));

@@ -54,6 +54,9 @@ struct RewriteOptions {
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this
   bool strict = false;
+  // Names of stages: load, infer, lift, classify, guard, paint, casts, weights, fold; "all" for print_after.
+  std::string stop_after;
+  std::vector<std::string> print_after;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
 
   // Files only.
@@ -77,6 +80,7 @@ struct RewriteSummary {
   std::string report;       // JSON, documented in the README
   std::string explanation;  // the same as text
   std::string diff;
+  std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed
   std::string policy_dtypes;      // two lines "Compute dtype: ...", "Variable dtype: ..."; empty without a policy
   std::string compatibility;  // whether the low type is fast on the target or this machine; empty if neither is named

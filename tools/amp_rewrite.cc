@@ -13,8 +13,10 @@
 #include "absl/strings/str_split.h"
 #include "ir/atomic_file.h"
 #include "ir/status.h"
+#include "passes/stages.h"
 #include "passes/suggest.h"
 #include "tools/amp.h"
+#include "tools/completion.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -22,9 +24,28 @@ namespace {
 
 struct Arguments {
   std::string input, output, report, keep_io, follow = "profile", opset = "auto";
+  std::string completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;
 };
+
+constexpr char kPurpose[] =
+    "Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in float16 or\n"
+    "bfloat16, the rest stays float32, inputs and outputs keep their types, and a report says why for every node.\n";
+constexpr char kFooter[] = R"(Examples:
+  amp-rewrite model.onnx -o mixed.onnx --explain           float16, with the reason for every node
+  amp-rewrite model.onnx -o mixed.onnx --dtype bfloat16 --deny-node '/head/*' --report why.json
+  amp-rewrite mixed.onnx -o back.onnx --policy float32     the other way round
+
+Exit codes: 0 ok, 2 usage or list file, 3 malformed or unsupported model, 4 refused by a safety rule,
+  5 a limit (--max-...), 6 input or output, 70 internal error. A failure is one line and changes no file.
+
+Going on: --explain --dry-run shows what would happen. A node is float32 against your will: its reason is in that
+table; --allow OP, --allow-node GLOB. Results are off: --deny-node GLOB bisects. --print-lists shows the rules that
+decide, ready to be edited and given to --lists. README.md has the report's fields and the library.)";
+
+constexpr char kWhatBecomesLow[] = "What becomes low";
+constexpr char kWhatStays[] = "What stays";
 
 template <typename Enum>
 using Choices = std::map<std::string, Enum>;
@@ -79,24 +100,27 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
 
 void Declare(CLI::App& app, Arguments& a) {
   RewriteOptions& o = a.options;
-  app.add_option("MODEL", a.input, "ONNX model to rewrite")->group("Files");
+  app.get_help_ptr()->group("Help")->description("print this and stop");
+  app.add_option("MODEL", a.input, "ONNX model to rewrite")->type_name("");
   app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
   AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
-            "weights in a file beside the model; auto: as MODEL has it, and always above 1.5 GiB [auto]");
+            "weights in a file beside the model; auto: as in MODEL, and always above 1.5 GiB [auto]");
 
-  const std::string what = "What becomes low";
+  const std::string what = kWhatBecomesLow;
   AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
-            "the low type (also fp16, half, bf16); auto: what is fast on this machine or the --target [float16]");
+            "the low type (also fp16, half, bf16); auto: what this machine or --target is fast with [float16]");
   AddChoice(app, what, "--policy", o.policy, kPolicies, "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
-            "mixed_*: compute low; weights stay float32 in the file and are cast where they are used, as are inputs, "
-            "outputs and the last Softmax. float16, bfloat16: weights, inputs and outputs become low too. "
-            "float32: take an earlier rewrite back");
+            "the types in one word, as in Keras. mixed_*: low compute; inputs, outputs, the last Softmax\n"
+            "and the weights in the file stay float32 (weights are cast where they are used; without\n"
+            "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
+            "outputs become low too. float32: take an earlier rewrite of this tool back");
   app.add_option("--target", o.target, "convert only if this hardware is fast with the low type; auto: this machine")
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
       ->capture_default_str()
       ->group(what);
-  app.add_option("--profile", o.profile, "base operator lists, see --list-profiles")
+  app.add_option("--profile", o.profile, "base operator lists")
+      ->type_name(absl::StrJoin(ListProfiles(), "|"))
       ->capture_default_str()
       ->group(what);
   const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
@@ -125,7 +149,7 @@ void Declare(CLI::App& app, Arguments& a) {
       ->type_name("on|off")
       ->group(what);
 
-  const std::string safety = "What stays";
+  const std::string safety = kWhatStays;
   AddChoice(app, safety, "--guards", o.guards, kGuards, "all|constants|none",
             "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
   app.add_option("--max-weight-error", o.max_weight_error, "largest relative L2 rounding error of a weight")
@@ -153,9 +177,22 @@ void Declare(CLI::App& app, Arguments& a) {
       ->group(output);
   app.add_flag("--explain", o.explain, "print it as a table")->group(output);
   app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
+  app.add_option("--print-after", o.print_after, "print the model, or what was decided, after this stage (repeatable)")
+      ->type_name(absl::StrCat("all|", absl::StrJoin(StageNames(), "|")))
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group(output);
+  app.add_option("--stop-after", o.stop_after, "write the model as it is after this stage")
+      ->type_name(absl::StrJoin(StageNames(), "|"))
+      ->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
+  app.add_option("--completion", a.completion, "print a completion script for this shell and stop")
+      ->type_name("bash")
+      ->check(CLI::IsMember({"bash"}))
+      ->group(output);
   app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
@@ -214,6 +251,21 @@ absl::Status UnknownArgument(const CLI::App& app) {
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
 }
 
+// Taking a rewrite back decides nothing: flags that steer decisions would be ignored.
+absl::Status CheckUndoFlags(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const bool decides = option->get_group() == kWhatBecomesLow || option->get_group() == kWhatStays ||
+                         name == "--stop-after" || name == "--print-after";
+    // The policy tells of its own contradictions; signatures are facts about the model.
+    const bool is_exempt = name == "--policy" || name == "--dtype" || name == "--weights" || name == "--keep-io" ||
+                           name == "--op-signature";
+    if (!decides || option->count() == 0 || is_exempt) continue;
+    return UsageError("--policy float32 takes a rewrite back as a whole; ", name, " does not apply to that");
+  }
+  return absl::OkStatus();
+}
+
 // Also for files that do not exist yet.
 bool IsSameFile(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) return false;
@@ -259,7 +311,7 @@ absl::Status Interpret(Arguments& a) {
     o.keep_io = a.keep_io == "all";
     if (!*o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
   }
-  if (a.print_lists || a.list_profiles) return absl::OkStatus();
+  if (a.print_lists || a.list_profiles || !a.completion.empty()) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
   if (a.input == "-" || a.output == "-")
     return UsageError("models are files, found '-'; expected a path (a file of that name: ./-)");
@@ -297,6 +349,7 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
   output.err += summary.compatibility;
   PrintWarnings(a, summary, output.err);
   std::string& text = report_on_stdout ? output.err : output.out;  // stdout is the report's alone then
+  text += summary.stages;
   text += summary.policy_dtypes;
   if (a.options.explain) text += summary.explanation;
   if (a.options.diff) text += summary.diff;
@@ -322,12 +375,11 @@ absl::Status RewriteFenced(const Arguments& a, ToolOutput& output) {
 ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   ToolOutput output;
   Arguments a;
-  CLI::App app(
-      "Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in\n"
-      "16 bits, the rest stays float32, and a report says why.\n\n"
-      "  amp-rewrite model.onnx -o mixed.onnx --explain",
-      "amp-rewrite");
-  app.set_version_flag("--version", VersionText());
+  CLI::App app(kPurpose, "amp-rewrite");
+  app.set_version_flag("--version", VersionText(), "print the versions of this and of what it was built with, and stop")
+      ->group("Help");
+  app.footer(kFooter);
+  app.get_formatter()->column_width(30);
   app.allow_extras();
   absl::Status status;
   try {
@@ -336,6 +388,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     std::reverse(reversed.begin(), reversed.end());
     app.parse(reversed);
     status = Unexpected(app).empty() ? Interpret(a) : UnknownArgument(app);
+    if (status.ok() && a.options.policy == RewriteOptions::Policy::kFloat32) status = CheckUndoFlags(app);
   } catch (const CLI::CallForHelp&) {
     output.out = app.help();
     return output;
@@ -346,6 +399,10 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');
     status = UsageError(Escaped(text));
+  }
+  if (status.ok() && !a.completion.empty()) {
+    output.out = BashCompletion(app);
+    return output;
   }
   if (status.ok() && a.list_profiles) {
     output.out = absl::StrJoin(ListProfiles(), "\n") + "\n";

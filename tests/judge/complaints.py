@@ -42,8 +42,6 @@ BOTH = ("float16", "bfloat16")
 CONTENT = ("values", "expect")
 # Case -> (the low types in which it does not hold, how the sentences start that are known, what has to come).
 NOT_YET = {
-    "random_normal_like": (("bfloat16",), ("values: does not run",), "opset lifted only where an operator gains by it: ONNX Runtime has no RandomNormalLike of opset 22"),
-    "random_uniform_no_dtype": (("bfloat16",), ("values: does not run",), "opset lifted only where an operator gains by it: ONNX Runtime has no RandomUniform of opset 22"),
     "activation_beyond_range": (("float16",), CONTENT, "observed ranges (calibration)"),
     "fusable_tail": (("float16",), CONTENT, "float16 profiles do not follow: the tail stays high by default"),
 }

@@ -1,0 +1,46 @@
+#include "ir/print_model.h"
+
+#include <vector>
+
+#include "ir/external_data.h"
+#include "ir/model_walk.h"
+#include "ir/save_payload.h"
+#include "ir/tensor_view.h"
+#include "ir/text.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+constexpr int64_t kMostElements = 64;
+
+}  // namespace
+
+absl::StatusOr<std::string> PrintModel(Model& model) {
+  // Commit adds entries for new values at the end; what is committed later decides their order.
+  std::vector<google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>> infos;
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    infos.push_back(model.graph(graph).proto->value_info());
+  }
+  model.Commit();
+  absl::StatusOr<std::string> text;
+  {
+    StrippedTensors stripped;
+    ForEachMutableTensor(model.proto(), [&](onnx::TensorProto& tensor) {
+      const std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
+      if (IsExternal(tensor) || ElementCount(dims).value_or(0) <= kMostElements) return;
+      stripped.Strip(&tensor);
+      tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+      auto* entry = tensor.add_external_data();
+      entry->set_key("location");
+      entry->set_value("left out");
+    });
+    text = PrintOnnxText(model.proto());
+  }
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    *model.graph(graph).proto->mutable_value_info() = infos[static_cast<size_t>(graph)];
+  }
+  return text;
+}
+
+}  // namespace amp

@@ -1,0 +1,120 @@
+#include "passes/stages.h"
+
+#include "absl/strings/str_join.h"
+#include "ir/print_model.h"
+#include "ir/schema.h"
+#include "ir/shape.h"
+#include "ir/status.h"
+#include "passes/suggest.h"
+
+namespace amp {
+namespace {
+
+struct Row {
+  Stage stage;
+  const char* name;
+};
+
+constexpr Row kRows[] = {
+    {Stage::kLoad, "load"},         {Stage::kInfer, "infer"},     {Stage::kLift, "lift"},
+    {Stage::kClassify, "classify"}, {Stage::kGuard, "guard"},     {Stage::kPaint, "paint"},
+    {Stage::kCasts, "casts"},       {Stage::kWeights, "weights"}, {Stage::kFold, "fold"},
+};
+
+std::string Heading(Stage stage) { return absl::StrCat("---- after ", StageName(stage), "\n"); }
+
+// "mm T", the node and the type variable.
+std::string VertexLabel(const Model& model, const VertexGraph& graph, VertexId v) {
+  const Vertex& vertex = graph[v];
+  const OpSchema* schema = model.node(vertex.node).schema;
+  const bool is_named = schema != nullptr && vertex.variable < static_cast<int>(schema->variables().size());
+  return absl::StrCat(
+      Escaped(model.NodeLabel(vertex.node)), " ",
+      is_named ? schema->variables()[static_cast<size_t>(vertex.variable)].name : absl::StrCat("#", vertex.variable));
+}
+
+}  // namespace
+
+absl::string_view StageName(Stage stage) {
+  for (const Row& row : kRows) {
+    if (row.stage == stage) return row.name;
+  }
+  return "";
+}
+
+std::vector<std::string> StageNames() {
+  std::vector<std::string> names;
+  for (const Row& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
+absl::StatusOr<Stage> FindStage(absl::string_view flag, absl::string_view name) {
+  for (const Row& row : kRows) {
+    if (name == row.name) return row.stage;
+  }
+  return UsageError(flag, ": expected ", absl::StrJoin(StageNames(), ", "), "; found '", Escaped(name), "'",
+                    DidYouMean(name, StageNames()));
+}
+
+std::string ObstacleToStopping(Stage stage) {
+  if (stage != Stage::kCasts) return "";
+  return "after 'casts' low nodes still read float32 weights, which is no valid model; stop after 'weights', or look "
+         "at "
+         "it with --print-after casts";
+}
+
+absl::StatusOr<std::string> ShowModel(Stage stage, Model& model) {
+  AMP_ASSIGN_OR_RETURN(const std::string text, PrintModel(model));
+  return absl::StrCat(Heading(stage), text);
+}
+
+std::string ShowTypes(const Model& model) {
+  std::string text = Heading(Stage::kInfer);
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (NodeId node : model.NodesInOrder(graph)) {
+      for (ValueId out : model.node(node).outputs) {
+        if (out == kNone) continue;
+        absl::StrAppend(&text, Escaped(model.value(out).name), ": ", TypeText(model, out), "\n");
+      }
+    }
+  }
+  return text;
+}
+
+std::string ShowClasses(const Model& model, const NodeClasses& classes) {
+  std::string text = Heading(Stage::kClassify);
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (NodeId node : model.NodesInOrder(graph)) {
+      const Classification& c = classes.nodes[static_cast<size_t>(node)];
+      const std::string origin = c.rule != nullptr ? c.rule->origin : c.row != nullptr ? c.row->origin : "on no list";
+      absl::StrAppend(&text, Escaped(model.NodeLabel(node)), ": ", OpClassName(c.op_class), ", ", Escaped(origin),
+                      "\n");
+    }
+  }
+  return text;
+}
+
+std::string ShowVetoes(const Model& model, const VertexGraph& graph, const std::vector<Veto>& vetoes) {
+  std::string text = Heading(Stage::kGuard);
+  for (const Veto& veto : vetoes) absl::StrAppend(&text, VertexLabel(model, graph, veto.vertex), ": ", veto.why, "\n");
+  if (vetoes.empty()) text += "no veto\n";
+  return text;
+}
+
+std::string ShowPaint(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint) {
+  std::string text = Heading(Stage::kPaint);
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    const VertexPaint& p = paint[static_cast<size_t>(v)];
+    const bool is_float32 = graph[v].is_high;
+    absl::StrAppend(&text, VertexLabel(model, graph, v), ": ",
+                    p.low        ? DTypeName(graph.low())
+                    : is_float32 ? "float32"
+                                 : "-",
+                    ", ", ReasonName(p.reason.kind));
+    if (p.reason.via != kNone) absl::StrAppend(&text, " ", VertexLabel(model, graph, p.reason.via));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace amp

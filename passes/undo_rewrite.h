@@ -1,0 +1,22 @@
+// Takes an earlier rewrite back by the record that it left in the model (rewrite_record.h).
+//
+//   x ─ Cast(f16) ─ MatMul(W:f16) ─ Cast(f32) ─ y        x ─ MatMul(W:f32) ─ y
+//
+// The casts go, constants are float32 again, inputs and outputs have their old types. Exact where the file still has
+// the float32 weights; a weight that was converted keeps the low type's rounding. What else stays: a raised opset,
+// initializers that were frozen.
+#ifndef AMP_PASSES_UNDO_REWRITE_H_
+#define AMP_PASSES_UNDO_REWRITE_H_
+
+#include "passes/rewrite_model.h"
+
+namespace amp {
+
+// The report has no nodes, and the casts of ours as its removed ones. Edits `model` iff it says changed; a model
+// without a record is left alone, with that reason. Errors: kDataLoss for an entry that is no record, or a record that
+// does not fit the model; reading external data.
+absl::StatusOr<RewriteOutcome> UndoRewrite(Model& model, ExternalData* external, bool diff);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_UNDO_REWRITE_H_

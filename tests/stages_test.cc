@@ -1,0 +1,162 @@
+// --print-after and --stop-after.
+#include "passes/stages.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ir/text.h"
+#include "tests/catch2.h"
+#include "tests/model_from_text.h"
+#include "tests/scratch_folder.h"
+#include "tools/amp.h"
+#include "tools/amp_rewrite.h"
+
+namespace amp {
+namespace {
+
+constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float tiny = {1e-12}> {
+    [mm] a = MatMul (x, w)
+    [add] b = Add (a, tiny)
+    [sm] y = Softmax (b)
+  })";
+
+struct Run {
+  ScratchFolder folder;
+  ToolOutput output;
+
+  explicit Run(const std::vector<std::string>& flags, const std::string& bytes = *ParseOnnxText(kModel)) {
+    std::vector<std::string> arguments = {folder.Write("in.onnx", bytes), "-o", folder.File("out.onnx")};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    output = RunAmpRewrite(arguments);
+    INFO(output.err);
+  }
+  onnx::ModelProto Model() const {
+    onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(folder.Read("out.onnx")));
+    return model;
+  }
+  // What was printed before the summary.
+  std::string Shown() const { return output.out.substr(0, output.out.rfind("Converted ")); }
+};
+
+TEST_CASE("stages show the model or what was decided") {
+  CHECK(absl::StartsWith(Run({"--print-after", "load"}).Shown(), "---- after load\n<\n   ir_version: 8,"));
+  CHECK(Run({"--print-after", "infer"}).Shown() ==
+        "---- after infer\na: float32[2,2]\nb: float32[2,2]\ny: float32[2,2]\n");
+  CHECK(absl::StrContains(Run({"--print-after", "classify"}).Shown(), "\nadd: infer, seed-float16.list:"));
+  CHECK(absl::StartsWith(Run({"--print-after", "guard"}).Shown(),
+                         "---- after guard\nadd T: constant 'tiny' holds 1e-12"));
+  CHECK(Run({"--print-after", "guard", "--guards", "none"}).Shown() == "---- after guard\nno veto\n");
+  CHECK(Run({"--print-after", "paint"}).Shown() ==
+        "---- after paint\nmm T: float16, seeded\nadd T: float32, guard\nsm T: float32, denied\n");
+  const std::string casts = Run({"--print-after", "casts"}).Shown();
+  CHECK(absl::StrContains(casts, "x_to_float16 = Cast"));
+  CHECK(absl::StrContains(casts, "<float[4,2] w"));
+  CHECK(absl::StrContains(Run({"--print-after", "weights"}).Shown(), "<float16[4,2] w"));
+  CHECK(absl::StrContains(Run({"--print-after", "fold"}).Shown(), "<float16[4,2] w"));
+}
+
+TEST_CASE("several stages are printed in their order, all of them with 'all'") {
+  CHECK(absl::StartsWith(Run({"--print-after", "paint", "--print-after", "infer"}).Shown(), "---- after infer"));
+  const std::string all = Run({"--print-after", "all"}).Shown();
+  size_t at = 0;
+  for (const std::string& name : StageNames()) {
+    INFO(name);
+    const size_t found = all.find(absl::StrCat("---- after ", name, "\n"), at);
+    REQUIRE(found != std::string::npos);
+    at = found;
+  }
+}
+
+TEST_CASE("long constants are left out of the text") {
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,65] x) => (float[1,65] y, float[64] z) <float[65] w = {1.5}, float[64] v = {2.5}> {
+      y = Mul (x, w)
+      z = Exp (v)
+    })";
+  onnx::ModelProto model = ModelFromText(text);
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    const float value = tensor.float_data(0);
+    while (tensor.float_data_size() < tensor.dims(0)) tensor.add_float_data(value);
+  }
+  const Run run({"--print-after", "load", "--allow", "Mul"}, model.SerializeAsString());
+  CHECK(absl::StrContains(run.Shown(), R"(float[65] w = ["location": "left out"])"));
+  CHECK(absl::StrContains(run.Shown(), "float[64] v =  {2.5,2.5"));
+  CHECK(run.folder.Read("out.onnx") == Run({"--allow", "Mul"}, model.SerializeAsString()).folder.Read("out.onnx"));
+}
+
+TEST_CASE("printing has no effect on the result") {
+  onnx::ModelProto model = ModelFromText(std::string(kModel));
+  for (const char* name : {"b", "a"}) {
+    auto* info = model.mutable_graph()->add_value_info();
+    info->set_name(name);
+    info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  }
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{}, {"--weights", "cast"}, {"--dtype", "bfloat16"}, {"--target", "cpu:avx2"}}) {
+    std::vector<std::string> printing = flags;
+    printing.insert(printing.end(), {"--print-after", "all"});
+    const Run quiet(flags, model.SerializeAsString()), loud(printing, model.SerializeAsString());
+    CHECK(quiet.folder.Read("out.onnx") == loud.folder.Read("out.onnx"));
+  }
+}
+
+TEST_CASE("a stage that is not reached is said to be so") {
+  const Run run({"--target", "cpu:avx2", "--print-after", "casts"});
+  CHECK(absl::StartsWith(run.output.out, "---- casts was not reached\nConverted 0 of 3 nodes"));
+}
+
+TEST_CASE("stopping before the edits writes the model as it is then") {
+  for (const char* stage : {"load", "infer", "lift", "classify", "guard", "paint"}) {
+    INFO(stage);
+    const Run run({"--stop-after", stage});
+    CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
+    CHECK(absl::StartsWith(run.output.out, absl::StrCat("Stopped after ", stage, "; wrote ")));
+    CHECK(absl::EndsWith(run.output.out, " (the input as it is: nothing was changed up to there)\n"));
+  }
+  for (const char* stage : {"lift", "paint"}) {
+    const Run lifted({"--stop-after", stage, "--dtype", "bfloat16"});
+    CHECK(lifted.Model().opset_import(0).version() == 22);
+    CHECK(lifted.Model().graph().node_size() == 3);
+    CHECK(lifted.Model().metadata_props_size() == 0);
+  }
+  CHECK(Run({"--stop-after", "infer", "--dtype", "bfloat16"}).Model().opset_import(0).version() == 17);
+}
+
+TEST_CASE("stopping after the weights leaves superfluous casts in, after folding is the whole rewrite") {
+  const std::string users = *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[2,2] h, float[2,2] w) => (float[2,2] y) {
+      f = Cast <to = 1> (h)
+      y = MatMul (f, w)
+    })");
+  const Run weights({"--stop-after", "weights"}, users), fold({"--stop-after", "fold"}, users), whole({}, users);
+  CHECK(weights.Model().graph().node_size() == 5);
+  CHECK(whole.Model().graph().node_size() == 3);
+  CHECK(fold.folder.Read("out.onnx") == whole.folder.Read("out.onnx"));
+}
+
+TEST_CASE("a stage whose model is not valid cannot be written, only looked at") {
+  const Run run({"--stop-after", "casts"});
+  CHECK(run.output.exit_code == 2);
+  CHECK_FALSE(run.folder.Has("out.onnx"));
+  CHECK(absl::StrContains(run.output.err, "--stop-after casts: after 'casts' low nodes still read float32 weights"));
+  const Run dry({"--stop-after", "casts", "--dry-run", "--print-after", "casts"});
+  CHECK(dry.output.exit_code == 0);
+  CHECK(absl::StrContains(dry.output.out, "Stopped after casts; dry run, wrote nothing\n"));
+  RewriteOptions options;
+  options.stop_after = "casts";
+  CHECK(Rewrite(ModelFromText(std::string(kModel)), options).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("an unknown stage") {
+  for (const char* flag : {"--stop-after", "--print-after"}) {
+    const Run run({flag, "pain"});
+    CHECK(run.output.exit_code == 2);
+    CHECK(absl::EndsWith(run.output.err, absl::StrCat(flag,
+                                                      ": expected load, infer, lift, classify, guard, paint, "
+                                                      "casts, weights, fold; found 'pain'; did you mean 'paint'?\n")));
+  }
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,300 @@
+// --policy float32, and the record of a rewrite that it works from.
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ir/text.h"
+#include "tests/catch2.h"
+#include "tests/model_from_text.h"
+#include "tests/scratch_folder.h"
+#include "tools/amp_rewrite.h"
+
+namespace amp {
+namespace {
+
+// Weights that float16 holds exactly, so that taking back is exact too.
+constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2,4] x) => (float[2,2] y, float[2,2] z) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float[2] b = {0.5, 2}> {
+    [mm] a = MatMul (x, w)
+    [add] y = Add (a, b)
+    [exp] e = Exp (b)
+    [mul] z = Mul (y, e)
+  })";
+
+// A folder in which "in.onnx" is rewritten and taken back.
+struct Undo {
+  ScratchFolder folder;
+
+  explicit Undo(absl::string_view model) {
+    const absl::StatusOr<std::string> bytes = ParseOnnxText(model);
+    REQUIRE(bytes.ok());
+    folder.Write("in.onnx", *bytes);
+  }
+  ToolOutput Run(const std::string& in, const std::string& out, std::vector<std::string> flags) const {
+    std::vector<std::string> arguments = {folder.File(in), "-o", folder.File(out)};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    ToolOutput output = RunAmpRewrite(arguments);
+    INFO(output.err);
+    return output;
+  }
+  void Rewrite(std::vector<std::string> flags = {}) const {
+    REQUIRE(Run("in.onnx", "low.onnx", std::move(flags)).exit_code == 0);
+    REQUIRE(folder.Read("low.onnx") != folder.Read("in.onnx"));
+  }
+  ToolOutput TakeBack(const std::string& from = "low.onnx") const {
+    return Run(from, "back.onnx", {"--policy", "float32"});
+  }
+  onnx::ModelProto Load(const std::string& name) const {
+    onnx::ModelProto model;
+    REQUIRE(model.ParseFromString(folder.Read(name)));
+    return model;
+  }
+  std::string Text(const std::string& name) const { return *PrintOnnxText(Load(name)); }
+};
+
+std::string Record(const onnx::ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == "amp.rewrite") return entry.value();
+  }
+  return "";
+}
+
+TEST_CASE("a model without a record is left alone, with that reason") {
+  const Undo undo(kModel);
+  const ToolOutput output = undo.TakeBack("in.onnx");
+  CHECK(output.exit_code == 0);
+  CHECK(undo.folder.Read("back.onnx") == undo.folder.Read("in.onnx"));
+  CHECK(absl::StrContains(output.out, "Nothing to take back; wrote "));
+  CHECK(absl::EndsWith(output.out, " (the input as it is: it has no record of a rewrite by this tool)\n"));
+}
+
+TEST_CASE("casts that a user called like ours are the user's") {
+  constexpr absl::string_view kLookalike = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float16[2,2] x_to_float16) { [x_to_float16] x_to_float16 = Cast <to = 10> (x) })";
+  const Undo undo(kLookalike);
+  REQUIRE(undo.TakeBack("in.onnx").exit_code == 0);
+  CHECK(undo.folder.Read("back.onnx") == undo.folder.Read("in.onnx"));
+}
+
+TEST_CASE("the record says what was done, compactly") {
+  const Undo undo(kModel);
+  undo.Rewrite({"--keep-io", "y", "--allow", "Add"});
+  CHECK(Record(undo.Load("low.onnx")) ==
+        R"({"v":1,"types":["float16"],"opset":17,"ir":8,"casts":["y_to_float32"],"narrowed":["w"],)"
+        R"("copies":[["b_float16","b"]],"inputs":["x"]})");
+}
+
+TEST_CASE("the record does not keep a second run from changing nothing") {
+  const Undo undo(kModel);
+  undo.Rewrite();
+  REQUIRE(undo.Run("low.onnx", "again.onnx", {}).exit_code == 0);
+  CHECK(undo.folder.Read("again.onnx") == undo.folder.Read("low.onnx"));
+}
+
+TEST_CASE("taking back gives the original") {
+  const Undo undo(kModel);
+  for (const char* policy : {"mixed_float16", "float16", "bfloat16"}) {
+    INFO(policy);
+    std::vector<std::string> flags = {"--policy", policy, "--opset", "keep"};
+    undo.Rewrite(flags);
+    const ToolOutput output = undo.TakeBack();
+    REQUIRE(output.exit_code == 0);
+    CHECK(
+        absl::StartsWith(output.out, "Compute dtype: float32\nVariable dtype: float32\nTook back the conversion to "));
+    CHECK(undo.Text("back.onnx") == undo.Text("in.onnx"));
+    REQUIRE(undo.Run("back.onnx", "again.onnx", {"--policy", "float32"}).exit_code == 0);
+    CHECK(undo.folder.Read("again.onnx") == undo.folder.Read("back.onnx"));
+  }
+}
+
+TEST_CASE("what is said about weights: exact with --weights cast, rounded after a conversion") {
+  const Undo undo(kModel);
+  undo.Rewrite({"--weights", "cast"});
+  const ToolOutput exact = undo.TakeBack();
+  CHECK(exact.err.empty());
+  CHECK(absl::StrContains(exact.out, "Took back the conversion to float16: removed 3 casts, widened 0 weights; "));
+  undo.Rewrite();
+  const ToolOutput rounded = undo.TakeBack();
+  CHECK(absl::StrContains(rounded.err,
+                          "advice: 1 weight keeps the rounding of float16: the float32 values are not in "
+                          "the file\n"));
+  CHECK(absl::StrContains(rounded.out, "removed 2 casts, widened 1 weight; weights "));
+}
+
+TEST_CASE("a rounded weight keeps its rounding, an original that stayed does not") {
+  constexpr absl::string_view kOdd = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float[2,2] m) => (float[2] y, float[2] z) <float[2] w = {0.1, 0.3}, float[2] v = {0.1, 0.3}> {
+      a = Mul (x, w)
+      b = MatMul (m, a)
+      c = Mul (b, v)
+      y = MatMul (m, c)
+      z = Exp (v)
+    })";
+  const Undo undo(kOdd);
+  undo.Rewrite({"--allow", "Mul"});
+  REQUIRE(undo.TakeBack().exit_code == 0);
+  const auto values = [&](const std::string& name) {
+    const onnx::ModelProto model = undo.Load("back.onnx");
+    for (const auto& tensor : model.graph().initializer()) {
+      if (tensor.name() != name) continue;
+      std::vector<float> floats(tensor.float_data().begin(), tensor.float_data().end());
+      if (floats.empty()) {
+        floats.resize(2);
+        std::memcpy(floats.data(), tensor.raw_data().data(), 8);
+      }
+      return floats;
+    }
+    return std::vector<float>();
+  };
+  CHECK(values("w") == std::vector<float>{0.0999755859375f, 0.300048828125f});
+  CHECK(values("v") == std::vector<float>{0.1f, 0.3f});
+}
+
+TEST_CASE("attributes that followed the type come back as they were") {
+  constexpr absl::string_view kAttributes = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (int64[2,2] n, int64[2] shape) => (float[2,2] y) {
+      a = Cast <to = 1> (n)
+      zeros = ConstantOfShape (shape)
+      third = ConstantOfShape <value = float[1] {0.3}> (shape)
+      half = Constant <value_float = 0.1> ()
+      list = Constant <value_floats = [0.1, 0.2]> ()
+      b = MatMul (a, zeros)
+      c = MatMul (b, third)
+      d = Mul (c, half)
+      e = Add (d, list)
+      y = MatMul (e, a)
+    })";
+  const Undo undo(kAttributes);
+  undo.Rewrite();
+  REQUIRE(absl::StrContains(undo.Text("low.onnx"), "half = Constant <value: tensor = float16"));
+  const ToolOutput output = undo.TakeBack();
+  REQUIRE(output.exit_code == 0);
+  CHECK(undo.Text("back.onnx") == undo.Text("in.onnx"));
+  CHECK_FALSE(absl::StrContains(output.err, "rounding"));
+}
+
+TEST_CASE("a cast of the user's that was folded away is there again") {
+  constexpr absl::string_view kUsersCast = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[2,2] h, float[2,2] w) => (float[2,2] y) {
+      [own] f = Cast <to = 1> (h)
+      y = MatMul (f, w)
+    })";
+  const Undo undo(kUsersCast);
+  undo.Rewrite();
+  REQUIRE_FALSE(absl::StrContains(undo.Text("low.onnx"), "[own]"));
+  REQUIRE(undo.TakeBack().exit_code == 0);
+  CHECK(undo.Text("back.onnx") == undo.Text("in.onnx"));
+}
+
+TEST_CASE("two rewrites with different flags are taken back at once") {
+  const Undo undo(kModel);
+  undo.Rewrite({"--deny-node", "add"});
+  REQUIRE(undo.Run("low.onnx", "lower.onnx", {"--allow", "Add,Mul", "--keep-io", "none"}).exit_code == 0);
+  REQUIRE(undo.folder.Read("lower.onnx") != undo.folder.Read("low.onnx"));
+  const ToolOutput output = undo.TakeBack("lower.onnx");
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  CHECK(undo.Text("back.onnx") == undo.Text("in.onnx"));
+}
+
+TEST_CASE("weights in external data are widened while they are saved") {
+  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,512] x, int64[2] shape) => (float[1,512] y) <float[512] w = {0.1}> {
+      m = Expand (w, shape)
+      y = MatMul (x, m)
+    })");
+  onnx::ModelProto model = undo.Load("in.onnx");
+  auto* weight = model.mutable_graph()->mutable_initializer(0);
+  std::vector<float> values(512);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = 1.0f + static_cast<float>(i) / 7;
+  weight->clear_float_data();
+  weight->set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
+  undo.folder.Write("in.onnx", model.SerializeAsString());
+  undo.Rewrite({"--external-data", "always"});
+  REQUIRE(undo.Load("low.onnx").graph().initializer(0).external_data_size() > 0);
+  REQUIRE(undo.TakeBack().exit_code == 0);
+  const onnx::ModelProto back = undo.Load("back.onnx");
+  CHECK(back.graph().initializer(0).external_data_size() > 0);
+  CHECK(back.graph().initializer(0).data_type() == onnx::TensorProto::FLOAT);
+  REQUIRE(undo.Run("back.onnx", "inside.onnx", {"--external-data", "never", "--policy", "mixed_float16"}).exit_code ==
+          0);
+  const std::string raw = undo.Load("inside.onnx").graph().initializer(0).raw_data();
+  REQUIRE(raw.size() == values.size() * sizeof(float));
+  for (size_t i = 0; i < values.size(); ++i) {
+    float widened;
+    std::memcpy(&widened, raw.data() + i * sizeof(float), sizeof(float));
+    REQUIRE(widened == static_cast<float>(static_cast<_Float16>(values[i])));
+  }
+}
+
+TEST_CASE("what cannot be taken back is said") {
+  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, float[2,2] w) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })");
+  undo.Rewrite({"--freeze-initializers", "--dtype", "bfloat16"});
+  const ToolOutput output = undo.TakeBack();
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.err, "advice: 1 initializer stays frozen: callers can no longer override w\n"));
+  if (undo.Load("back.onnx").opset_import(0).version() != 17) {
+    CHECK(absl::StrContains(output.err, "advice: the opset stays 22: lifting it from 17 is not taken back\n"));
+  }
+}
+
+TEST_CASE("a model that was edited since: what fits is taken back, the rest is counted") {
+  const Undo undo(kModel);
+  undo.Rewrite();
+  onnx::ModelProto model = undo.Load("low.onnx");
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.name() == "x_to_float16") node.set_name("renamed");
+  }
+  undo.folder.Write("edited.onnx", model.SerializeAsString());
+  const ToolOutput output = undo.TakeBack("edited.onnx");
+  CHECK(output.exit_code == 3);  // the MatMul would read float16 and float32
+  CHECK(absl::StrContains(output.err,
+                          "metadata 'amp.rewrite' does not fit the model, which was edited since: node 'mm'"));
+}
+
+TEST_CASE("an entry that is no record") {
+  const Undo undo(kModel);
+  undo.Rewrite();
+  const auto with_record = [&](const std::string& text) {
+    onnx::ModelProto model = undo.Load("low.onnx");
+    for (auto& entry : *model.mutable_metadata_props()) entry.set_value(text);
+    undo.folder.Write("edited.onnx", model.SerializeAsString());
+    return undo.TakeBack("edited.onnx");
+  };
+  for (const char* text : {"", "{", "[]", "3", "{}", R"({"v":1})", R"({"v":1,"opset":"x","ir":8})",
+                           R"({"v":1,"opset":17,"ir":8,"casts":[1]})", R"({"v":1,"opset":17,"ir":8,"copies":[["a"]]})",
+                           R"({"v":1,"opset":17,"ir":8,"attributes":[[]]})"}) {
+    INFO(text);
+    const ToolOutput output = with_record(text);
+    CHECK(output.exit_code == 3);
+    CHECK(absl::StrContains(output.err, "metadata 'amp.rewrite'"));
+  }
+  CHECK(absl::StrContains(with_record(R"({"v":2,"opset":17,"ir":8})").err, "expected version 1, found 2"));
+  // Names that mean nothing here, and attributes that the record has no business with.
+  const ToolOutput odd = with_record(
+      R"({"v":1,"types":["float16"],"opset":17,"ir":8,"casts":["mm","nobody"],"narrowed":["a","nobody"],)"
+      R"("copies":[["b","w"],["x","y"]],"attributes":[["a","to",null],["a","value","AAAA"]],)"
+      R"("bypassed_casts":[{"name":"q","input":"a","output":"y","source":"nobody","to":"float16","readers":[["z",9]]}]})");
+  CHECK((odd.exit_code == 0 || odd.exit_code == 3));
+}
+
+TEST_CASE("flags that steer a rewrite do not apply to taking one back") {
+  const Undo undo(kModel);
+  const auto error = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--policy", "float32"});
+    const ToolOutput output = undo.Run("in.onnx", "back.onnx", flags);
+    CHECK(output.exit_code == 2);
+    return output.err;
+  };
+  CHECK(absl::EndsWith(error({"--deny", "Add"}),
+                       "--policy float32 takes a rewrite back as a whole; --deny does not apply to that\n"));
+  CHECK(absl::EndsWith(error({"--target", "cuda:8.0"}), "--target does not apply to that\n"));
+  CHECK(absl::EndsWith(error({"--dtype", "float16"}),
+                       "--policy float32 and --dtype float16 contradict each other: the "
+                       "policy computes in float32\n"));
+  CHECK(absl::StrContains(error({"--keep-io", "none"}), "--policy float32 and --keep-io none contradict each other"));
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,22 @@
+# What `cmake --install` puts where: the tool, the library with its header and CMake package, completion, licences.
+# The package needs nothing of this tree or of the cache; what our archives are linked with is found on the user's
+# machine, except ONNX, whose pinned headers and archives are installed too (third_party/onnx.cmake).
+include(CMakePackageConfigHelpers)
+set(amp_archives ${CMAKE_INSTALL_LIBDIR}/amp-rewrite)
+set(amp_package ${CMAKE_INSTALL_LIBDIR}/cmake/amp-rewrite)
+
+install(TARGETS amp-rewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS amp amp_hardware amp_ir amp_lists amp_passes EXPORT amp-rewriteTargets ARCHIVE DESTINATION ${amp_archives})
+install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
+install(EXPORT amp-rewriteTargets NAMESPACE amp-rewrite:: DESTINATION ${amp_package})
+configure_package_config_file(amp-rewriteConfig.cmake.in amp-rewriteConfig.cmake INSTALL_DESTINATION ${amp_package}
+  PATH_VARS amp_archives)
+write_basic_package_version_file(amp-rewriteConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amp-rewriteConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/amp-rewriteConfigVersion.cmake
+  DESTINATION ${amp_package})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+add_custom_command(TARGET amp-rewrite POST_BUILD VERBATIM BYPRODUCTS completion/amp-rewrite
+  COMMAND ${CMAKE_COMMAND} -E make_directory completion
+  COMMAND amp-rewrite --completion bash > completion/amp-rewrite)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/completion/amp-rewrite DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
