@@ -49,6 +49,7 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
 // The float32 form of a low constant, the other way round; exact.
 absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
                                                  PendingTensors& pending);
+
 // The elements of a constant of numbers of any type, in order; nothing if it is no constant, has more than
 // `max_elements`, is no tensor of numbers, or cannot be read (whoever needs its bytes says so).
 std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,

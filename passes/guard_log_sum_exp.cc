@@ -19,7 +19,7 @@ class Island {
     if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return false;
     nodes_.push_back(exponential_);
     ReachesEnd(node.outputs[0], false);
-    if (end_ == kNone) return false;
+    if (end_ == kNone || spent_ > kMostReaders) return false;  // the whole search is counted, in whatever order
     AddShift(graph_.Origin(node.inputs[0]));
     return true;
   }
@@ -43,7 +43,7 @@ class Island {
   bool ReachesEnd(ValueId value, bool is_summed) {
     bool found = false;
     for (const Use& use : graph_.model().value(value).uses) {
-      if (use.IsGraphOutput() || ++spent_ > kMostReaders) continue;
+      if (use.IsGraphOutput() || ++spent_ > kMostReaders) continue;  // too many: no island
       const Roles roles = graph_.roles(use.node);
       const Node& node = graph_.node(use.node);
       const bool is_sum = !is_summed && roles.Has(Role::kSums) && !graph_.IsAllowed(use.node);

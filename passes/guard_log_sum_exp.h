@@ -13,7 +13,7 @@
 
 namespace amp {
 
-// Linear in nodes: from each exponential at most 32 readers are looked at.
+// Linear in nodes: an island of more than 32 readers is none.
 void GuardLogSumExp(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp

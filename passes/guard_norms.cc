@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 
 namespace amp {
 namespace {
 
-constexpr int kMostNodes = 64;
+constexpr size_t kMostNodes = 64;
 
 // The norm around one root, if there is one.
 class Island {
@@ -25,7 +26,7 @@ class Island {
       return false;
     }
     ReachesDivision(root.outputs[0]);
-    return end_ != kNone;
+    return end_ != kNone && reaches_.size() <= kMostNodes;  // counted after the whole search: its order does not matter
   }
 
   void Veto(VetoList& vetoes) {
@@ -39,7 +40,12 @@ class Island {
     return std::count_if(node.inputs.begin(), node.inputs.end(),
                          [&](ValueId in) { return in != kNone && !IsConstantOrNot(in); }) == 1;
   }
-  bool Spend() { return ++spent_ <= kMostNodes; }
+  // Whether to look at a node or value for the first time; else `*known` is what was found.
+  bool IsNew(int32_t key, bool* known) {
+    const auto [it, is_new] = reaches_.try_emplace(key, false);
+    *known = it->second;
+    return is_new && reaches_.size() <= kMostNodes;
+  }
 
   // What was squared, or the value whose difference from its mean it is.
   void AddSquared(ValueId value) {
@@ -56,12 +62,13 @@ class Island {
   // Backward, through sums and the arithmetic around them. Nodes on the way join the island.
   bool ReachesSquare(ValueId value) {
     const NodeId id = graph_.Producer(value);
-    if (id == kNone || !Spend()) return false;
+    bool found = false;
+    if (id == kNone || !IsNew(value, &found)) return found;
     const Node& node = graph_.node(id);
     if (const ValueId squared = SquaredValue(graph_.model(), id, graph_.external()); squared != kNone) {
       nodes_.push_back(id);
       AddSquared(squared);
-      return true;
+      return reaches_[value] = true;
     }
     const Roles roles = graph_.roles(id);
     const Roles through = Role::kAdds | Role::kBounds | Role::kSums;
@@ -69,12 +76,11 @@ class Island {
     const bool goes_on =
         graph_.PassesOn(id) || roles.HasAny(through) || (roles.HasAny(with_constant) && HasOneVariable(node));
     if (!goes_on) return false;
-    bool found = false;
     for (const ValueId in : node.inputs) {
       if (in != kNone && !IsConstantOrNot(in)) found |= ReachesSquare(in);
     }
     if (found) nodes_.push_back(id);
-    return found;
+    return reaches_[value] = found;
   }
 
   bool IsSquared(ValueId value) const {
@@ -88,8 +94,9 @@ class Island {
   // Forward, to a division of what was squared, or a product with its inverse.
   bool ReachesDivision(ValueId value) {
     bool found = false;
+    if (!IsNew(-1 - value, &found)) return found;  // apart from the values of the way back
     for (const Use& use : graph_.model().value(value).uses) {
-      if (use.IsGraphOutput() || !Spend()) continue;
+      if (use.IsGraphOutput()) continue;
       const NodeId id = use.node;
       const Node& node = graph_.node(id);
       const Roles roles = graph_.roles(id);
@@ -105,13 +112,13 @@ class Island {
       if (joins) nodes_.push_back(id);
       found |= joins;
     }
-    return found;
+    return reaches_[-1 - value] = found;
   }
 
   const GuardedGraph& graph_;
   const NodeId root_;
   NodeId end_ = kNone;
-  int spent_ = 0;
+  absl::flat_hash_map<int32_t, bool> reaches_;  // by ValueId, of the way on by its complement
   std::vector<NodeId> nodes_;
   std::vector<ValueId> squared_;
 };

@@ -16,7 +16,7 @@
 
 namespace amp {
 
-// Linear in nodes: from each root at most 64 nodes are looked at.
+// Linear in nodes: an island of more than 64 values is none.
 void GuardNorms(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "ir/operator_facts.h"
 #include "ir/shape.h"
@@ -10,7 +11,7 @@
 namespace amp {
 namespace {
 
-constexpr int kMostNodes = 64;
+constexpr size_t kMostNodes = 64;
 
 class StateGuard {
  public:
@@ -31,9 +32,9 @@ class StateGuard {
     if (!graph_.IsFloat(next)) return;
     shape_ = ShapeOf(graph_.model(), next);
     wanted_ = state;
-    spent_ = 0;
+    reaches_.clear();
     path_.clear();
-    if ((state == kNone && !shape_.has_value()) || !ReachesState(next)) return;
+    if ((state == kNone && !shape_.has_value()) || !ReachesState(next) || reaches_.size() > kMostNodes) return;
     const std::string why =
         absl::StrFormat("state: on the way from '%s' to '%s', which a step smaller than a rounding would not move",
                         Escaped(graph_.model().value(state_).name), Escaped(graph_.model().value(next).name));
@@ -82,8 +83,13 @@ class StateGuard {
 
   bool ReachesState(ValueId value) {
     const NodeId id = graph_.Producer(value);
-    if (id == kNone || ++spent_ > kMostNodes || graph_.IsAllowed(id)) return false;
-    if (!graph_.roles(id).Has(Role::kPointwise) && !graph_.IsFloatCast(id)) return false;
+    if (id == kNone || graph_.IsAllowed(id)) return false;
+    const auto [known, is_new] = reaches_.try_emplace(value, false);
+    if (!is_new || reaches_.size() > kMostNodes) return known->second;
+    const Roles arithmetic = Role::kAdds | Role::kMultiplies | Role::kDivides | Role::kNegates | Role::kBounds |
+                             Role::kRoots | Role::kInverts;
+    const bool is_identity = graph_.roles(id).Has(Role::kPointwise) && graph_.roles(id).Has(Role::kMoves);
+    if (!graph_.roles(id).HasAny(arithmetic) && !is_identity && !graph_.IsFloatCast(id)) return false;
     const Node& node = graph_.node(id);
     bool found = false;
     for (size_t port = 0; port < node.inputs.size(); ++port) {
@@ -94,7 +100,7 @@ class StateGuard {
       if (is_state || ReachesState(in)) found = true;
     }
     if (found) path_.push_back(id);
-    return found;
+    return reaches_[value] = found;
   }
 
   const GuardedGraph& graph_;
@@ -102,7 +108,7 @@ class StateGuard {
   std::vector<bool> meets_allowed_;  // by ValueId: an allowed operator reads it, or what is computed from it
   bool is_training_ = false;
   std::optional<std::vector<int64_t>> shape_;
-  int spent_ = 0;
+  absl::flat_hash_map<ValueId, bool> reaches_;  // values looked at for one output: whether a state is behind them
   ValueId state_ = kNone;
   ValueId wanted_ = kNone;  // in a body: the state
   std::vector<NodeId> path_;

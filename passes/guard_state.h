@@ -15,7 +15,7 @@
 
 namespace amp {
 
-// Linear in nodes and uses: from each graph output at most 64 nodes are looked at.
+// Linear in nodes and uses: a step of more than 64 values is none.
 void GuardState(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp
