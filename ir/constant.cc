@@ -132,6 +132,28 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, Ex
   return widened;
 }
 
+std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
+                                                    ExternalData* external) {
+  if (value == kNone || !model.IsConstant(value)) return std::nullopt;
+  if (const onnx::TensorProto* tensor = TensorOf(model, value); tensor != nullptr) {
+    const absl::StatusOr<TensorView> view = TensorView::Of(*tensor, external);
+    if (!view.ok()) return std::nullopt;
+    const absl::StatusOr<std::vector<double>> elements = view->ReadAsDoubles(max_elements);
+    return elements.ok() ? std::optional(*elements) : std::nullopt;
+  }
+  const Node& node = model.node(model.value(value).producer);
+  if (const auto scalar = GetInt(node, "value_int")) return std::vector<double>{static_cast<double>(*scalar)};
+  if (const auto list = GetInts(node, "value_ints")) return std::vector<double>(list->begin(), list->end());
+  const std::vector<float> floats = ListOf(model, value);
+  if (floats.empty()) return std::nullopt;
+  return std::vector<double>(floats.begin(), floats.end());
+}
+
+std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external) {
+  const auto elements = ConstantElements(model, value, 1, external);
+  return elements.has_value() && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
+}
+
 void DropPayload(Model& model, ValueId value) {
   onnx::TensorProto* tensor = TensorOf(model, value);
   if (tensor == nullptr) return;

@@ -2,6 +2,7 @@
 #ifndef AMP_IR_CONSTANT_H_
 #define AMP_IR_CONSTANT_H_
 
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -48,6 +49,12 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
 // The float32 form of a low constant, the other way round; exact.
 absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
                                                  PendingTensors& pending);
+// The elements of a constant of numbers of any type, in order; nothing if it is no constant, has more than
+// `max_elements`, is no tensor of numbers, or cannot be read (whoever needs its bytes says so).
+std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
+                                                    ExternalData* external);
+// The only element of a constant with one.
+std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external);
 
 // Frees the payload of a constant's tensor that nobody reads any more.
 void DropPayload(Model& model, ValueId value);

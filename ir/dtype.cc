@@ -1,5 +1,6 @@
 #include "ir/dtype.h"
 
+#include <algorithm>
 #include <array>
 
 namespace amp {
@@ -115,6 +116,16 @@ bool IsLowFloat(DType type) { return type == DType::kFloat16 || type == DType::k
 double LargestFinite(DType type) {
   const TypeFacts& facts = FactsOf(type);
   return facts.kind == Kind::kFloat ? facts.numbers.highest : 0;
+}
+
+int64_t CountsExactlyTo(DType type) {
+  const TypeFacts& facts = FactsOf(type);
+  return facts.kind == Kind::kFloat ? int64_t{1} << facts.numbers.precision : 0;
+}
+
+double LargestMagnitude(DType type) {
+  const NumberSet& numbers = FactsOf(type).numbers;
+  return std::max(-numbers.lowest, numbers.highest);
 }
 
 bool CastIsLossless(DType src, DType mid) {

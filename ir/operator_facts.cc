@@ -79,9 +79,11 @@ bool KeepsElementType(const Node& node) {
 
 bool IsSaturatingBound(const Node& node, int port) { return port > 0 && IsOneOf(node, {"Clip"}); }
 
+bool IsLoss(const Node& node) { return IsOneOf(node, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}); }
+
 bool IsLossOrStateful(const Node& node) {
-  return IsOneOf(node, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss", "Bernoulli", "Multinomial",
-                        "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"});
+  return IsLoss(node) || IsOneOf(node, {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+                                        "RandomUniformLike"});
 }
 
 bool IsSoftmax(const Node& node) { return IsOneOf(node, {"Softmax", "LogSoftmax"}); }

@@ -35,6 +35,9 @@ bool KeepsElementType(const Node& node);
 // largest finite low value without changing any low result (Clip's min and max).
 bool IsSaturatingBound(const Node& node, int port);
 
+// Losses: only graphs that train hold one.
+bool IsLoss(const Node& node);
+
 // Losses and operators that draw random numbers or keep state: never converted by force.
 bool IsLossOrStateful(const Node& node);
 

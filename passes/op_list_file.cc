@@ -240,7 +240,7 @@ std::optional<OpClass> ParseOpClass(absl::string_view name) {
 }
 
 absl::Span<const absl::string_view> TargetProperties() {
-  static constexpr std::array<absl::string_view, 4> kProperties = {"device", "rnn", "softmax", "stats"};
+  static constexpr std::array<absl::string_view, 5> kProperties = {"accumulate", "device", "rnn", "softmax", "stats"};
   return kProperties;
 }
 

@@ -35,9 +35,9 @@ enum class OpClass : uint8_t { kUnlisted, kAllow, kInfer, kDeny, kClear };
 absl::string_view OpClassName(OpClass op_class);
 std::optional<OpClass> ParseOpClass(absl::string_view name);
 
-// Properties of the target that a condition may name besides attributes and facts of the node: "device" (cpu, cuda,
-// xpu, tpu), "stats" (float32: where normalisation takes its statistics), "softmax" (float32: inside fused attention),
-// "rnn" (bfloat16: has such kernels).
+// Properties of the target that a condition may name besides attributes and facts of the node: "accumulate" (float32:
+// where reductions add up), "device" (cpu, cuda, xpu, tpu), "stats" (float32: where normalisation takes its
+// statistics), "softmax" (float32: inside fused attention), "rnn" (bfloat16: has such kernels).
 absl::Span<const absl::string_view> TargetProperties();
 
 struct OpCondition {

@@ -245,12 +245,13 @@ class Painter {
 
   void ExplainHigh(VertexId v) {
     VertexPaint& paint = at(v);
-    if (paint.low || paint.reason.kind == ReasonKind::kGuard) return;
+    if (paint.low) return;
     const auto set = [&](ReasonKind kind, std::string detail = "") {
       paint.reason = {kind, paint.reason.via, std::move(detail), paint.reason.root};
     };
     if (!graph_[v].is_high) return set(ReasonKind::kNotFloat32);
     if (!trait(v).processed) return set(ReasonKind::kNotProcessed, trait(v).not_processed_why);
+    if (paint.reason.kind == ReasonKind::kGuard) return;
     if (paint.denied) return;  // P2 said why
     if (class_of(v) == OpClass::kDeny) return set(ReasonKind::kDenied);
     if (class_of(v) == OpClass::kUnlisted) return set(ReasonKind::kUnlisted);

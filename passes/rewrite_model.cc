@@ -19,6 +19,7 @@
 #include "passes/fold_casts.h"
 #include "passes/give_hints.h"
 #include "passes/guard_constants.h"
+#include "passes/guard_structure.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
 #include "passes/rewrite_record.h"
@@ -301,10 +302,14 @@ class Rewriter {
     CollectTraits();
     graph_.emplace(model_, settings_.low);
     vetoes_.clear();
-    if (settings_.guards == Guards::kConstants && HasSeed()) {
+    if (settings_.guards != Guards::kNone && HasSeed()) {
+      if (settings_.guards == Guards::kAll) {
+        vetoes_ = GuardStructure(model_, *graph_, traits_, settings_.target.promises, external_);
+      }
       ConstantGuardOptions options;
       options.max_weight_error = settings_.max_weight_error;
-      AMP_ASSIGN_OR_RETURN(vetoes_, GuardConstants(model_, *graph_, traits_, survey_, options));
+      AMP_ASSIGN_OR_RETURN(const std::vector<Veto> more, GuardConstants(model_, *graph_, traits_, survey_, options));
+      vetoes_.insert(vetoes_.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
     }
     PaintOptions options = settings_.paint;
     options.follow = lists_.follow();

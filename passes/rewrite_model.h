@@ -18,7 +18,7 @@ namespace amp {
 struct InlinedFunctions;
 
 enum class Preserve { kTensor, kNode };
-enum class Guards { kConstants, kNone };
+enum class Guards { kAll, kConstants, kNone };
 
 struct KeepIo {
   bool all = true;                 // every graph input and output keeps its type
@@ -45,7 +45,7 @@ struct RewriteSettings {
   TargetSupport target;
   PaintOptions paint;  // `follow` comes from the lists
   Preserve preserve = Preserve::kTensor;
-  Guards guards = Guards::kConstants;
+  Guards guards = Guards::kAll;
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;

@@ -13,9 +13,10 @@ namespace {
 
 using Promises = std::map<std::string, std::string>;
 
-// Normalisations of all these backends take their statistics in float32.
+// Normalisations of all these backends take their statistics in float32, and their reductions add up in it.
 Promises PromisesOf(absl::string_view device, KernelSpeed bfloat16) {
-  Promises promises = {{"device", std::string(device)}, {"stats", "float32"}, {"softmax", "float32"}};
+  Promises promises = {
+      {"accumulate", "float32"}, {"device", std::string(device)}, {"softmax", "float32"}, {"stats", "float32"}};
   if (bfloat16 >= KernelSpeed::kSomewhatFast) promises["rnn"] = "bfloat16";
   return promises;
 }

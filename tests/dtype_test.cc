@@ -391,6 +391,24 @@ TEST_CASE("sizes and ranges agree with the values of the types") {
   CHECK(LargestFinite(DType::kFloat64) == std::numeric_limits<double>::max());
   for (const DType type : kIntegers) CHECK(LargestFinite(type) == 0);
   CHECK(LargestFinite(DType::kBool) == 0);
+  CHECK(LargestMagnitude(DType::kBool) == 1);
+  CHECK(LargestMagnitude(DType::kInt8) == 128);
+  CHECK(LargestMagnitude(DType::kUint16) == 65535);
+  CHECK(LargestMagnitude(DType::kFloat16) == 65504);
+  CHECK(LargestMagnitude(DType::kString) == 0);
+  for (const DType type : kSmallFloats) {
+    INFO(DTypeName(type));
+    const auto& magnitudes = ValuesOf(type).magnitudes;
+    const auto has = [&](int64_t count) {
+      return std::find(magnitudes.begin(), magnitudes.end(), static_cast<double>(count)) != magnitudes.end();
+    };
+    const int64_t last = std::min(CountsExactlyTo(type), static_cast<int64_t>(LargestFinite(type)));
+    for (int64_t count = 1; count <= last; ++count) CHECK(has(count));
+    CHECK_FALSE(has(CountsExactlyTo(type) + 1));
+  }
+  CHECK(CountsExactlyTo(DType::kFloat16) == 2048);
+  CHECK(CountsExactlyTo(DType::kBfloat16) == 256);
+  CHECK(CountsExactlyTo(DType::kInt32) == 0);
   CHECK(BitsPerElement(DType::kUndefined) == 0);
   CHECK(BitsPerElement(DType::kString) == 0);
   CHECK(BitsPerElement(DType::kBool) == 8);

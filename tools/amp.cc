@@ -85,6 +85,18 @@ amp::Level PaintLevel(RewriteOptions::Level level) {
   return Level::kDefault;
 }
 
+Guards GuardGroup(RewriteOptions::Guards guards) {
+  switch (guards) {
+    case RewriteOptions::Guards::kAll:
+      return Guards::kAll;
+    case RewriteOptions::Guards::kConstants:
+      return Guards::kConstants;
+    case RewriteOptions::Guards::kNone:
+      return Guards::kNone;
+  }
+  return Guards::kAll;
+}
+
 absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const RewriteOptions& options) {
   auto signatures = OpSignatures::WithBuiltIn(options.op_signatures);
   if (!signatures.ok()) return UsageError("--op-signature: ", signatures.status().message());
@@ -124,7 +136,7 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   settings.last_softmax_stays = IsMixed(options);
   settings.paint.level = PaintLevel(options.level);
   settings.preserve = options.preserve == RewriteOptions::Preserve::kNode ? Preserve::kNode : Preserve::kTensor;
-  settings.guards = options.guards == RewriteOptions::Guards::kNone ? Guards::kNone : Guards::kConstants;
+  settings.guards = GuardGroup(options.guards);
   settings.keep_io = {options.keep_io.value_or(true), options.keep_io_names};
   settings.weights = options.weights == RewriteOptions::Weights::kCast ? WeightMode::kCast : WeightMode::kConvert;
   if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;

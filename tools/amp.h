@@ -29,7 +29,7 @@ struct RewriteOptions {
   enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
   enum class Weights { kConvert, kCast };
   enum class Preserve { kTensor, kNode };
-  enum class Guards { kConstants, kNone };
+  enum class Guards { kAll, kConstants, kNone };
   enum class Functions { kInline, kInlineAll, kKeep };
   enum class ExternalData { kAuto, kAlways, kNever };
 
@@ -43,7 +43,7 @@ struct RewriteOptions {
   std::vector<std::string> op_signatures;                       // "my.domain::Gate(T, float?) -> T", ir/op_signatures.h
   std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;
-  Guards guards = Guards::kConstants;
+  Guards guards = Guards::kAll;
   Preserve preserve = Preserve::kTensor;
   std::optional<bool> keep_io;             // all graph inputs and outputs keep their type; nothing: they do
   std::vector<std::string> keep_io_names;  // with keep_io == false: the ones that do

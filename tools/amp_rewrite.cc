@@ -67,7 +67,8 @@ const Choices<RewriteOptions::Weights> kWeights = {{"convert", RewriteOptions::W
                                                    {"cast", RewriteOptions::Weights::kCast}};
 const Choices<RewriteOptions::Preserve> kPreserves = {{"tensor", RewriteOptions::Preserve::kTensor},
                                                       {"node", RewriteOptions::Preserve::kNode}};
-const Choices<RewriteOptions::Guards> kGuards = {{"constants", RewriteOptions::Guards::kConstants},
+const Choices<RewriteOptions::Guards> kGuards = {{"all", RewriteOptions::Guards::kAll},
+                                                 {"constants", RewriteOptions::Guards::kConstants},
                                                  {"none", RewriteOptions::Guards::kNone}};
 const Choices<RewriteOptions::Functions> kFunctions = {{"inline", RewriteOptions::Functions::kInline},
                                                        {"inline-all", RewriteOptions::Functions::kInlineAll},
@@ -149,8 +150,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->group(what);
 
   const std::string safety = kWhatStays;
-  AddChoice(app, safety, "--guards", o.guards, kGuards, "constants|none",
-            "keep nodes high whose constants the low type cannot hold [constants]");
+  AddChoice(app, safety, "--guards", o.guards, kGuards, "all|constants|none",
+            "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
   app.add_option("--max-weight-error", o.max_weight_error, "largest relative L2 rounding error of a weight")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e30))

@@ -171,12 +171,13 @@ def shape_length_math():
 
 @complaint("26")
 def duration_lengths():
-    """Predicted durations above 2048 become lengths: rounding them to 16 bits moves the lengths."""
-    body = """[mm0] a = MatMul(x, eye) [scale] b = Mul(a, one) [mm1] c = MatMul(b, eye) [ceil] d = Ceil(c) [relu] e = Relu(d) [int] n = Cast<to = 7>(e)
+    """Predicted durations above 2048 become lengths. All that the last product reads is exact in 16 bits; what it gives is not."""
+    body = """[mm0] a = MatMul(x, eye) [scale] b = Mul(a, one) [mm1] c = MatMul(b, units) [ceil] d = Ceil(c) [relu] e = Relu(d) [int] n = Cast<to = 7>(e)
               [mm2] y = MatMul(x, w)"""
-    weights = {"eye": np.eye(4, dtype=np.float32), "one": np.float32(1), "w": array(4, 4)}
-    x = np.arange(16, dtype=np.float32).reshape(4, 4) + 2049
-    return Case(model("float[4,4] x => float[4,4] y, int64[4,4] n", body, weights), [high("ceil", "relu")], {"x": x}, exact=("n",))
+    units = np.array([[256, 256, 1, 1], [1, 2, 128, 256], [1, 0, 1, 0], [0, 1, 0, 1]], np.float32)
+    weights = {"eye": np.eye(4, dtype=np.float32), "one": np.float32(1), "units": units, "w": array(4, 4)}
+    x = np.arange(16, dtype=np.float32).reshape(4, 4) + 9
+    return Case(model("float[4,4] x => float[4,4] y, int64[4,4] n", body, weights), [low("mm0", "mm2"), high("mm1", "ceil", "relu")], {"x": x}, exact=("n",))
 
 
 @complaint("26")
@@ -222,11 +223,14 @@ def sincos_positions_product():
 
 @complaint("27")
 def floor_after_product():
-    """Buckets: Floor of a 16-bit score falls to the neighbour."""
-    body = "[mm0] a = MatMul(x, w) [mm1] b = MatMul(a, eye) [floor] c = Floor(b) [int] n = Cast<to = 7>(c) [mm2] y = MatMul(x, w)"
-    weights = {"w": np.eye(4, dtype=np.float32), "eye": np.eye(4, dtype=np.float32)}
-    x = (np.arange(1, 17, dtype=np.float32).reshape(4, 4) * 64 - np.float32(2.0**-6)).astype(np.float32)
-    return Case(model("float[4,4] x => float[4,4] y, int64[4,4] n", body, weights), [high("floor")], {"x": x}, exact=("n",))
+    """Buckets: Floor of a 16-bit score falls to the neighbour. The scores are 64 k - 2^-6, computed from numbers that 16 bits hold."""
+    body = "[mm0] a = MatMul(x, eye) [mm1] b = MatMul(a, shift) [floor] c = Floor(b) [int] n = Cast<to = 7>(c) [mm2] y = MatMul(x, w)"
+    shift = np.eye(4, dtype=np.float32)
+    shift[3] -= np.float32(2.0**-6)
+    x = np.arange(1, 17, dtype=np.float32).reshape(4, 4) * 64
+    x[:, 3] = 1
+    weights = {"w": array(4, 4), "eye": np.eye(4, dtype=np.float32), "shift": shift}
+    return Case(model("float[4,4] x => float[4,4] y, int64[4,4] n", body, weights), [low("mm0", "mm2"), high("mm1", "floor")], {"x": x}, exact=("n",))
 
 
 @complaint("27")

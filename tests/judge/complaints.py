@@ -42,16 +42,6 @@ BOTH = ("float16", "bfloat16")
 CONTENT = ("values", "expect")
 # Case -> (the low types in which it does not hold, how the sentences start that are known, what has to come).
 NOT_YET = {
-    "global_average_pool_large": (("float16",), CONTENT, "guard: long reductions"),
-    "layernorm_by_hand": (("bfloat16",), CONTENT, "guard: decomposed norms"),
-    "rmsnorm_by_hand": (("bfloat16",), CONTENT, "guard: decomposed norms"),
-    "rmsnorm_by_hand_followed": (BOTH, CONTENT, "guard: decomposed norms"),
-    "l2norm_between_products": (BOTH, CONTENT, "guards: squares, decomposed norms"),
-    "duration_lengths": (BOTH, CONTENT, "guard: shape math"),
-    "identifiers_through_float": (BOTH, CONTENT, "guard: identifiers"),
-    "sincos_positions_product": (BOTH, CONTENT, "guard: positions"),
-    "floor_after_product": (BOTH, CONTENT, "guards: thresholds, shape math"),
-    "range_of_positions": (BOTH, CONTENT, "guard: positions"),
     "activation_beyond_range": (("float16",), CONTENT, "observed ranges (calibration)"),
     "fusable_tail": (("float16",), CONTENT, "float16 profiles do not follow: the tail stays high by default"),
 }

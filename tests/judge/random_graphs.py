@@ -82,7 +82,7 @@ def random_flags(model, source):
         ("--level", ["default", "default", "default", "treat-infer-as-deny", "tensor-cores-only", "unsafe-force-all"]),
         ("--preserve", ["tensor", "tensor", "node"]),
         ("--follow", ["on", "off"]),
-        ("--guards", ["none", "constants"]),
+        ("--guards", ["none", "constants", "all"]),
         ("--opset", ["auto", "auto", "keep"]),
     ]
     if model.functions:
