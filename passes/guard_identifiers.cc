@@ -62,7 +62,8 @@ class IdentifiersGuard {
       for (const ValueId in : node.inputs) {
         if (from == kNone) from = From(in);
       }
-      selects = graph_.PassesOn(id) && node.inputs[0] != kNone && selects_[static_cast<size_t>(node.inputs[0])];
+      const bool passes_on = graph_.PassesOn(id) && !node.inputs.empty();  // an Optional may have no input
+      selects = passes_on && node.inputs[0] != kNone && selects_[static_cast<size_t>(node.inputs[0])];
     }
     for (const ValueId out : node.outputs) {
       if (!graph_.IsFloat(out)) continue;

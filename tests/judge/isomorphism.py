@@ -113,8 +113,10 @@ class _Exact:
         constants += [] if of else [(t.values.name, _digest(t.SerializeToString(deterministic=True))) for t in graph.sparse_initializer]
         value.update(constants)
         inputs = [(name, "") for name in graph.input] if of else [(v.name, self.type(v.type)) for v in graph.input]
-        for i, (name, given) in enumerate(inputs):
-            value[name] = _digest("input", i, given, value[name] if name in dict(constants) else "")
+        defaults = dict(constants)  # initializers that are inputs too have no place of their own
+        value.update((name, _digest("default", given, defaults[name])) for name, given in inputs if name in defaults)
+        for i, (name, given) in enumerate(pair for pair in inputs if pair[0] not in defaults):
+            value[name] = _digest("input", i, given)
         keys = [self.node(graph, node, value) for node in graph.node]
         outputs = [value[name] for name in graph.output] if of else [(value[v.name], self.type(v.type)) for v in graph.output]
         return _digest(outputs, sorted(k for k in keys if k), self.unordered(constants), sorted(graph.attribute) if of else [],
