@@ -244,6 +244,8 @@ NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) 
     nodes_.back().outputs.push_back(out);
   }
   nodes_.back().schema = FindOpSchema(spec.domain, spec.op_type, opset(spec.domain));
+  const auto signatures = SignaturesOf(id);
+  if (nodes_.back().schema == nullptr && !signatures.empty()) nodes_.back().schema = signatures.front().get();
   return id;
 }
 

@@ -79,7 +79,7 @@ struct Node {
   onnx::NodeProto* proto = nullptr;
   GraphId graph = kMainGraph;
   NodeId prev = kNone, next = kNone;  // neighbours in the graph's order
-  const OpSchema* schema = nullptr;   // null: unknown operator or a call of a model-local function
+  const OpSchema* schema = nullptr;   // null: unknown operator, fits no signature, or calls a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
   int32_t call = -1;                                // of a model-local function that it was inlined from

@@ -223,13 +223,14 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
 // What the file states of an output of unknown type is believed, and its shape where a signature gave the type.
 void Inference::TakeClaims(NodeId id, const Claims& claims) {
   const Node& n = model_.node(id);
+  const bool by_signature = n.schema != nullptr && n.schema->is_signature();
   for (ValueId out : n.outputs) {
     if (out == kNone) continue;
+    const Value& v = model_.value(out);
+    if (v.type != nullptr && !by_signature) continue;
     const auto it = claims.find(out);
     if (it == claims.end() || !IsKnown(*it->second)) continue;
-    const Value& v = model_.value(out);
-    const bool lacks_shape = n.schema != nullptr && n.schema->is_signature() && v.dtype == ElementTypeOf(it->second);
-    if (v.type == nullptr || lacks_shape) model_.SetType(out, *it->second);
+    if (v.type == nullptr || v.dtype == ElementTypeOf(it->second)) model_.SetType(out, *it->second);
   }
 }
 

@@ -50,10 +50,25 @@ def conv_resize_shared_constant():
 
 @complaint("4")
 def custom_domain_op():
-    """An operator of another domain, with types of its own: its signature says what it takes."""
-    body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.BiasGelu(a, bias) [mm1] y = MatMul(b, w)"
-    made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "bias": array(4)}, imports='"com.microsoft" : 1, ')
+    """No signature says what the operator takes."""
+    body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.ScaledSiLU(a) [mm1] y = MatMul(b, w)"
+    made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, imports='"com.microsoft" : 1, ')
     made.graph.value_info.add(name="b").type.CopyFrom(made.graph.output[0].type)
+    return Case(made, [low("mm0"), high("custom"), reads_float32("custom", 0)])
+
+
+@complaint("4")
+def custom_domain_op_with_signature():
+    body = "[mm0] a = MatMul(x, w) [custom] b = com.microsoft.BiasGelu(a, bias) [mm1] y = com.microsoft.FusedMatMul(b, w)"
+    made = model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "bias": array(4)}, imports='"com.microsoft" : 1, ')
+    return Case(made, [low("mm0", "custom", "mm1")])
+
+
+@complaint("4")
+def custom_op_with_fixed_port():
+    """The statistics of SkipLayerNormalization are float32 in every type."""
+    body = "[mm0] a = MatMul(x, w) [custom] b, m, v = com.microsoft.SkipLayerNormalization(a, a, gamma) [mm1] y = MatMul(b, w)"
+    made = model("float[4,4] x => float[4,4] y, float[4,1] m", body, {"w": array(4, 4), "gamma": array(4)}, imports='"com.microsoft" : 1, ')
     return Case(made, [low("mm0", "custom", "mm1")])
 
 
