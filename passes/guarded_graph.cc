@@ -108,13 +108,15 @@ bool GuardedGraph::IsFloatCast(NodeId id) const {
   return IsCast(n) && IsFloat(n.inputs[0]) && IsFloat(n.outputs[0]);
 }
 
-bool GuardedGraph::PassesOn(NodeId id) const { return roles(id).Has(Role::kMoves) || IsFloatCast(id); }
+bool GuardedGraph::PassesOn(NodeId id) const {
+  const bool has_source = !node(id).inputs.empty() && node(id).inputs[0] != kNone;  // an empty Optional has none
+  return has_source && (roles(id).Has(Role::kMoves) || IsFloatCast(id));
+}
 
 ValueId GuardedGraph::Origin(ValueId value) const {
   constexpr int kFarthest = 32;
   NodeId id = Producer(value);
   for (int step = 0; step < kFarthest && id != kNone && PassesOn(id); ++step, id = Producer(value)) {
-    if (node(id).inputs.empty() || node(id).inputs[0] == kNone) break;
     value = node(id).inputs[0];
   }
   return value;
