@@ -31,6 +31,7 @@ class Undo {
     DropCopies();  // a later rewrite may have narrowed the original too
     RemoveCasts();
     RestoreUsersCasts();
+    model_.Commit();  // inference believes what bodies declare
     InferTypes(model_);
     RemoveRecord(model_);
     model_.Commit();
@@ -186,6 +187,10 @@ class Undo {
     if (model_.IsModelOutput(out)) {
       if (model_.value(source).producer == kNone || model_.IsModelOutput(source)) return false;
       model_.TakeOverGraphOutputs(out, source, model_.UniqueName(absl::StrCat(model_.value(source).name, "_undone")));
+    }
+    // What only its readers tell the type of was float32 to get a cast to the low type.
+    if (model_.value(source).type == nullptr && IsLowFloat(model_.value(out).dtype)) {
+      model_.SetTensorType(source, DType::kFloat32);
     }
     model_.ReplaceUses(out, source, [](const Use&) { return true; });
     model_.Erase(id);

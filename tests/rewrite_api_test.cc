@@ -53,7 +53,7 @@ TEST_CASE("options mirror the flags") {
   CHECK(graph.node_size() == 1);
   CHECK(graph.input(0).type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16);
   CHECK(graph.output(0).type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16);
-  CHECK(result->model.opset_import(0).version() == 22);
+  CHECK(result->model.opset_import(0).version() == 17);  // MatMul takes bfloat16 there
 }
 
 TEST_CASE("an operator that ONNX does not define, with its signature") {

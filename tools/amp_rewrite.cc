@@ -147,8 +147,7 @@ void Declare(CLI::App& app, Arguments& a) {
             "how far to go [default]");
   AddChoice(
       app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep|specialise",
-      "calls of model-local functions: inline them (all: of domain ai.amp too), keep them float32, or specialise: "
-      "keep the functions, with one copy per signature of types [inline]");
+      "calls of model-local functions: inlined (-all: domain ai.amp too), kept float32, or copies per type [inline]");
   app.add_option("--follow", a.follow, "infer operators follow an allowed producer [as the profile says]")
       ->type_name("on|off")
       ->group(what);

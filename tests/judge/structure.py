@@ -59,10 +59,7 @@ def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=Tr
     found += _value_info(rewritten, known)
     found += _io(original, rewritten, DTYPES[dtype], keep_io, frozen)
     upgraded = scopes.opset(original) != scopes.opset(rewritten)
-    if original.functions and not rewritten.functions:
-        texts, added = _nodes(inlined(original), rewritten, typed, upgraded, DTYPES[dtype])
-        found += texts
-    elif original.functions and list(original.functions) != list(rewritten.functions):
+    if original.functions and list(original.functions) != list(rewritten.functions):
         added = _named_casts(known)
         found += [] if upgraded else _same_skeleton(original, rewritten, DTYPES[dtype], frozen)
     else:

@@ -116,6 +116,10 @@ def differences(old, new, dtypes):
         yield f"metadata {new.metadata_props}"
 
 
+def low_type(flags):
+    return random_graphs.flag(flags, "--policy", random_graphs.flag(flags, "--dtype", "float16")).removeprefix("mixed_")
+
+
 class Judge:
     def __init__(self, tool, folder):
         self.tool, self.folder = tool, pathlib.Path(folder)
@@ -141,11 +145,11 @@ class Judge:
             return
         self.judged += 1
         self.changed += first != path.read_bytes()
-        source, dtypes = low, [random_graphs.flag(flags, "--dtype", "float16")]
+        source, dtypes = low, [low_type(flags)]
         if more_flags:
             if self.run(low, lower, more_flags, what) is None:
                 return
-            source, dtypes = lower, dtypes + [random_graphs.flag(more_flags, "--dtype", "float16")]
+            source, dtypes = lower, dtypes + [low_type(more_flags)]
         undone = self.run(source, back, ["--policy", "float32"], what)
         if undone is None:
             return
@@ -175,6 +179,13 @@ class Judge:
                 self.fail("again", what, f"differing nodes: {kinds}", flags)
 
 
+def keeping_functions(flags):
+    if "--functions" in flags:
+        at = flags.index("--functions")
+        flags = flags[:at] + flags[at + 2:]
+    return [*flags, "--functions", "keep"]
+
+
 def random_ones(judge, seeds):
     for seed in seeds:
         is_scoped = seed % 3 == 0
@@ -186,8 +197,8 @@ def random_ones(judge, seeds):
         more = random_graphs.random_flags(model, source) if seed % 4 == 3 else []
         inlines = len(model.functions) > 0 and seed % 2 == 0  # which is not taken back
         if not inlines:
-            flags += ["--functions", "keep"]
-            more += ["--functions", "keep"] if more else []
+            flags = keeping_functions(flags)
+            more = keeping_functions(more) if more else []
         path = judge.folder / "in.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
         judge.judge(path, sort(onnx.ModelProto.FromString(model.SerializeToString())), flags, more, f"seed {seed}", strict=not inlines)
