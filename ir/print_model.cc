@@ -19,6 +19,7 @@ constexpr int64_t kMostElements = 64;
 absl::StatusOr<std::string> PrintModel(Model& model) {
   // Commit adds entries for new values at the end; what is committed later decides their order.
   std::vector<google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>> infos;
+  infos.reserve(static_cast<size_t>(model.num_graphs()));
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     infos.push_back(model.graph(graph).proto->value_info());
   }

@@ -89,7 +89,9 @@ class VertexGraph {
     const auto end = static_cast<size_t>(start[static_cast<size_t>(id) + 1]);
     return absl::MakeConstSpan(flat).subspan(begin, end - begin);
   }
-  VertexId At(int32_t first, int port) const { return port_vertices_[static_cast<size_t>(first + port)]; }
+  VertexId At(int32_t first, int port) const {
+    return port_vertices_[static_cast<size_t>(first) + static_cast<size_t>(port)];
+  }
 
   DType low_;
   std::vector<Vertex> vertices_;
