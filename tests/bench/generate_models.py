@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | external | embedded, then OUT.onnx.
+"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | branches IFS | external | embedded, then OUT.onnx.
 
 graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
-denied: one chain of denied operators. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
+denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
 """
 import sys
 
@@ -59,6 +59,23 @@ def denied_model(num_nodes, width=8):
     return model
 
 
+def branches_model(num_ifs, width=8):
+    """One branch of each If multiplies, the other does not, and a Sum reads all of them."""
+    model = new_model(f"branches_{num_ifs}", width)
+    graph = model.graph
+    graph.input.add(name="c").type.tensor_type.elem_type = onnx.TensorProto.BOOL
+    graph.initializer.add(name="w", dims=[width, width], data_type=onnx.TensorProto.FLOAT, raw_data=np.eye(width, dtype=np.float32).tobytes())
+    for i in range(num_ifs):
+        node = graph.node.add(op_type="If", name=f"if_{i}", input=["c"], output=[f"v{i}"])
+        for name, op_type, inputs in (("then_branch", "MatMul", ["x", "w"]), ("else_branch", "Relu", ["x"])):
+            body = node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH).g
+            body.name = f"{name}_{i}"
+            add_node(body, op_type, inputs, f"{name}_v{i}")
+            body.output.add(name=f"{name}_v{i}").type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    add_node(graph, "Sum", [f"v{i}" for i in range(num_ifs)], "y")
+    return model
+
+
 def large_model(num_weights, attach):
     model = new_model(f"large_{num_weights}", WIDTH)
     value = "x"
@@ -77,6 +94,10 @@ def main():
         model = graph_model(int(sys.argv[2]))
     elif kind == "denied":
         model = denied_model(int(sys.argv[2]))
+    elif kind == "branches":
+        model = branches_model(int(sys.argv[2]))
+    elif kind not in ("embedded", "external"):
+        sys.exit(__doc__)
     else:
         block = np.random.default_rng(2).normal(0, WIDTH**-0.5, WIDTH * WIDTH).astype(np.float32)
         if kind == "embedded":
