@@ -78,7 +78,7 @@ absl::Status CheckOperator(const OpRow& row, const OpSignatures& signatures, std
   if (is_onnx_domain) return UsageError("unknown operator '", Escaped(row.Label()), "'", suggestion);
   const std::string name = Escaped(absl::StrCat(row.domain, "::", row.op));
   warnings.push_back(absl::StrCat("'", name, "' has no signature, so it stays as it is unless the model defines it; ",
-                                  "to say what it takes and gives: --op-signature '", name, "(T, ...) -> T'",
+                                  "to say what it takes and gives: --op-signature '", name, "(T...) -> T'",
                                   suggestion));
   return absl::OkStatus();
 }

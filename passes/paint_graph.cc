@@ -19,7 +19,11 @@ class Painter {
         group_obstacle_(static_cast<size_t>(graph.num_groups()), kNone),
         group_is_low_(static_cast<size_t>(graph.num_groups()), false) {
     classes_.reserve(paint_.size());
-    for (VertexId v = 0; v < graph.size(); ++v) classes_.push_back(ClassAtLevel(trait(v).op_class));
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      const OpClass op_class = ClassAtLevel(trait(v).op_class);
+      // A Cast is P8's alone: allowed by a pattern, those of an earlier run would be converted again.
+      classes_.push_back(trait(v).is_cast && op_class != OpClass::kDeny ? OpClass::kUnlisted : op_class);
+    }
   }
 
   void Veto(const amp::Veto& veto) {

@@ -348,8 +348,12 @@ class Rewriter {
     std::vector<NodeId> folded;
     if (!stopped_) folded = FoldCasts(model_);
     const InlineOrigins* origins = settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
-    if (origins != nullptr) SplitCasts(*origins, casts);
-    recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+    if (origins != nullptr) {
+      SplitCasts(*origins, casts);
+      RemoveRecord(model_);  // what becomes a function again is not found by its name
+    } else {
+      recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+    }
     writer_.RecordRemovedCasts(model_, folded);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));

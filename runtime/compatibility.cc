@@ -123,7 +123,8 @@ Compatibility CheckCompatibility(const Target& target, DType low) {
 DType ChooseLowType(const Hardware& hardware) {
   const auto has_tensor_cores = [](const Gpu& gpu) { return gpu.HasTensorCores(); };
   if (std::any_of(hardware.gpus.begin(), hardware.gpus.end(), has_tensor_cores)) return DType::kFloat16;
-  return hardware.cpu.amx_bf16 ? DType::kBfloat16 : DType::kFloat16;
+  const bool has_bfloat16 = hardware.cpu.amx_bf16 || hardware.cpu.avx512_bf16;
+  return has_bfloat16 ? DType::kBfloat16 : DType::kFloat16;
 }
 
 Target ChooseTarget(const Hardware& hardware, DType low) {

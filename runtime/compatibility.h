@@ -28,7 +28,7 @@ struct Compatibility {
 Compatibility CheckCompatibility(const Hardware& hardware, DType low);
 Compatibility CheckCompatibility(const Target& target, DType low);
 
-// --dtype auto: float16 with Tensor Cores, bfloat16 with AMX, else float16.
+// --dtype auto: float16 with Tensor Cores, bfloat16 where the CPU computes in it (AMX, AVX512_BF16), else float16.
 DType ChooseLowType(const Hardware& hardware);
 
 // --target auto: the best GPU that is fast with the low type, else the processor if that is, else the best GPU, else

@@ -74,9 +74,10 @@ std::optional<ComputeCapability> ParseCapability(absl::string_view text) {
   const auto is_number = [](absl::string_view digits, size_t most) {
     return !digits.empty() && digits.size() <= most && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
   };
+  constexpr int kMostPlausible = 30;  // sm_80 is 8.0, not 80
   ComputeCapability capability;
   if (!is_number(major, 2) || !is_number(minor, 1) || !absl::SimpleAtoi(major, &capability.major) ||
-      !absl::SimpleAtoi(minor, &capability.minor) || capability.major == 0) {
+      !absl::SimpleAtoi(minor, &capability.minor) || capability.major == 0 || capability.major > kMostPlausible) {
     return std::nullopt;
   }
   return capability;

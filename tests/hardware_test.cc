@@ -234,7 +234,7 @@ TEST_CASE("the low type by hardware") {
   CHECK(ChooseLowType(Machine({GpuOf("V100", 7, 0)}, kAmx)) == kHalf);
   CHECK(ChooseLowType(NoGpu(kAmx)) == kBrain);
   CHECK(ChooseLowType(Machine({GpuOf("GTX 1660", 7, 5)}, kAmx)) == kBrain);
-  CHECK(ChooseLowType(NoGpu(kAvx512Bf16)) == kHalf);
+  CHECK(ChooseLowType(NoGpu(kAvx512Bf16)) == kBrain);
   CHECK(ChooseLowType(Machine({GpuOf("P100", 6, 0)})) == kHalf);
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("operators without a signature are taken with a warning that says how 
   REQUIRE(file->warnings.size() == 1);
   CHECK(file->warnings[0] ==
         "x.list:2: 'my.domain::Fast' has no signature, so it stays as it is unless the model defines it; to say what "
-        "it takes and gives: --op-signature 'my.domain::Fast(T, ...) -> T'");
+        "it takes and gives: --op-signature 'my.domain::Fast(T...) -> T'");
 }
 
 TEST_CASE("a mistyped name of a runtime's operator gets a suggestion") {

@@ -65,7 +65,7 @@ TEST_CASE("an operator that ONNX does not define, with its signature") {
   REQUIRE(unknown.ok());
   CHECK_FALSE(unknown->summary.changed);
   REQUIRE(unknown->summary.warnings.size() == 1);
-  CHECK(absl::StrContains(unknown->summary.warnings[0], "--op-signature 'my.domain::Gate(T, ...) -> T'"));
+  CHECK(absl::StrContains(unknown->summary.warnings[0], "--op-signature 'my.domain::Gate(T...) -> T'"));
 
   options.op_signatures = {"my.domain::Gate(T) -> T"};
   const absl::StatusOr<amp::RewriteResult> known = amp::Rewrite(model, options);

@@ -125,6 +125,7 @@ TEST_CASE("an unknown target lists the known ones") {
   CHECK(absl::StartsWith(Run({"--target", "cpu:amd"}).Error(), "--target: expected any, auto, cuda:CC, cpu:avx2, "));
   CHECK(absl::EndsWith(Run({"--target", "cpu:amd"}).Error(), "found 'cpu:amd'; did you mean 'cpu:amx'?\n"));
   CHECK(Run({"--target", "cuda"}).output.exit_code == 2);
+  CHECK(Run({"--target", "cuda:80"}).output.exit_code == 2);  // sm_80 is 8.0
 }
 
 TEST_CASE("mixed_float16: low compute, float32 variables, inputs, outputs and last Softmax") {

@@ -68,6 +68,18 @@ TEST_CASE("a model without a record is left alone, with that reason") {
   CHECK(absl::EndsWith(output.out, " (the input as it is: it has no record of a rewrite by this tool)\n"));
 }
 
+TEST_CASE("what became a function again cannot be taken back, and is left alone") {
+  const Undo undo(R"(<ir_version: 10, opset_import: ["" : 17, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { y = local.f (x) }
+    <domain: "local", opset_import: ["" : 17]>
+    f (a) => (b) { k = Constant <value = float[2,2] {1, 2, 3, 4}> ()  b = MatMul (a, k) })");
+  undo.Rewrite({"--functions", "specialise"});
+  CHECK(Record(undo.Load("low.onnx")).empty());
+  const ToolOutput output = undo.TakeBack();
+  CHECK(absl::StrContains(output.out, "it has no record of a rewrite"));
+  CHECK(undo.folder.Read("back.onnx") == undo.folder.Read("low.onnx"));
+}
+
 TEST_CASE("casts that a user called like ours are the user's") {
   constexpr absl::string_view kLookalike = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x) => (float16[2,2] x_to_float16) { [x_to_float16] x_to_float16 = Cast <to = 10> (x) })";
