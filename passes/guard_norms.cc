@@ -42,6 +42,8 @@ class Island {
   }
   // Whether to look at a node or value for the first time; else `*known` is what was found.
   bool IsNew(int32_t key, bool* known) {
+    *known = false;
+    if (reaches_.size() > kMostNodes) return false;  // what is found then is not used
     const auto [it, is_new] = reaches_.try_emplace(key, false);
     *known = it->second;
     return is_new && reaches_.size() <= kMostNodes;
@@ -96,6 +98,7 @@ class Island {
     bool found = false;
     if (!IsNew(-1 - value, &found)) return found;  // apart from the values of the way back
     for (const Use& use : graph_.model().value(value).uses) {
+      if (reaches_.size() > kMostNodes) return false;
       if (use.IsGraphOutput()) continue;
       const NodeId id = use.node;
       const Node& node = graph_.node(id);

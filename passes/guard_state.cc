@@ -84,8 +84,9 @@ class StateGuard {
   bool ReachesState(ValueId value) {
     const NodeId id = graph_.Producer(value);
     if (id == kNone || graph_.IsAllowed(id)) return false;
+    if (reaches_.size() > kMostNodes) return false;  // what is found then is not used
     const auto [known, is_new] = reaches_.try_emplace(value, false);
-    if (!is_new || reaches_.size() > kMostNodes) return known->second;
+    if (!is_new) return known->second;
     const Roles arithmetic = Role::kAdds | Role::kMultiplies | Role::kDivides | Role::kNegates | Role::kBounds |
                              Role::kRoots | Role::kInverts;
     const bool is_identity = graph_.roles(id).Has(Role::kPointwise) && graph_.roles(id).Has(Role::kMoves);

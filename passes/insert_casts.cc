@@ -131,6 +131,7 @@ CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vect
 std::vector<ScopedReaders> PlaceConversions(const Model& model, ValueId value, const std::vector<Use>& readers) {
   const GraphId home = model.value(value).graph;
   std::vector<GraphId> scopes;
+  scopes.reserve(readers.size());
   for (const Use& use : readers) scopes.push_back(ConversionScope(model, use, home));
   const absl::flat_hash_set<GraphId> converting(scopes.begin(), scopes.end());
 

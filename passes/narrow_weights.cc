@@ -16,7 +16,7 @@ bool HasOnlyTheseReaders(const Model& model, const CastPlan::Constant& constant)
 // The copy as a new initializer or Constant node, read by the low readers. Returns its name.
 std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
   const Value& original = model.value(constant.value);
-  const std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
+  std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
   ValueId copy;
   if (original.IsInitializer()) {
     copy = model.AddInitializer(original.graph, name, tensor);

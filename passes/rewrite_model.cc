@@ -102,6 +102,7 @@ class Rewriter {
     if (stopped_) return false;
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
+    types_before_ = CheckTypes(model_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
     const auto& inputs = model_.graph(kMainGraph).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -348,17 +349,23 @@ class Rewriter {
     std::vector<NodeId> folded;
     if (!stopped_) folded = FoldCasts(model_);
     const InlineOrigins* origins = settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
+    std::string unrecorded = "functions were specialised";
     if (origins != nullptr) {
       SplitCasts(*origins, casts);
-      RemoveRecord(model_);  // what becomes a function again is not found by its name
+      RemoveRecord(model_);
     } else {
-      recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+    }
+    if (!unrecorded.empty()) {
+      writer_.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
     }
     writer_.RecordRemovedCasts(model_, folded);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
     model_.Commit();
-    AMP_RETURN_IF_ERROR(CheckTypes(model_));
+    if (const absl::Status checked = CheckTypes(model_); !checked.ok()) {
+      return types_before_.ok() ? checked : ModelError(types_before_.message());
+    }
     if (stopped_) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kFold, nullptr));
     if (stopped_ || origins == nullptr) return absl::OkStatus();
@@ -393,6 +400,7 @@ class Rewriter {
   ConstantSurvey survey_;
   ReportWriter writer_;
   RewriteRecorder recorder_;
+  absl::Status types_before_;  // what is wrong with the input's own types
   ReleasedIo released_;
   absl::flat_hash_set<ValueId> released_inputs_;
   NodeClasses classes_;

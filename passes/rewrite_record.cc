@@ -211,8 +211,29 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
   }
 }
 
-void RewriteRecorder::Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
-                             const std::vector<NarrowedWeight>& weights, const std::vector<NodeId>& erased_casts) {
+std::string RewriteRecorder::ObstacleToRecord(const Model& model, const absl::flat_hash_set<std::string>& ours) const {
+  absl::flat_hash_set<absl::string_view> names;
+  for (ValueId id = 0; id < model.num_values(); ++id) {
+    const Value& value = model.value(id);
+    const bool is_gone = value.producer != kNone && model.node(value.producer).erased;
+    if (!is_gone && !names.insert(value.name).second) {
+      return absl::StrCat("several scopes have a value named '", Escaped(value.name), "'");
+    }
+  }
+  for (const auto& [id, seen] : casts_) {
+    const NodeId producer = model.value(seen.input).producer;
+    const bool is_users = producer != kNone && !ours.contains(seen.record.name) &&
+                          !ours.contains(std::string(model.node(producer).name()));
+    if (is_users && model.node(producer).erased) {
+      return absl::StrCat("casts in a row became superfluous, '", Escaped(seen.record.name), "' the last of them");
+    }
+  }
+  return "";
+}
+
+std::string RewriteRecorder::Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
+                                    const std::vector<NarrowedWeight>& weights,
+                                    const std::vector<NodeId>& erased_casts) {
   // A record that cannot be read is as good as none; the loaded model's own checks have passed.
   absl::StatusOr<std::optional<RewriteRecord>> earlier = ReadRecord(model);
   RewriteRecord record = before_;
@@ -227,6 +248,10 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
   absl::flat_hash_set<std::string> erased_names;
   for (NodeId id : erased_casts) erased_names.emplace(model.node(id).name());
   const absl::flat_hash_set<std::string> ours_before(record.casts.begin(), record.casts.end());
+  if (std::string obstacle = ObstacleToRecord(model, ours_before); !obstacle.empty()) {
+    RemoveRecord(model);
+    return obstacle;
+  }
   std::erase_if(record.casts, [&](const std::string& name) { return erased_names.contains(name); });
   for (const InsertedCast& cast : casts) {
     if (!model.node(cast.node).erased) record.casts.emplace_back(model.node(cast.node).name());
@@ -252,16 +277,18 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
     const ValueId id = model.graph(input.graph).inputs[static_cast<size_t>(input.port)];
     if (IsLowFloat(ElementType(model.value(id)))) record.body_inputs.push_back(PortOf(model, input.graph, input.port));
   }
+  absl::flat_hash_set<std::string> inputs_now;
+  for (ValueId id : main.inputs) inputs_now.insert(model.value(id).name);
   for (const std::string& name : overridable_) {
-    const auto is_it = [&](ValueId id) { return model.value(id).name == name; };
-    if (std::none_of(main.inputs.begin(), main.inputs.end(), is_it)) record.frozen.push_back(name);
+    if (!inputs_now.contains(name)) record.frozen.push_back(name);
   }
+  absl::flat_hash_set<std::pair<std::string, std::string>> known_attributes;
+  for (const auto& attribute : record.attributes) known_attributes.emplace(attribute.output, attribute.name);
   for (SeenAttribute& seen : attributes_) {
     const Node& node = model.node(seen.node);
     if (node.erased || SerializeAttribute(node, seen.name) == seen.before) continue;
     std::string key = KeyOf(model, seen.node);
-    const auto is_known = [&](const RewriteRecord::Attribute& a) { return a.output == key && a.name == seen.name; };
-    if (std::any_of(record.attributes.begin(), record.attributes.end(), is_known)) continue;  // the first one counts
+    if (!known_attributes.emplace(key, seen.name).second) continue;  // the first one counts
     record.attributes.push_back({std::move(key), std::move(seen.name), std::move(seen.before)});
   }
   for (auto& [id, seen] : casts_) {
@@ -284,6 +311,7 @@ void RewriteRecorder::Finish(Model& model, DType low, const std::vector<Inserted
     if (erased.contains(id) || is_bypassed) record.bypassed_casts.push_back(std::move(seen.record));
   }
   WriteRecord(model, record);
+  return "";
 }
 
 }  // namespace amp

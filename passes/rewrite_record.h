@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "ir/graph.h"
 #include "passes/insert_casts.h"
@@ -68,11 +69,13 @@ class RewriteRecorder {
   void Begin(const Model& model, const std::vector<std::string>& inlined_functions);
   // Right before types change.
   void BeforeCasts(const Model& model);
-  // Right after the last edit: adds this rewrite to what the model's record says already.
-  void Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
-              const std::vector<NarrowedWeight>& weights, const std::vector<NodeId>& erased_casts);
+  // Right after the last edit: adds this rewrite to what the model's record says already. What names cannot tell apart
+  // is not recorded: the record goes, and the reason is returned; else nothing.
+  std::string Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
+                     const std::vector<NarrowedWeight>& weights, const std::vector<NodeId>& erased_casts);
 
  private:
+  std::string ObstacleToRecord(const Model& model, const absl::flat_hash_set<std::string>& ours) const;
   struct SeenAttribute {
     NodeId node;
     std::string name;

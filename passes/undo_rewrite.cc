@@ -69,7 +69,7 @@ class Undo {
     }
     for (size_t i = 0; i < main.outputs.size(); ++i) {
       const Value& value = model_.value(main.outputs[i]);
-      if (!outputs.contains(value.name) || !IsLowFloat(value.dtype)) continue;
+      if (!outputs.contains(value.name)) continue;
       model_.SetGraphOutputType(static_cast<int>(i), DType::kFloat32);
     }
   }

@@ -30,8 +30,8 @@ class ReportWriter {
   void AddHints(const std::vector<std::string>& hints) {
     report_.hints.insert(report_.hints.end(), hints.begin(), hints.end());
   }
-  void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
   Report Finish(const Model& model, bool changed);
+  void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
 
  private:
   Report report_;

@@ -80,6 +80,38 @@ TEST_CASE("what became a function again cannot be taken back, and is left alone"
   CHECK(undo.folder.Read("back.onnx") == undo.folder.Read("low.onnx"));
 }
 
+TEST_CASE("one name in two branches: names cannot tell what was whose, and nothing is taken back") {
+  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, bool c) => (float[2,2] y) {
+      k = If (c) <
+        then_branch = t () => (float[2,2] v) { s = Constant <value = float[2,2] {1, 2, 3, 4}> ()  v = MatMul (s, x) },
+        else_branch = e () => (float[2,2] w) { s = Constant <value = float[2,2] {5, 6, 7, 8}> ()  w = MatMul (s, x) }>
+      y = MatMul (k, x)
+    })");
+  const ToolOutput output = undo.Run("in.onnx", "low.onnx", {});
+  CHECK(absl::StrContains(output.err, "cannot take this rewrite back: several scopes have a value named 's'"));
+  CHECK(Record(undo.Load("low.onnx")).empty());
+}
+
+TEST_CASE("a user's narrowing pair that became superfluous is not taken back in part") {
+  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) {
+      a = MatMul (x, x)  b = Cast <to = 10> (a)  c = Cast <to = 1> (b)  y = MatMul (c, c)
+    })");
+  undo.Rewrite();
+  CHECK(Record(undo.Load("low.onnx")).empty());
+}
+
+TEST_CASE("an input that is an output too is taken back as both") {
+  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] x, float[2,2] y) { y = MatMul (x, x) })");
+  undo.Rewrite({"--keep-io", "none"});
+  REQUIRE(undo.TakeBack().exit_code == 0);
+  const onnx::GraphProto graph = undo.Load("back.onnx").graph();
+  CHECK(graph.output(0).type().tensor_type().elem_type() == onnx::TensorProto::FLOAT);
+  CHECK(graph.input(0).type().tensor_type().elem_type() == onnx::TensorProto::FLOAT);
+}
+
 TEST_CASE("casts that a user called like ours are the user's") {
   constexpr absl::string_view kLookalike = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x) => (float16[2,2] x_to_float16) { [x_to_float16] x_to_float16 = Cast <to = 10> (x) })";
