@@ -128,7 +128,7 @@ DType ChooseLowType(const Hardware& hardware) {
 }
 
 Target ChooseTarget(const Hardware& hardware, DType low) {
-  const Target cpu = CpuTarget(hardware.cpu);
+  Target cpu = CpuTarget(hardware.cpu);
   std::optional<Target> best;
   for (const Gpu& gpu : hardware.gpus) {
     if (!gpu.capability || (best && *gpu.capability <= *best->capability)) continue;

@@ -17,7 +17,7 @@ namespace amp {
 // Of an NVIDIA GPU: 9.0 is Hopper.
 struct ComputeCapability {
   int major = 0, minor = 0;
-  auto operator<=>(const ComputeCapability&) const = default;
+  auto operator<=>(const ComputeCapability&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs
 };
 std::string CapabilityText(ComputeCapability capability);  // "9.0"
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ir/convert.h"
 #include "ir/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
@@ -37,8 +38,8 @@ struct Undo {
     INFO(output.err);
     return output;
   }
-  void Rewrite(std::vector<std::string> flags = {}) const {
-    REQUIRE(Run("in.onnx", "low.onnx", std::move(flags)).exit_code == 0);
+  void Rewrite(const std::vector<std::string>& flags = {}) const {
+    REQUIRE(Run("in.onnx", "low.onnx", flags).exit_code == 0);
     REQUIRE(folder.Read("low.onnx") != folder.Read("in.onnx"));
   }
   ToolOutput TakeBack(const std::string& from = "low.onnx") const {
@@ -267,7 +268,7 @@ TEST_CASE("weights in external data are widened while they are saved") {
   for (size_t i = 0; i < values.size(); ++i) {
     float widened;
     std::memcpy(&widened, raw.data() + i * sizeof(float), sizeof(float));
-    REQUIRE(widened == static_cast<float>(static_cast<_Float16>(values[i])));
+    REQUIRE(widened == WidenOne(NarrowOne(values[i], DType::kFloat16), DType::kFloat16));
   }
 }
 
