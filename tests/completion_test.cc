@@ -47,7 +47,8 @@ TEST_CASE("flags") {
 TEST_CASE("every flag of --help is completed") {
   const Set all = Complete("amp-rewrite --");
   for (absl::string_view word : absl::StrSplit(RunAmpRewrite({"--help"}).out, absl::ByAnyChar(" \n,"))) {
-    if (!absl::StartsWith(word, "--") || word.size() < 4 || !absl::ascii_isalpha(word[2])) continue;
+    if (!absl::StartsWith(word, "--") || word.size() < 4 || !absl::ascii_isalpha(static_cast<unsigned char>(word[2])))
+      continue;
     const std::string flag(word.substr(0, word.find_first_of("=;.:)'")));
     INFO(flag);
     CHECK(all.contains(flag));
