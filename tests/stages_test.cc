@@ -148,6 +148,13 @@ TEST_CASE("a stage whose model is not valid cannot be written, only looked at") 
   CHECK(Rewrite(ModelFromText(std::string(kModel)), options).status().code() == absl::StatusCode::kInvalidArgument);
 }
 
+TEST_CASE("specialised functions are not written half made") {
+  const Run run({"--functions", "specialise", "--stop-after", "fold"});
+  CHECK(run.output.exit_code == 2);
+  CHECK(absl::StrContains(run.output.err, "calls are functions again only after the last stage"));
+  CHECK_FALSE(run.folder.Has("out.onnx"));
+}
+
 TEST_CASE("an unknown stage") {
   for (const char* flag : {"--stop-after", "--print-after"}) {
     const Run run({flag, "pain"});

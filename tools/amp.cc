@@ -232,6 +232,10 @@ absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings)
     if (const std::string why = ObstacleToStopping(*settings.stop_after); !why.empty() && !options.dry_run) {
       return UsageError("--stop-after ", options.stop_after, ": ", why);
     }
+    if (options.functions == RewriteOptions::Functions::kSpecialise && !options.dry_run) {
+      return UsageError("--stop-after ", options.stop_after,
+                        ": with --functions specialise, calls are functions again only after the last stage");
+    }
   }
   for (const std::string& name : options.print_after) {
     if (name == "all") {
