@@ -7,8 +7,6 @@
 namespace amp {
 namespace {
 
-constexpr int kMostReaders = 32;
-
 // From a node of role kExponential on.
 class Island {
  public:
@@ -19,7 +17,7 @@ class Island {
     if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return false;
     nodes_.push_back(exponential_);
     ReachesEnd(node.outputs[0], false);
-    if (end_ == kNone || spent_ > kMostReaders) return false;  // the whole search is counted, in whatever order
+    if (end_ == kNone || budget_.IsOverdrawn()) return false;
     AddShift(graph_.Origin(node.inputs[0]));
     return true;
   }
@@ -41,11 +39,14 @@ class Island {
   }
 
   bool ReachesEnd(ValueId value, bool is_summed) {
+    const auto& uses = graph_.model().value(value).uses;
+    if (!budget_.Spend(uses.size())) return false;
     bool found = false;
-    for (const Use& use : graph_.model().value(value).uses) {
-      if (use.IsGraphOutput() || ++spent_ > kMostReaders) continue;  // too many: no island
+    for (const Use& use : uses) {
+      if (use.IsGraphOutput()) continue;
       const Roles roles = graph_.roles(use.node);
       const Node& node = graph_.node(use.node);
+      if (!budget_.Spend(node.outputs.size())) return false;
       const bool is_sum = !is_summed && roles.Has(Role::kSums) && !graph_.IsAllowed(use.node);
       const bool is_shifted = is_summed && roles.Has(Role::kAdds);  // by an epsilon
       bool joins = false;
@@ -69,7 +70,7 @@ class Island {
   const GuardedGraph& graph_;
   const NodeId exponential_;
   NodeId end_ = kNone;
-  int spent_ = 0;
+  SearchBudget budget_;
   std::vector<NodeId> nodes_;
 };
 

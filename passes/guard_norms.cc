@@ -8,8 +8,6 @@
 namespace amp {
 namespace {
 
-constexpr size_t kMostNodes = 64;
-
 // The norm around one root, if there is one.
 class Island {
  public:
@@ -26,7 +24,7 @@ class Island {
       return false;
     }
     ReachesDivision(root.outputs[0]);
-    return end_ != kNone && reaches_.size() <= kMostNodes;  // counted after the whole search: its order does not matter
+    return end_ != kNone && !budget_.IsOverdrawn();
   }
 
   void Veto(VetoList& vetoes) {
@@ -40,13 +38,11 @@ class Island {
     return std::count_if(node.inputs.begin(), node.inputs.end(),
                          [&](ValueId in) { return in != kNone && !IsConstantOrNot(in); }) == 1;
   }
-  // Whether to look at a node or value for the first time; else `*known` is what was found.
-  bool IsNew(int32_t key, bool* known) {
-    *known = false;
-    if (reaches_.size() > kMostNodes) return false;  // what is found then is not used
+  // Whether to look at `count` operands or readers of a value, for the first time; else `*known` is what was found.
+  bool IsNew(int32_t key, size_t count, bool* known) {
     const auto [it, is_new] = reaches_.try_emplace(key, false);
     *known = it->second;
-    return is_new && reaches_.size() <= kMostNodes;
+    return is_new && budget_.Spend(count);
   }
 
   // What was squared, or the value whose difference from its mean it is.
@@ -64,9 +60,10 @@ class Island {
   // Backward, through sums and the arithmetic around them. Nodes on the way join the island.
   bool ReachesSquare(ValueId value) {
     const NodeId id = graph_.Producer(value);
-    bool found = false;
-    if (id == kNone || !IsNew(value, &found)) return found;
+    if (id == kNone) return false;
     const Node& node = graph_.node(id);
+    bool found = false;
+    if (!IsNew(value, node.inputs.size(), &found)) return found;
     if (const ValueId squared = SquaredValue(graph_.model(), id, graph_.external()); squared != kNone) {
       nodes_.push_back(id);
       AddSquared(squared);
@@ -95,11 +92,12 @@ class Island {
 
   // Forward, to a division of what was squared, or a product with its inverse.
   bool ReachesDivision(ValueId value) {
+    const auto& uses = graph_.model().value(value).uses;
     bool found = false;
-    if (!IsNew(-1 - value, &found)) return found;  // apart from the values of the way back
-    for (const Use& use : graph_.model().value(value).uses) {
-      if (reaches_.size() > kMostNodes) return false;
+    if (!IsNew(-1 - value, uses.size(), &found)) return found;  // apart from the values of the way back
+    for (const Use& use : uses) {
       if (use.IsGraphOutput()) continue;
+      if (!budget_.Spend(graph_.node(use.node).inputs.size())) return false;
       const NodeId id = use.node;
       const Node& node = graph_.node(id);
       const Roles roles = graph_.roles(id);
@@ -121,6 +119,7 @@ class Island {
   const GuardedGraph& graph_;
   const NodeId root_;
   NodeId end_ = kNone;
+  SearchBudget budget_;
   absl::flat_hash_map<int32_t, bool> reaches_;  // by ValueId, of the way on by its complement
   std::vector<NodeId> nodes_;
   std::vector<ValueId> squared_;

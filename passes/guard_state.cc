@@ -11,8 +11,6 @@
 namespace amp {
 namespace {
 
-constexpr size_t kMostNodes = 64;
-
 class StateGuard {
  public:
   StateGuard(const GuardedGraph& graph, VetoList& vetoes)
@@ -34,7 +32,8 @@ class StateGuard {
     wanted_ = state;
     reaches_.clear();
     path_.clear();
-    if ((state == kNone && !shape_.has_value()) || !ReachesState(next) || reaches_.size() > kMostNodes) return;
+    budget_ = {};
+    if ((state == kNone && !shape_.has_value()) || !ReachesState(next) || budget_.IsOverdrawn()) return;
     const std::string why =
         absl::StrFormat("state: on the way from '%s' to '%s', which a step smaller than a rounding would not move",
                         Escaped(graph_.model().value(state_).name), Escaped(graph_.model().value(next).name));
@@ -84,7 +83,6 @@ class StateGuard {
   bool ReachesState(ValueId value) {
     const NodeId id = graph_.Producer(value);
     if (id == kNone || graph_.IsAllowed(id)) return false;
-    if (reaches_.size() > kMostNodes) return false;  // what is found then is not used
     const auto [known, is_new] = reaches_.try_emplace(value, false);
     if (!is_new) return known->second;
     const Roles arithmetic = Role::kAdds | Role::kMultiplies | Role::kDivides | Role::kNegates | Role::kBounds |
@@ -92,6 +90,7 @@ class StateGuard {
     const bool is_identity = graph_.roles(id).Has(Role::kPointwise) && graph_.roles(id).Has(Role::kMoves);
     if (!graph_.roles(id).HasAny(arithmetic) && !is_identity && !graph_.IsFloatCast(id)) return false;
     const Node& node = graph_.node(id);
+    if (!budget_.Spend(node.inputs.size())) return false;
     bool found = false;
     for (size_t port = 0; port < node.inputs.size(); ++port) {
       const ValueId in = node.inputs[port];
@@ -109,6 +108,7 @@ class StateGuard {
   std::vector<bool> meets_allowed_;  // by ValueId: an allowed operator reads it, or what is computed from it
   bool is_training_ = false;
   std::optional<std::vector<int64_t>> shape_;
+  SearchBudget budget_;
   absl::flat_hash_map<ValueId, bool> reaches_;  // values looked at for one output: whether a state is behind them
   ValueId state_ = kNone;
   ValueId wanted_ = kNone;  // in a body: the state

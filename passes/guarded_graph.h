@@ -6,6 +6,7 @@
 #ifndef AMP_PASSES_GUARDED_GRAPH_H_
 #define AMP_PASSES_GUARDED_GRAPH_H_
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,23 @@ class GuardedGraph {
   absl::flat_hash_map<ValueId, std::vector<ValueId>> fed_by_;
   std::vector<std::pair<ValueId, ValueId>> states_;
   std::vector<ValueId> conditions_;
+};
+
+// How much the search around one node may look at; beyond that, what it looks for is not there. It pays for every
+// reader and operand before it looks at them, so that thousands of searches through one hub stay linear, and so that
+// whether it ends within the budget does not depend on its order.
+class SearchBudget {
+ public:
+  // False once more than the budget is spent, from then on for good.
+  bool Spend(size_t count) {
+    spent_ += std::min(count, kBudget + 1);
+    return !IsOverdrawn();
+  }
+  bool IsOverdrawn() const { return spent_ > kBudget; }
+
+ private:
+  static constexpr size_t kBudget = 256;
+  size_t spent_ = 0;
 };
 
 // Vetoes of the guards, in the order in which they come. The first reason for a vertex stays.

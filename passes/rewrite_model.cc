@@ -232,32 +232,30 @@ class Rewriter {
     return wanted;
   }
 
-  // Whether `id` is a Softmax whose result becomes a graph output, on the way only moved by clear operators.
-  bool EndsInSoftmax(NodeId id) const {
-    if (!IsSoftmax(model_.node(id))) return false;
-    std::vector<NodeId> stack = {id};
-    absl::flat_hash_set<NodeId> seen = {id};
+  // Each Softmax whose result becomes an output of the model, on the way only moved by clear operators.
+  absl::flat_hash_set<NodeId> FindLastSoftmaxes() const {
+    const std::vector<ValueId>& outputs = model_.graph(kMainGraph).outputs;
+    std::vector<ValueId> stack(outputs.begin(), outputs.end());
+    absl::flat_hash_set<NodeId> seen, found;
     while (!stack.empty()) {
-      const ValueId out = model_.node(stack.back()).outputs[0];
+      const ValueId value = stack.back();
       stack.pop_back();
-      if (out == kNone) continue;
-      for (const Use& use : model_.value(out).uses) {
-        if (use.IsGraphOutput()) {
-          if (use.graph == kMainGraph) return true;
-          continue;
-        }
-        const bool only_moves = classes_.nodes[static_cast<size_t>(use.node)].op_class == OpClass::kClear;
-        if (only_moves && !model_.node(use.node).outputs.empty() && seen.insert(use.node).second) {
-          stack.push_back(use.node);
-        }
+      const NodeId id = value == kNone ? kNone : model_.value(value).producer;
+      if (id == kNone || model_.value(value).producer_port != 0 || !seen.insert(id).second) continue;
+      if (IsSoftmax(model_.node(id))) {
+        found.insert(id);
+      } else if (classes_.nodes[static_cast<size_t>(id)].op_class == OpClass::kClear) {
+        stack.insert(stack.end(), model_.node(id).inputs.begin(), model_.node(id).inputs.end());
       }
     }
-    return false;
+    return found;
   }
 
   void CollectTraits() {
     classes_ = ClassifyNodes(model_, lists_, settings_.target.promises);
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
+    absl::flat_hash_set<NodeId> last_softmaxes;
+    if (settings_.last_softmax_stays) last_softmaxes = FindLastSoftmaxes();
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
       if (model_.node(id).erased) continue;
       const Classification& c = classes_.nodes[static_cast<size_t>(id)];
@@ -275,7 +273,7 @@ class Rewriter {
         trait.processed = false;
         trait.not_processed_why = "its attribute 'value' has not exactly one element";
       }
-      if (settings_.last_softmax_stays && !trait.forced_allow && EndsInSoftmax(id)) {
+      if (!trait.forced_allow && last_softmaxes.contains(id)) {
         trait.op_class = OpClass::kDeny;
         trait.processed = false;
         trait.not_processed_why = "the last Softmax stays float32 under a mixed policy";

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | branches IFS | external | embedded, then OUT.onnx.
+"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | branches IFS | hubs NODES | external | embedded, then OUT.onnx.
 
 graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
-denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
+denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. hubs: thousands of norms, states and Softmax that meet in one value. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
 """
 import sys
 
@@ -76,6 +76,35 @@ def branches_model(num_ifs, width=8):
     return model
 
 
+def hubs_model(num_nodes, width=8):
+    """Searches around thousands of nodes that all come through the same value."""
+    model = new_model(f"hubs_{num_nodes}", width)
+    graph, count = model.graph, num_nodes // 6
+
+    def fan_in(op_type, inner_op, value, prefix):
+        for i in range(count):
+            add_node(graph, inner_op, [value], f"{prefix}{i}")
+        add_node(graph, op_type, [f"{prefix}{i}" for i in range(count)], prefix)
+        return prefix
+
+    weight = np.eye(width, dtype=np.float32).tobytes()
+    graph.initializer.add(name="w", dims=[width, width], data_type=onnx.TensorProto.FLOAT, raw_data=weight)
+    add_node(graph, "MatMul", ["x", "w"], "m")
+    norms = fan_in("Max", "ReduceL2", "m", "norm")
+    value = fan_in("Sum", "Relu", norms, "bounded")
+    exponentials = fan_in("Max", "Exp", value, "exponential")
+    value = fan_in("Sum", "Log", exponentials, "logarithm")
+    for i in range(count):
+        add_node(graph, "Add", [value, "x"], f"state{i}")
+        graph.output.add(name=f"state{i}").type.CopyFrom(graph.output[0].type)
+    value = fan_in("Concat", "Softmax", value, "softmax")
+    graph.node[-1].attribute.add(name="axis", type=onnx.AttributeProto.INT, i=0)
+    for i in range(count):
+        add_node(graph, "Identity", [value], f"same{i}" if i < count - 1 else "y")
+        value = f"same{i}"
+    return model
+
+
 def large_model(num_weights, attach):
     model = new_model(f"large_{num_weights}", WIDTH)
     value = "x"
@@ -96,6 +125,8 @@ def main():
         model = denied_model(int(sys.argv[2]))
     elif kind == "branches":
         model = branches_model(int(sys.argv[2]))
+    elif kind == "hubs":
+        model = hubs_model(int(sys.argv[2]))
     elif kind not in ("embedded", "external"):
         sys.exit(__doc__)
     else:
