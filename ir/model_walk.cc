@@ -67,4 +67,49 @@ void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::
   ForEachTensor(model, [&](const onnx::TensorProto& tensor) { visit(const_cast<onnx::TensorProto&>(tensor)); });
 }
 
+void ForEachBody(const onnx::NodeProto& node, absl::FunctionRef<void(const onnx::GraphProto&)> visit) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) visit(attribute.g());
+    for (const auto& graph : attribute.graphs()) visit(graph);
+  }
+}
+
+void ForEachMutableBody(onnx::NodeProto& node, absl::FunctionRef<void(onnx::GraphProto&)> visit) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) visit(*attribute.mutable_g());
+    for (auto& graph : *attribute.mutable_graphs()) visit(graph);
+  }
+}
+
+void ForEachRead(const onnx::NodeProto& node, absl::FunctionRef<void(const std::string&)> visit) {
+  for (const std::string& name : node.input()) visit(name);
+  ForEachBody(node, [&](const onnx::GraphProto& graph) {
+    for (const auto& inner : graph.node()) ForEachRead(inner, visit);
+    for (const auto& output : graph.output()) visit(output.name());
+  });
+}
+
+void ForEachDefinitionInBodies(const onnx::NodeProto& node, absl::FunctionRef<void(const std::string&)> visit) {
+  ForEachBody(node, [&](const onnx::GraphProto& graph) {
+    for (const auto& input : graph.input()) visit(input.name());
+    for (const auto& tensor : graph.initializer()) visit(tensor.name());
+    for (const auto& sparse : graph.sparse_initializer()) visit(sparse.values().name());
+    for (const auto& inner : graph.node()) {
+      for (const std::string& name : inner.output()) visit(name);
+      ForEachDefinitionInBodies(inner, visit);
+    }
+  });
+}
+
+void ForEachMutableTensor(onnx::NodeProto& node, absl::FunctionRef<void(onnx::TensorProto&)> visit) {
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_t()) visit(*attribute.mutable_t());
+    for (auto& tensor : *attribute.mutable_tensors()) visit(tensor);
+  }
+  ForEachMutableBody(node, [&](onnx::GraphProto& graph) {
+    for (auto& tensor : *graph.mutable_initializer()) visit(tensor);
+    for (auto& inner : *graph.mutable_node()) ForEachMutableTensor(inner, visit);
+  });
+}
+
 }  // namespace amp

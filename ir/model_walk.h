@@ -1,16 +1,17 @@
-// Visits every tensor or node of a model, in all the places where ONNX can put one: initializers, sparse initializers,
+// Visits every tensor or body of a model, in all the places where ONNX can put one: initializers, sparse initializers,
 // attributes, bodies of control flow, model-local functions, training information. Order of the message; bodies come
 // right after their node. Depth of recursion is bounded by the nesting limit of the loader.
 #ifndef AMP_IR_MODEL_WALK_H_
 #define AMP_IR_MODEL_WALK_H_
 
-#include <functional>
+#include <string>
 
 #include "absl/functional/function_ref.h"
 
 namespace onnx {
 class GraphProto;
 class ModelProto;
+class NodeProto;
 class TensorProto;
 }  // namespace onnx
 
@@ -20,6 +21,16 @@ void ForEachTensor(const onnx::ModelProto& model, absl::FunctionRef<void(const o
 void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit);
 // Dense initializers only, of all graphs: the tensors that every runtime accepts as external data.
 void ForEachInitializer(const onnx::ModelProto& model, absl::FunctionRef<void(const onnx::TensorProto&)> visit);
+
+// The graphs among a node's attributes; not what they hold.
+void ForEachBody(const onnx::NodeProto& node, absl::FunctionRef<void(const onnx::GraphProto&)> visit);
+void ForEachMutableBody(onnx::NodeProto& node, absl::FunctionRef<void(onnx::GraphProto&)> visit);
+// The names of all values that a node reads, in its bodies too; what bodies define themselves is among them.
+void ForEachRead(const onnx::NodeProto& node, absl::FunctionRef<void(const std::string&)> visit);
+// The names of all values that a node's bodies define, however nested; not its own outputs.
+void ForEachDefinitionInBodies(const onnx::NodeProto& node, absl::FunctionRef<void(const std::string&)> visit);
+// The dense tensors among a node's attributes and in its bodies.
+void ForEachMutableTensor(onnx::NodeProto& node, absl::FunctionRef<void(onnx::TensorProto&)> visit);
 
 }  // namespace amp
 

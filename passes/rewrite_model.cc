@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
+#include "ir/assign_calls.h"
 #include "ir/infer.h"
 #include "ir/inline_functions.h"
 #include "ir/operator_facts.h"
