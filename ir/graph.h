@@ -47,6 +47,8 @@ using ValueId = int32_t;
 using GraphId = int32_t;
 inline constexpr int32_t kNone = -1;
 inline constexpr GraphId kMainGraph = 0;
+// Below this IR version every initializer is listed as a graph input although it is a constant.
+inline constexpr int kInitializersNeedNoInput = 4;
 
 // One place where a value is read: input `port` of `node`, or, with node == kNone, output `port` of graph `graph`.
 struct Use {
@@ -164,7 +166,7 @@ class Model {
   // once.
   std::string UniqueName(absl::string_view wanted);
 
-  // ---- edits
+  // ---- edits (graph_edits.cc)
   // The node's message, for its operator type and attributes (ir/attributes.h); inputs and outputs are edited with the
   // methods below. After a change of operator type or domain, SetOpset finds the new schema.
   onnx::NodeProto& EditProto(NodeId node) {

@@ -59,8 +59,6 @@ std::string KeepIoFlag(const RewriteOptions& options) {
 
 }  // namespace
 
-std::string PolicyName(Policy policy) { return RowOf(policy).name; }
-
 absl::Status ApplyPolicy(RewriteOptions& options) {
   if (!options.policy.has_value()) return absl::OkStatus();
   const Row& row = RowOf(*options.policy);

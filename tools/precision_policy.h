@@ -16,9 +16,6 @@
 
 namespace amp {
 
-// "mixed_float16", as the flag takes it.
-std::string PolicyName(RewriteOptions::Policy policy);
-
 // Fills dtype, weights and keep_io by options.policy; no effect without one. kInvalidArgument, naming both flags, where
 // an option that is set says otherwise.
 absl::Status ApplyPolicy(RewriteOptions& options);
