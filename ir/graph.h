@@ -183,6 +183,8 @@ class Model {
   void SetCall(NodeId node, int32_t call) { mutable_node(node).call = call; }  // no edit of the message
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
+  // Takes a node without bodies to the front of a graph inside its own, where all its readers are.
+  void MoveInward(NodeId node, GraphId graph);
   // Moves what the node does into a body of its own: `node` keeps its inputs, its outputs and its operator, and gets
   // one attribute, `body`, whose graph has one input per input of the node and one node between those and its outputs.
   // That inner node, which is returned, takes over the attributes and bodies. Values of the new graph have the element
@@ -249,6 +251,8 @@ class Model {
   void CommitGraph(Graph& graph);
   void DropInitializerInputs();
   void WriteUse(const Use& use, ValueId value);
+  void Link(NodeId node, NodeId anchor);  // into its graph's order, after `anchor`
+  void Unlink(NodeId node);
   void ResolveSchemas();
 
   std::unique_ptr<google::protobuf::Arena> arena_;

@@ -44,20 +44,32 @@ void Model::MarkEdited(GraphId graph_id) {
   mutable_graph(graph_id).edited = true;
 }
 
+void Model::Link(NodeId id, NodeId anchor) {
+  Node& n = mutable_node(id);
+  Graph& g = mutable_graph(n.graph);
+  n.prev = anchor;
+  n.next = anchor == kNone ? g.first : node(anchor).next;
+  (n.prev == kNone ? g.first : mutable_node(n.prev).next) = id;
+  (n.next == kNone ? g.last : mutable_node(n.next).prev) = id;
+}
+
+void Model::Unlink(NodeId id) {
+  const Node& n = node(id);
+  Graph& g = mutable_graph(n.graph);
+  (n.prev == kNone ? g.first : mutable_node(n.prev).next) = n.next;
+  (n.next == kNone ? g.last : mutable_node(n.next).prev) = n.prev;
+}
+
 NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) {
   AMP_CHECK(anchor == kNone || node(anchor).graph == graph_id);
   MarkEdited(graph_id);
   const NodeId id = static_cast<NodeId>(nodes_.size());
   nodes_.emplace_back();
-  Graph& g = mutable_graph(graph_id);
   Node& n = nodes_.back();
   n.graph = graph_id;
   n.inserted = true;
   n.index = anchor == kNone ? 0 : node(anchor).index;
-  n.prev = anchor;
-  n.next = anchor == kNone ? g.first : node(anchor).next;
-  (n.prev == kNone ? g.first : mutable_node(n.prev).next) = id;
-  (n.next == kNone ? g.last : mutable_node(n.next).prev) = id;
+  Link(id, anchor);
   n.proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(arena_.get());
   n.proto->set_op_type(std::string(spec.op_type));
   if (!spec.domain.empty()) n.proto->set_domain(std::string(spec.domain));
@@ -142,6 +154,29 @@ void Model::SetInput(NodeId node_id, int port, ValueId value_id) {
   n.proto->set_input(port, value_id == kNone ? std::string() : value(value_id).name);
   AddUse(value_id, use);
   MarkEdited(n.graph);
+}
+
+void Model::MoveInward(NodeId id, GraphId to) {
+  Node& n = mutable_node(id);
+  AMP_CHECK(n.bodies.empty());
+  MarkEdited(n.graph);
+  MarkEdited(to);
+  Unlink(id);
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const Use use{id, static_cast<int32_t>(i), n.graph};
+    DropUse(n.inputs[i], use);
+    AddUse(n.inputs[i], {id, use.port, to});
+  }
+  for (ValueId out : n.outputs) {
+    if (out == kNone) continue;
+    Value& v = mutable_value(out);
+    mutable_graph(n.graph).names.erase(v.name);
+    mutable_graph(to).names[v.name] = out;
+    v.graph = to;
+  }
+  n.graph = to;
+  n.index = 0;
+  Link(id, kNone);
 }
 
 NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
@@ -233,9 +268,8 @@ void Model::Erase(NodeId id) {
   AMP_CHECK(!n.erased);
   for (ValueId out : n.outputs) AMP_CHECK(out == kNone || value(out).uses.empty());
   for (size_t i = 0; i < n.inputs.size(); ++i) DropUse(n.inputs[i], Use{id, static_cast<int32_t>(i), n.graph});
+  Unlink(id);
   Graph& g = mutable_graph(n.graph);
-  (n.prev == kNone ? g.first : mutable_node(n.prev).next) = n.next;
-  (n.next == kNone ? g.last : mutable_node(n.next).prev) = n.prev;
   for (ValueId out : n.outputs) {
     if (out != kNone) g.names.erase(value(out).name);
   }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/operator_facts.h"
+#include "passes/insert_casts.h"
 
 namespace amp {
 namespace {
@@ -36,10 +37,20 @@ bool IsDead(const Model& model, NodeId id) {
   return IsPlainCast(model, id) && model.value(model.node(id).outputs[0]).uses.empty();
 }
 
+// A cast that lost readers may have its last ones in one branch: it runs there only.
+void SinkCasts(Model& model, const std::vector<NodeId>& shortened) {
+  for (const NodeId id : shortened) {
+    const Node& cast = model.node(id);
+    if (cast.erased || !cast.inserted) continue;
+    const auto places = PlaceConversions(model, cast.inputs[0], model.value(cast.outputs[0]).uses);
+    if (places.size() == 1 && places[0].scope != cast.graph) model.MoveInward(id, places[0].scope);
+  }
+}
+
 }  // namespace
 
 std::vector<NodeId> FoldCasts(Model& model) {
-  std::vector<NodeId> erased;
+  std::vector<NodeId> erased, shortened;
   for (GraphId scope = 0; scope < model.num_graphs(); ++scope) {
     for (NodeId id : model.NodesInOrder(scope)) {
       if (model.node(id).erased) continue;  // the first of a pair that spans scopes
@@ -51,6 +62,7 @@ std::vector<NodeId> FoldCasts(Model& model) {
       model.ReplaceUses(model.node(id).outputs[0], source,
                         [&](const Use& use) { return !use.IsGraphOutput() || use.graph == home; });
       HandOverOutput(model, id, source);
+      shortened.push_back(first);
       for (NodeId cast : {id, first}) {
         if (!IsDead(model, cast)) continue;
         model.Erase(cast);
@@ -58,6 +70,7 @@ std::vector<NodeId> FoldCasts(Model& model) {
       }
     }
   }
+  SinkCasts(model, shortened);
   return erased;
 }
 
