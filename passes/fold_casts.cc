@@ -1,5 +1,7 @@
 #include "passes/fold_casts.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "ir/operator_facts.h"
 #include "passes/insert_casts.h"
@@ -37,20 +39,26 @@ bool IsDead(const Model& model, NodeId id) {
   return IsPlainCast(model, id) && model.value(model.node(id).outputs[0]).uses.empty();
 }
 
-// A cast that lost readers may have its last ones in one branch: it runs there only.
-void SinkCasts(Model& model, const std::vector<NodeId>& shortened) {
-  for (const NodeId id : shortened) {
-    const Node& cast = model.node(id);
-    if (cast.erased || !cast.inserted) continue;
-    const auto places = PlaceConversions(model, cast.inputs[0], model.value(cast.outputs[0]).uses);
-    if (places.size() == 1 && places[0].scope != cast.graph) model.MoveInward(id, places[0].scope);
+// A cast that lost readers may have its last ones in branches alone: it runs there, and only where it is needed.
+void SinkCast(Model& model, NodeId id, FoldedCasts& folded) {
+  const Node& cast = model.node(id);
+  if (cast.erased || !cast.inserted) return;
+  const ValueId source = cast.inputs[0], out = cast.outputs[0];
+  const std::vector<ScopedReaders> places = PlaceConversions(model, source, model.value(out).uses);
+  if (std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.scope == cast.graph; })) return;
+  model.MoveInward(id, places[0].scope);
+  const absl::Span<const ScopedReaders> others = absl::MakeConstSpan(places).subspan(1);
+  for (const ScopedReaders& place : others) model.MoveUses(out, source, place.readers);
+  for (const NodeId copy : CastInserter(model).Insert(source, model.value(out).dtype, others)) {
+    folded.copies.emplace_back(id, copy);
   }
 }
 
 }  // namespace
 
-std::vector<NodeId> FoldCasts(Model& model) {
-  std::vector<NodeId> erased, shortened;
+FoldedCasts FoldCasts(Model& model) {
+  FoldedCasts folded;
+  std::vector<NodeId> lost_readers;
   for (GraphId scope = 0; scope < model.num_graphs(); ++scope) {
     for (NodeId id : model.NodesInOrder(scope)) {
       if (model.node(id).erased) continue;  // the first of a pair that spans scopes
@@ -62,16 +70,16 @@ std::vector<NodeId> FoldCasts(Model& model) {
       model.ReplaceUses(model.node(id).outputs[0], source,
                         [&](const Use& use) { return !use.IsGraphOutput() || use.graph == home; });
       HandOverOutput(model, id, source);
-      shortened.push_back(first);
+      lost_readers.push_back(first);
       for (NodeId cast : {id, first}) {
         if (!IsDead(model, cast)) continue;
         model.Erase(cast);
-        erased.push_back(cast);
+        folded.erased.push_back(cast);
       }
     }
   }
-  SinkCasts(model, shortened);
-  return erased;
+  for (const NodeId id : lost_readers) SinkCast(model, id, folded);
+  return folded;
 }
 
 }  // namespace amp

@@ -345,20 +345,22 @@ class Rewriter {
     UpdateTypeAttributes(model_, *graph_, paint_);  // after the weights: a missing output_dtype means the scale's type
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kWeights, nullptr));
-    std::vector<NodeId> folded;
+    FoldedCasts folded;
     if (!stopped_) folded = FoldCasts(model_);
+    AddCopies(folded.copies, casts);
     const InlineOrigins* origins = settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
     std::string unrecorded = "functions were specialised";
     if (origins != nullptr) {
-      SplitCasts(*origins, casts);
+      AddCopies(AssignCasts(model_, *origins), casts);
       RemoveRecord(model_);
     } else {
-      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded.erased);
     }
     if (!unrecorded.empty()) {
       writer_.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
     }
-    writer_.RecordRemovedCasts(model_, folded);
+    TellReaders(casts);
+    writer_.RecordRemovedCasts(model_, folded.erased);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
     model_.Commit();
@@ -373,9 +375,8 @@ class Rewriter {
     return absl::OkStatus();
   }
 
-  // Lets every cast belong to one inlined call or to none.
-  void SplitCasts(const InlineOrigins& origins, std::vector<InsertedCast>& casts) {
-    for (const auto& [original, copy] : AssignCasts(model_, origins)) {
+  static void AddCopies(const std::vector<std::pair<NodeId, NodeId>>& copies, std::vector<InsertedCast>& casts) {
+    for (const auto& [original, copy] : copies) {
       const auto is_original = [id = original](const InsertedCast& cast) { return cast.node == id; };
       const auto it = std::find_if(casts.begin(), casts.end(), is_original);
       if (it == casts.end()) continue;
@@ -383,6 +384,10 @@ class Rewriter {
       made.node = copy;
       casts.push_back(made);
     }
+  }
+
+  // Who reads the casts in the end.
+  void TellReaders(std::vector<InsertedCast>& casts) const {
     for (InsertedCast& cast : casts) {
       if (model_.node(cast.node).erased) continue;
       cast.readers.clear();
