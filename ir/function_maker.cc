@@ -164,7 +164,15 @@ void FunctionMaker::BindUnhinted(const std::string& value) {
 }
 
 void FunctionMaker::BindInputs(const Nodes& nodes) {
-  for (const NodeProto* node : nodes) BindReadsOf(*node);
+  const auto for_each_read = [&](const auto& visit) {
+    for (const NodeProto* node : nodes) ForEachHintedRead(*node, visit);
+  };
+  // What the call passed keeps its input wherever it is still read, in whatever order.
+  for_each_read([&](const std::string& value, const std::string& hint) {
+    const auto at = std::find(original_.input().begin(), original_.input().end(), hint) - original_.input().begin();
+    if (at < call_.node->input_size() && call_.node->input(static_cast<int>(at)) == value) bound_[hint] = value;
+  });
+  for_each_read([&](const std::string& value, const std::string& hint) { BindRead(value, hint); });
   for (const std::string& value : unhinted_) BindUnhinted(value);
   for (const std::string& name : original_.input()) function_->add_input(name);
   for (const auto& [name, value] : extra_inputs_) {
@@ -173,14 +181,13 @@ void FunctionMaker::BindInputs(const Nodes& nodes) {
   }
 }
 
-void FunctionMaker::BindReadsOf(const NodeProto& node) {
+void FunctionMaker::ForEachHintedRead(
+    const NodeProto& node, absl::FunctionRef<void(const std::string& value, const std::string& hint)> visit) const {
   const InlinedNode* origin = Find(node);
-  for (int port = 0; port < node.input_size(); ++port) {
-    BindRead(node.input(port), HintOf(origin, port));
-  }
+  for (int port = 0; port < node.input_size(); ++port) visit(node.input(port), HintOf(origin, port));
   ForEachBody(node, [&](const GraphProto& graph) {
-    for (const auto& inner : graph.node()) BindReadsOf(inner);
-    for (const auto& output : graph.output()) BindRead(output.name(), "");
+    for (const auto& inner : graph.node()) ForEachHintedRead(inner, visit);
+    for (const auto& output : graph.output()) visit(output.name(), "");
   });
 }
 

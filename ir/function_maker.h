@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "ir/inline_origins.h"
 #include "ir/pending_tensor.h"
@@ -84,7 +85,9 @@ class FunctionMaker {
   void BindUnhinted(const std::string& value);
 
   void BindInputs(const Nodes& nodes);
-  void BindReadsOf(const onnx::NodeProto& node);
+  // Of a node and its bodies; the hints are HintOf's.
+  void ForEachHintedRead(const onnx::NodeProto& node,
+                         absl::FunctionRef<void(const std::string& value, const std::string& hint)> visit) const;
 
   // First what had a name in the original, outside in, then the rest in order.
   void NameValues(const Nodes& nodes);

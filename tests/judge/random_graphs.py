@@ -86,7 +86,7 @@ def random_flags(model, source):
         ("--opset", ["auto", "auto", "keep"]),
     ]
     if model.functions:
-        options.append(("--functions", ["inline", "inline-all", "keep"]))
+        options.append(("--functions", ["inline", "inline-all", "keep", "specialise"]))
     for name, choices in options:
         if source.random() < 0.5:
             flags += [name, source.choice(choices)]
