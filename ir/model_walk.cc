@@ -82,7 +82,9 @@ void ForEachMutableBody(onnx::NodeProto& node, absl::FunctionRef<void(onnx::Grap
 }
 
 void ForEachRead(const onnx::NodeProto& node, absl::FunctionRef<void(const std::string&)> visit) {
-  for (const std::string& name : node.input()) visit(name);
+  for (const std::string& name : node.input()) {
+    if (!name.empty()) visit(name);
+  }
   ForEachBody(node, [&](const onnx::GraphProto& graph) {
     for (const auto& inner : graph.node()) ForEachRead(inner, visit);
     for (const auto& output : graph.output()) visit(output.name());

@@ -45,6 +45,14 @@ class Outliner {
     return absl::OkStatus();
   }
 
+  // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
+  // all calls of a function went back to it, they keep none.
+  void DropNeedlessNames() {
+    for (const auto& [function, call] : unnamed_) {
+      if (!changed_.contains(function)) call->clear_name();
+    }
+  }
+
   std::vector<std::string>& bodies() { return bodies_; }
   const std::vector<FunctionProto*>& made() const { return made_; }
   const OutlinedFunctions& record() const { return record_; }
@@ -147,9 +155,11 @@ class Outliner {
     } else if (maker.Key() == Body(origin, *maker.function()) && StillValid(original, maker)) {
       maker.WriteOriginalCall(call);
       ++record_.num_unchanged;
+      if (origin.node->name().empty()) unnamed_.emplace_back(origin.function, call);
     } else {
       maker.WriteCall(NameFor(maker, original), call, &made);
       ++record_.num_calls;
+      changed_.insert(origin.function);
     }
     calls_[call->name()] = std::move(made);
     return call;
@@ -248,6 +258,8 @@ class Outliner {
   std::map<std::string, std::string> by_body_;
   FunctionMaker::CallOrigins calls_;
   std::vector<FunctionProto*> made_;
+  std::vector<std::pair<int, NodeProto*>> unnamed_;  // function, its calls that went back to it and had no name
+  absl::flat_hash_set<int> changed_;                 // functions of which some call changed
   OutlinedFunctions record_;
 };
 
@@ -336,6 +348,7 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
   }
   Outliner outliner(origins, around, Outliner::Phase::kAfter, model.arena());
   AMP_RETURN_IF_ERROR(outliner.CollapseGraph(*model.proto().mutable_graph(), -1));
+  outliner.DropNeedlessNames();
   WriteFunctions(model.proto(), origins, outliner.made());
   CleanUp(model.proto(), around);
   return outliner.record();
