@@ -9,10 +9,6 @@
 namespace amp {
 namespace {
 
-bool HasOnlyTheseReaders(const Model& model, const CastPlan::Constant& constant) {
-  return model.value(constant.value).uses.size() == constant.low_readers.size();
-}
-
 // The copy as a new initializer or Constant node, read by the low readers. Returns its name.
 std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
   const Value& original = model.value(constant.value);
@@ -71,7 +67,8 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     record.name = model.value(constant.value).name;
     record.stats = facts->stats;
     record.bytes_before = ConstantBytes(model, constant.value);
-    record.original_stays = !HasOnlyTheseReaders(model, constant);
+    record.original_stays = !constant.high_readers.empty();
+    for (const Use& use : constant.high_readers) record.original_readers.push_back(ReaderLabel(model, use));
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
     const auto is_bound = [&](const Use& use) {
       return !use.IsGraphOutput() && IsSaturatingBound(model.node(use.node), use.port);

@@ -62,6 +62,7 @@ Json WeightJson(const NarrowedWeight& weight) {
           {"bytes_before", weight.bytes_before},
           {"bytes_after", weight.bytes_after},
           {"original_stays", weight.original_stays},
+          {"original_readers", weight.original_readers},
           {"saturated", weight.saturated},
           {"largest", Number(weight.stats.largest)},
           {"overflow", weight.stats.overflow},
@@ -74,6 +75,10 @@ std::vector<std::string> AllAdvice(const Report& report) {
   std::vector<std::string> all = report.advice;
   all.insert(all.end(), report.hints.begin(), report.hints.end());
   return all;
+}
+
+std::string EscapedList(const std::vector<std::string>& names) {
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { out->append(Escaped(name)); });
 }
 
 std::string Padded(absl::string_view text, size_t width) {
@@ -153,10 +158,8 @@ std::string ReportText(const Report& report) {
   }
   if (!report.casts.empty()) text += "\ncasts\n";
   for (const CastReport& cast : report.casts) {
-    std::vector<std::string> readers;
-    for (const std::string& reader : cast.readers) readers.push_back(Escaped(reader));
     absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),
-                          absl::StrJoin(readers, ", "));
+                          EscapedList(cast.readers));
     if (cast.num_elements >= 0) absl::StrAppendFormat(&text, "  (%d elements)", cast.num_elements);
     text += "\n";
   }
@@ -170,16 +173,15 @@ std::string ReportText(const Report& report) {
     }
     if (weight.stats.underflow > 0) absl::StrAppendFormat(&text, ", %d vanish", weight.stats.underflow);
     if (weight.stats.subnormal > 0) absl::StrAppendFormat(&text, ", %d subnormal", weight.stats.subnormal);
-    if (weight.original_stays) text += ", float32 original stays";
+    if (weight.original_stays)
+      absl::StrAppend(&text, ", float32 original stays for ", EscapedList(weight.original_readers));
     text += "\n";
   }
   text += "\nnodes by reason\n";
   for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
   if (report.inlined_calls > 0) {
-    std::vector<std::string> functions;
-    for (const std::string& name : report.inlined_functions) functions.push_back(Escaped(name));
     absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
-                          report.inlined_calls == 1 ? "" : "s", absl::StrJoin(functions, ", "));
+                          report.inlined_calls == 1 ? "" : "s", EscapedList(report.inlined_functions));
   }
   if (report.specialised_calls + report.original_calls > 0) {
     std::vector<std::string> functions;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/control_flow.h"
@@ -231,6 +232,9 @@ class Explainer {
       case ReasonKind::kNoFastKernel:
         return absl::StrCat("no fast ", DTypeName(graph_.low()), " kernel on ", target_);
       case ReasonKind::kNoAllowedPath:
+        if (ReadsShapeAlone(model_.node(graph_[v].node), 0)) {
+          return absl::StrCat("reads the shape alone: it is the same in ", DTypeName(graph_.low()));
+        }
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";
       case ReasonKind::kNotFloat32:
@@ -247,6 +251,14 @@ class Explainer {
   const std::string& target_;
   const InlinedFunctions* inlined_;
 };
+
+// "a, b, c and 2 more"
+std::string FirstOf(absl::Span<const std::string> names) {
+  constexpr size_t kShown = 3;
+  const size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  const std::string shown = absl::StrJoin(names.first(names.size() - more), ", ");
+  return more == 0 ? shown : absl::StrCat(shown, " and ", more, " more");
+}
 
 // The commonest reason why no operator of the allow list is low.
 std::string WhyUnchanged(const Report& report) {
@@ -320,11 +332,7 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
     if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
   }
   if (overridable.empty()) return;
-  constexpr size_t kShown = 3;
-  const size_t more = overridable.size() > kShown ? overridable.size() - kShown : 0;
-  overridable.resize(overridable.size() - more);
-  AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", absl::StrJoin(overridable, ", "),
-                         more > 0 ? absl::StrCat(" and ", more, " more") : "",
+  AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", FirstOf(overridable),
                          "; --freeze-initializers makes constants of them"));
 }
 
@@ -342,9 +350,15 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
   report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
   report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
   if (!report_.weights.empty() && report_.weight_bytes_after > report_.weight_bytes_before) {
+    std::vector<std::string> readers;
+    absl::flat_hash_set<absl::string_view> seen;
+    for (const NarrowedWeight& weight : report_.weights) {
+      for (const std::string& reader : weight.original_readers) {
+        if (seen.insert(reader).second) readers.push_back(Escaped(reader));
+      }
+    }
     AddAdvice(
-        "the weights grew: float32 originals stay because nodes that are float32 read them too, see `weights` in the "
-        "report");
+        absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
   }
   if (!changed) report_.unchanged_because = WhyUnchanged(report_);
   return std::move(report_);

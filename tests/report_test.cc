@@ -63,9 +63,9 @@ TEST_CASE("the report has these fields, in this order") {
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
                                                                "low", "heavy", "reason", "because", "casts"});
   CHECK(KeysOf(report["casts"][0]) == std::vector<std::string>{"name", "value", "from", "to", "readers", "elements"});
-  CHECK(KeysOf(report["weights"][0]) == std::vector<std::string>{"name", "bytes_before", "bytes_after",
-                                                                 "original_stays", "saturated", "largest", "overflow",
-                                                                 "underflow", "subnormal", "relative_error"});
+  CHECK(KeysOf(report["weights"][0]) ==
+        std::vector<std::string>{"name", "bytes_before", "bytes_after", "original_stays", "original_readers",
+                                 "saturated", "largest", "overflow", "underflow", "subnormal", "relative_error"});
 }
 
 TEST_CASE("the report's head and totals") {
@@ -120,7 +120,7 @@ TEST_CASE("the report's casts and weights") {
     {"name": "x_to_float16", "value": "x", "from": "float32", "to": "float16", "readers": ["mm"], "elements": 8},
     {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["add"], "elements": 4}])"));
   CHECK(report["weights"] == Json::parse(R"([
-    {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "saturated": false, "largest": 8.0,
+    {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "original_readers": [], "saturated": false, "largest": 8.0,
      "overflow": 0, "underflow": 0, "subnormal": 0, "relative_error": 0.0}])"));
 }
 
