@@ -40,6 +40,33 @@ TEST_CASE("weights that grew: the readers that keep an original are named") {
   })") == "advice: the weights grew: float32 originals stay for readers that are float32: (output w)\n");
 }
 
+constexpr char kDeniedEnds[] = R"(g (float[2,2] x, float[2,2] u) => (float[2,2] y, float[2,2] z, float[2,2] e) {
+    [mm] y = MatMul (x, x)
+    [sm] z = Softmax (y)
+    [ex] e = Exp (u)
+  })";
+
+TEST_CASE("released inputs and outputs that stay float32 are named, with the operator") {
+  const std::string advice =
+      "advice: graph outputs that may be float16 stay float32: z, given by sm (Softmax, denied), e, given by ex (Exp, "
+      "denied); --explain has the reasons\n"
+      "advice: graph inputs that may be float16 stay float32: u, read by ex (Exp, denied); --explain has the reasons\n";
+  CHECK(Said(kDeniedEnds, {"--keep-io", "none"}) == advice);
+  CHECK(Said(kDeniedEnds, {"--policy", "float16"}) == advice);
+  CHECK(Said(kDeniedEnds, {"--keep-io", "z,e,u"}).empty());
+  CHECK(Said(kDeniedEnds).empty());
+  CHECK(Said("g (float[2,2] x, float[2,2] unread) => (float[2,2] y) { y = MatMul (x, x) }", {"--keep-io", "none"})
+            .empty());
+}
+
+TEST_CASE("an output that no node gives, or a constant one, stays float32 by its nature") {
+  CHECK(Said(R"(g (float[2,2] x, float[2,2] through) => (float[2,2] y, float[2,2] through, float[2,2] w)
+      <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, x) })",
+             {"--keep-io", "none"}) ==
+        "advice: graph outputs that may be float16 stay float32: through, given by no node, w, given by no node; "
+        "--explain has the reasons\n");
+}
+
 TEST_CASE("no weight grows for readers of its shape alone") {
   CHECK(Said(R"(g (float[2,2] x) => (float[2,2] y, int64[2] s) <float[2,2] w = {1, 2, 3, 4}> {
     y = MatMul (x, w)

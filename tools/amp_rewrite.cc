@@ -159,7 +159,9 @@ void Declare(CLI::App& app, Arguments& a) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e30))
       ->group(safety);
-  app.add_option("--keep-io", a.keep_io, "graph inputs and outputs that keep float32 [all]")
+  app.add_option("--keep-io", a.keep_io,
+                 "graph inputs and outputs that keep float32; the others become low where an operator\n"
+                 "that is low reads or gives them (advice names those that do not) [all]")
       ->type_name("all|none|NAME[,NAME...]")
       ->group(safety);
   AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
