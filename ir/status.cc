@@ -1,6 +1,7 @@
 #include "ir/status.h"
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace amp {
 namespace {
@@ -61,6 +62,13 @@ std::string Escaped(absl::string_view name) {
     }
   }
   return out;
+}
+
+std::string FirstOf(absl::Span<const std::string> names) {
+  constexpr size_t kShown = 3;
+  const size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  const std::string shown = absl::StrJoin(names.first(names.size() - more), ", ");
+  return more == 0 ? shown : absl::StrCat(shown, " and ", more, " more");
 }
 
 }  // namespace amp

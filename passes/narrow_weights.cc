@@ -1,6 +1,7 @@
 #include "passes/narrow_weights.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/attributes.h"
 #include "ir/operator_facts.h"
@@ -8,6 +9,13 @@
 
 namespace amp {
 namespace {
+
+// The statistics leave out what overflows: a bound that is saturated, or elements that become infinite.
+double RelativeError(const NarrowedWeight& weight, DType low) {
+  if (weight.stats.overflow == 0) return weight.stats.RelativeError();
+  if (!weight.saturated) return std::numeric_limits<double>::infinity();
+  return 1 - LargestFinite(low) / weight.stats.largest;
+}
 
 // The copy as a new initializer or Constant node, read by the low readers. Returns its name.
 std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
@@ -75,6 +83,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     };
     record.saturated =
         facts->stats.overflow > 0 && std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
+    record.relative_error = RelativeError(record, low);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
                                         external, pending));

@@ -25,6 +25,7 @@ struct NarrowedWeight {
   bool original_stays = false;
   std::vector<std::string> original_readers;  // who it stays for, see ReaderLabel
   bool saturated = false;                     // bounds beyond the low range became its largest finite value
+  double relative_error = 0;                  // infinite for what became infinite
   NarrowingStats stats;
 };
 

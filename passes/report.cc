@@ -68,7 +68,7 @@ Json WeightJson(const NarrowedWeight& weight) {
           {"overflow", weight.stats.overflow},
           {"underflow", weight.stats.underflow},
           {"subnormal", weight.stats.subnormal},
-          {"relative_error", Number(weight.stats.RelativeError())}};
+          {"relative_error", Number(weight.relative_error)}};
 }
 
 std::vector<std::string> AllAdvice(const Report& report) {
@@ -167,7 +167,7 @@ std::string ReportText(const Report& report) {
   for (const NarrowedWeight& weight : report.weights) {
     absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
                           Megabytes(weight.bytes_before), Megabytes(weight.bytes_after), weight.stats.largest,
-                          weight.stats.RelativeError());
+                          weight.relative_error);
     if (weight.stats.overflow > 0) {
       absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");
     }

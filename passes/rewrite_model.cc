@@ -335,6 +335,8 @@ class Rewriter {
   }
 
   absl::Status Apply() {
+    AMP_ASSIGN_OR_RETURN(std::vector<std::string> overflows, DescribeOverflows(model_, *graph_, paint_, survey_));
+    for (std::string& sentence : overflows) model_.AddWarning(std::move(sentence));
     RemoveUndeclaredAttributes(model_);
     recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);

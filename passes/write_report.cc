@@ -253,14 +253,6 @@ class Explainer {
   const InlinedFunctions* inlined_;
 };
 
-// "a, b, c and 2 more"
-std::string FirstOf(absl::Span<const std::string> names) {
-  constexpr size_t kShown = 3;
-  const size_t more = names.size() > kShown ? names.size() - kShown : 0;
-  const std::string shown = absl::StrJoin(names.first(names.size() - more), ", ");
-  return more == 0 ? shown : absl::StrCat(shown, " and ", more, " more");
-}
-
 // The commonest reason why no operator of the allow list is low.
 std::string WhyUnchanged(const Report& report) {
   absl::flat_hash_map<std::string, int> counts;

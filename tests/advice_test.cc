@@ -46,6 +46,45 @@ constexpr char kDeniedEnds[] = R"(g (float[2,2] x, float[2,2] u) => (float[2,2] 
     [ex] e = Exp (u)
   })";
 
+constexpr char kHuge[] =
+    R"(g (float[2,2] x) => (float[2,2] y) <float huge = {-1000000.0}, float[2] row = {70000.0, 1.0}> {
+    a = MatMul (x, x)
+    [mul] b = Mul (a, huge)
+    [add] c = Add (b, row)
+    y = MatMul (c, c)
+  })";
+
+TEST_CASE("a constant that becomes infinite is a warning that names it, its value and the nodes") {
+  const std::string huge =
+      "warning: constant 'huge' reaches a magnitude of 1e+06, beyond float16's largest 65504 (1 of 1 elements "
+      "overflow): infinite for mul (Mul)\n";
+  const std::string row =
+      "warning: constant 'row' reaches a magnitude of 70000, beyond float16's largest 65504 (1 of 2 elements "
+      "overflow): infinite for add (Add)\n";
+  CHECK(Said(kHuge).empty());
+  CHECK(Said(kHuge, {"--dtype", "bfloat16", "--guards", "none"}).empty());
+  CHECK(Said(kHuge, {"--guards", "none"}) == huge + row);
+  CHECK(Said(kHuge, {"--guards", "none", "--weights", "cast"}) == huge + row);
+  CHECK(Said(kHuge, {"--allow-node", "mul"}) == huge);
+  CHECK(absl::StartsWith(Said(kHuge, {"--level", "unsafe-force-all"}), huge + row));
+}
+
+TEST_CASE("an operand in an attribute that becomes infinite is a warning, a saturated bound is none") {
+  CHECK(Said(R"(g (float[2,2] x, int64[2] s) => (float[2,2] y) {
+      [fill] f = ConstantOfShape <value = float[1] {100000.0}> (s)
+      y = MatMul (x, f)
+    })",
+             {"--guards", "none"}) ==
+        "warning: constant 'f' reaches a magnitude of 100000, beyond float16's largest 65504 (1 of 1 elements "
+        "overflow): infinite for fill (ConstantOfShape)\n");
+  CHECK(Said(R"(g (float[2,2] x) => (float[2,2] y) <float bound = {1000000.0}> {
+      a = MatMul (x, x)
+      y = Clip (a, , bound)
+    })",
+             {"--guards", "none"})
+            .empty());
+}
+
 TEST_CASE("released inputs and outputs that stay float32 are named, with the operator") {
   const std::string advice =
       "advice: graph outputs that may be float16 stay float32: z, given by sm (Softmax, denied), e, given by ex (Exp, "

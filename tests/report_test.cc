@@ -214,6 +214,25 @@ TEST_CASE("the table of --explain has a line per node, cast and weight") {
   CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));
 }
 
+TEST_CASE("the relative error of what overflows is no zero") {
+  const char kHuge[] = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) <float[2] huge = {1000000.0, 1.0}, float bound = {131008.0}> {
+      a = MatMul (x, x)
+      b = Mul (a, huge)
+      c = Clip (b, , bound)
+      y = MatMul (c, c)
+    })";
+  const Json weights = ReportOf({"--guards", "none"}, kHuge)["weights"];
+  REQUIRE(weights.size() == 2);
+  CHECK(weights[0]["relative_error"] == "inf");
+  CHECK(weights[1]["saturated"] == true);
+  CHECK(weights[1]["relative_error"] == 0.5);
+  const std::string table = Run({"--explain", "--guards", "none"}, kHuge).output.out;
+  CHECK(absl::StrContains(table, "\n  huge  8 B -> 4 B  largest 1e+06, relative error inf, 1 overflow\n"));
+  CHECK(absl::StrContains(table,
+                          "\n  bound  4 B -> 2 B  largest 1.31e+05, relative error 0.5, 1 overflow (saturated)\n"));
+}
+
 TEST_CASE("the lines of --diff are what changes and nothing else") {
   const Run run({"--diff", "--dry-run"});
   CHECK(absl::StartsWith(run.output.out,
