@@ -70,6 +70,11 @@ class Explainer {
     report.path = model_.NodePath(id);
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
+    report.class_name = std::string(OpClassName(c.op_class));
+    report.type = "float32";
+    const bool is_named = c.rule != nullptr || c.row != nullptr;
+    if (!is_named && IsCast(node)) report.class_name = "cast";
+    if (!is_named && IsConstantNode(id)) report.class_name = "constant";
     if (c.rule != nullptr) {
       report.class_origin = c.rule->origin;
       report.class_why = c.rule->why;
@@ -78,19 +83,46 @@ class Explainer {
       report.class_why = c.row->why;
     }
     const VertexId v = TellingVertex(id);
+    if (report.class_name == "constant") {
+      ExplainConstant(node, &report);
+      return report;
+    }
     if (v == kNone) {
       ExplainWithoutVertex(node, id, &report);
       return report;
     }
     const VertexPaint& paint = paint_[static_cast<size_t>(v)];
     report.is_low = paint.low;
+    if (paint.low) report.type = std::string(DTypeName(graph_.low()));
+    if (paint.reason.kind == ReasonKind::kNotFloat32) report.type = LowTypeNow(node);
     report.is_heavy = IsHeavy(node) && graph_[v].is_high;
     report.reason_kind = std::string(ReasonName(paint.reason.kind));
     report.reason = Sentence(v, report);
+    if (report.class_name == "cast" && paint.reason.kind == ReasonKind::kUnlisted) {
+      report.reason_kind = "cast";
+      report.reason = "the model's own cast: stays as it is";
+    }
     return report;
   }
 
  private:
+  bool IsConstantNode(NodeId id) const {
+    const Node& node = model_.node(id);
+    const bool has_output = !node.outputs.empty() && node.outputs[0] != kNone;
+    return has_output && node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
+  }
+
+  // The 16-bit type that the node works on already; "-" if it does not.
+  std::string LowTypeNow(const Node& node) const {
+    for (const auto* ports : {&node.inputs, &node.outputs}) {
+      for (ValueId id : *ports) {
+        const DType type = id == kNone ? DType::kUndefined : ElementType(model_.value(id));
+        if (IsLowFloat(type)) return std::string(DTypeName(type));
+      }
+    }
+    return "-";
+  }
+
   // The vertex that speaks for the node: a low one, else a vetoed or denied one, else a float32 one, else the first.
   VertexId TellingVertex(NodeId id) const {
     const auto rank = [&](VertexId v) {
@@ -127,8 +159,16 @@ class Explainer {
                                       ", which is no control flow of ai.onnx: left as it is"));
     }
     if (!node.bodies.empty()) return set("body", "holds a body, but is no control flow of ai.onnx: left as it is");
-    if (node.inputs.empty() && node.op_type() == "Constant") return set("constant", "converted for low readers");
+    report->type = "-";
     set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
+  }
+
+  void ExplainConstant(const Node& node, NodeReport* report) const {
+    const bool is_float32 = ElementType(model_.value(node.outputs[0])) == DType::kFloat32;
+    if (!is_float32) report->type = LowTypeNow(node);
+    report->reason_kind = "constant";
+    report->reason = is_float32 ? absl::StrCat("a constant: low readers get it in ", DTypeName(graph_.low()))
+                                : "a constant without float32";
   }
 
   std::string WhyCallStays(const Node& node) const {
@@ -208,6 +248,8 @@ class Explainer {
         return "forced by --level unsafe-force-all";
       case ReasonKind::kDenied:
         return absl::StrCat("denied", why, from);
+      case ReasonKind::kLevel:
+        return absl::StrCat(reason.detail, from);
       case ReasonKind::kDeniedByPath:
         return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
       case ReasonKind::kGuard:
@@ -239,7 +281,7 @@ class Explainer {
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";
       case ReasonKind::kNotFloat32:
-        return "no float32 in or out";
+        return node.type == "-" ? "no float32 in or out" : absl::StrCat("already ", node.type);
     }
     return "";
   }

@@ -9,6 +9,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
 #include "ir/graph.h"
+#include "ir/infer.h"
 #include "ir/inline_functions.h"
 #include "ir/lift_function.h"
 #include "ir/model_file.h"
@@ -248,10 +249,29 @@ absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings)
   return absl::OkStatus();
 }
 
+std::vector<ValueId> LowConstants(const Model& model) {
+  std::vector<ValueId> low;
+  for (ValueId id = 0; id < model.num_values(); ++id) {
+    if (model.IsConstant(id) && IsLowFloat(model.value(id).dtype)) low.push_back(id);
+  }
+  return low;
+}
+
+absl::StatusOr<RewriteOutcome> Undo(Model& model, const RewriteSettings& settings, ExternalData* external) {
+  InferTypes(model);
+  const std::vector<ValueId> low = LowConstants(model);
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, UndoRewrite(model, external, settings.diff));
+  for (ValueId id : low) {
+    const Value& value = model.value(id);
+    if (value.dtype == DType::kFloat32) outcome.report.widened_weights.push_back(value.name);
+  }
+  return outcome;
+}
+
 absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Choices& choices, const OpLists& lists,
                                              const RewriteSettings& settings, ExternalData* external) {
   const bool undoes = choices.options.policy == RewriteOptions::Policy::kFloat32;
-  return undoes ? UndoRewrite(model, external, settings.diff) : RewriteModel(model, lists, settings, external);
+  return undoes ? Undo(model, settings, external) : RewriteModel(model, lists, settings, external);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
