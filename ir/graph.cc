@@ -516,6 +516,10 @@ void Model::CopyType(ValueId from, ValueId to) {
   if (value(from).type != nullptr) SetType(to, *value(from).type);
 }
 
+void Model::AddWarning(std::string text) {
+  if (seen_warnings_.insert(text).second) warnings_.push_back(std::move(text));
+}
+
 void Model::Commit() {
   if (!edited_) return;
   for (Graph& g : graphs_) {

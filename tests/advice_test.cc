@@ -106,6 +106,17 @@ TEST_CASE("an output that no node gives, or a constant one, stays float32 by its
         "--explain has the reasons\n");
 }
 
+TEST_CASE("a warning is said once, however often types are inferred") {
+  const std::string misfit = R"(g (float[2,2] x, float[3] v) => (float[2,2] y, float[n] z) {
+    [odd] z = Concat <axis = 5> (v, v)
+    y = MatMul (x, x)
+  })";
+  const std::string said = Said(misfit);
+  CHECK(absl::StartsWith(said, "warning: node 'odd' (Concat): shape inference: "));
+  CHECK(Said(misfit, {"--opset", "22"}) == said);
+  CHECK(Said(misfit, {"--dtype", "bfloat16", "--opset", "22"}) == said);
+}
+
 TEST_CASE("no weight grows for readers of its shape alone") {
   CHECK(Said(R"(g (float[2,2] x) => (float[2,2] y, int64[2] s) <float[2,2] w = {1, 2, 3, 4}> {
     y = MatMul (x, w)
