@@ -99,7 +99,7 @@ class Rewriter {
     recorder_.Begin(model_, settings_.inlined == nullptr ? std::vector<std::string>() : settings_.inlined->functions);
     writer_.Begin(model_, settings_.low, settings_.target.name);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kLoad, nullptr));
-    if (stopped_) return false;
+    if (stopped_) return CommitEdits();
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     types_before_ = CheckTypes(model_);
@@ -115,9 +115,8 @@ class Rewriter {
     }
     if (settings_.diff) before_ = ListModel(model_);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kInfer, [&] { return ShowTypes(model_); }));
-    if (stopped_) return false;
+    if (stopped_) return CommitEdits();
 
-    const int opset_before = model_.opset("");
     if (UnifyOpset(model_, settings_.highest_opset_import)) InferTypes(model_);
     AMP_RETURN_IF_ERROR(LiftIfAsked());
     if (const int wanted = OpsetForLowTypes(kNewestUnasked); wanted > 0) AMP_RETURN_IF_ERROR(LiftTo(wanted));
@@ -136,14 +135,17 @@ class Rewriter {
     const bool has_tensor_cores = device == settings_.target.promises.end() || device->second == "cuda";
     if (has_tensor_cores) writer_.AddHints(HintAtDimensions(model_, *graph_, paint_));
     writer_.AddHints(HintAtOpset(model_, *graph_, paint_));
-    if (stopped_) {
-      model_.Commit();
-      return model_.opset("") != opset_before;
-    }
+    if (stopped_) return CommitEdits();
     const auto is_low = [](const VertexPaint& paint) { return paint.low; };
     if (std::none_of(paint_.begin(), paint_.end(), is_low)) return false;
     AMP_RETURN_IF_ERROR(Apply());
     return true;
+  }
+
+  // Whether there is anything to write that is not in the file.
+  bool CommitEdits() {
+    model_.Commit();
+    return settings_.came_edited || model_.edited();
   }
 
   // The analysis is made whole before it is shown, since a look at it may ask for another opset.

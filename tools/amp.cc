@@ -172,9 +172,10 @@ Limits AfterInlining(Limits limits) {
   return limits;
 }
 
-// Inlines what --functions asks for. References to attributes become values by that, which nobody has judged before.
+// Inlines what --functions asks for, and notes whether that edited the model. References to attributes become values by
+// that, which nobody has judged before.
 absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
-                                               const RewriteOptions& options) {
+                                               const RewriteOptions& options, RewriteSettings& settings) {
   const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
   if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
   const Limits limits = AfterInlining(LimitsFrom(options.limits));
@@ -183,7 +184,9 @@ absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf:
   if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
   if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
   AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
+  const int functions_before = model.functions_size();
   AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
+  settings.came_edited = inlined.num_calls > 0 || model.functions_size() != functions_before;
   std::vector<std::string> known_warnings;
   if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
   return inlined;
@@ -307,7 +310,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, settings));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, nullptr));
@@ -330,7 +333,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, file.external.get()));

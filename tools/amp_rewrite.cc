@@ -188,7 +188,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->take_all()
       ->allow_extra_args(false)
       ->group(output);
-  app.add_option("--stop-after", o.stop_after, "write the model as it is after this stage")
+  app.add_option("--stop-after", o.stop_after,
+                 "write the model as it is after this stage (casts: with --dry-run alone)")
       ->type_name(absl::StrJoin(StageNames(), "|"))
       ->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
