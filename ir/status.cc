@@ -64,6 +64,14 @@ std::string Escaped(absl::string_view name) {
   return out;
 }
 
+absl::Status InFile(absl::string_view file, absl::Status status) {
+  constexpr absl::string_view kNamed = "amp/names-a-file";
+  if (status.ok() || status.GetPayload(kNamed).has_value()) return status;
+  absl::Status named(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));
+  named.SetPayload(kNamed, absl::Cord());
+  return named;
+}
+
 std::string FirstOf(absl::Span<const std::string> names) {
   constexpr size_t kShown = 3;
   const size_t more = names.size() > kShown ? names.size() - kShown : 0;
