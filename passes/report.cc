@@ -119,9 +119,9 @@ void AppendNames(absl::string_view heading, const std::vector<std::string>& name
 // "2 calls of F_low, G_low; 1 back to the original function"
 std::string SpecialisedText(const Report& report) {
   const int calls = report.specialised_calls;
-  const std::string made = calls == 0 ? "no call"
-                                      : absl::StrCat(calls, calls == 1 ? " call of " : " calls of ",
-                                                     EscapedList(report.specialised_functions));
+  std::string made = calls == 0 ? "no call"
+                                : absl::StrCat(calls, calls == 1 ? " call of " : " calls of ",
+                                               EscapedList(report.specialised_functions));
   if (report.original_calls == 0) return made;
   return absl::StrCat(made, "; ", report.original_calls, " back to the original function");
 }

@@ -1,10 +1,15 @@
 // What a run of amp-rewrite says: the JSON report, the table, the diff, the summary line, errors and exit codes.
+#include <filesystem>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ir/external_data.h"
 #include "ir/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
+#include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
 #include "tools/amp_rewrite.h"
 
@@ -327,6 +332,32 @@ TEST_CASE("a pattern that matches nothing is a warning, and an error under --str
     CHECK(run.folder.Has("out.onnx"));
     CheckFails({flag, "nobody*", "--strict"}, 2, "nobody*");
   }
+}
+
+TEST_CASE("weights go to a file always from the size on that the help states") {
+  const auto has_data_file = [](int columns) {
+    const ScratchFolder folder;
+    onnx::ModelProto model =
+        ModelFromText(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[1,16] x) => (float[1,)",
+                                   columns, "] y) { y = MatMul (x, w) }"));
+    onnx::TensorProto* weight = model.mutable_graph()->add_initializer();
+    weight->set_name("w");
+    weight->set_data_type(onnx::TensorProto::FLOAT);
+    weight->add_dims(16);
+    weight->add_dims(columns);
+    for (int i = 0; i < 16 * columns; ++i) weight->add_float_data(1.0f);
+    const std::string in = folder.Write("in.onnx", model.SerializeAsString());
+    const ToolOutput output = RunAmpRewrite({in, "-o", folder.File("out.onnx"), "--external-data", "always"});
+    INFO(output.err);
+    REQUIRE(output.exit_code == 0);
+    return absl::c_any_of(std::filesystem::directory_iterator(folder.File(".")),
+                          [](const auto& entry) { return entry.path().extension() == ".data"; });
+  };
+  static_assert(kSmallTensorBytes == 16 * 32 * 2);
+  CHECK(has_data_file(32));  // in float16
+  CHECK_FALSE(has_data_file(31));
+  const std::string help = RunAmpRewrite({"--help"}).out;
+  CHECK(absl::StrContains(help, absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file")));
 }
 
 TEST_CASE("the help is complete and fits a wide terminal") {
