@@ -70,11 +70,8 @@ class Explainer {
     report.path = model_.NodePath(id);
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
-    report.class_name = std::string(OpClassName(c.op_class));
+    report.class_name = ShownClass(model_, id, c);
     report.type = "float32";
-    const bool is_named = c.rule != nullptr || c.row != nullptr;
-    if (!is_named && IsCast(node)) report.class_name = "cast";
-    if (!is_named && IsConstantNode(id)) report.class_name = "constant";
     if (c.rule != nullptr) {
       report.class_origin = c.rule->origin;
       report.class_why = c.rule->why;
@@ -106,12 +103,6 @@ class Explainer {
   }
 
  private:
-  bool IsConstantNode(NodeId id) const {
-    const Node& node = model_.node(id);
-    const bool has_output = !node.outputs.empty() && node.outputs[0] != kNone;
-    return has_output && node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
-  }
-
   // The 16-bit type that the node works on already; "-" if it does not.
   std::string LowTypeNow(const Node& node) const {
     for (const auto* ports : {&node.inputs, &node.outputs}) {
@@ -310,6 +301,15 @@ std::string WhyUnchanged(const Report& report) {
 }
 
 }  // namespace
+
+std::string ShownClass(const Model& model, NodeId id, const Classification& c) {
+  const Node& node = model.node(id);
+  const bool is_named = c.rule != nullptr || c.row != nullptr;
+  if (!is_named && IsCast(node)) return "cast";
+  const bool is_constant = node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
+  if (!is_named && is_constant && !node.outputs.empty() && node.outputs[0] != kNone) return "constant";
+  return std::string(OpClassName(c.op_class));
+}
 
 void ReportWriter::Begin(const Model& model, DType low, const std::string& target) {
   report_.low = low;

@@ -44,6 +44,15 @@ TEST_CASE("stages show the model or what was decided") {
   CHECK(Run({"--print-after", "infer"}).Shown() ==
         "---- after infer\na: float32[2,2]\nb: float32[2,2]\ny: float32[2,2]\n");
   CHECK(absl::StrContains(Run({"--print-after", "classify"}).Shown(), "\nadd: infer, seed-float16.list:"));
+  const Run casts_and_constants({"--print-after", "classify"},
+                                *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (int64[2] i) => (float[2] y) {
+      [c] f = Cast <to = 1> (i)
+      [k] k = Constant <value_float = 2.0> ()
+      [mul] y = Mul (f, k)
+    })"));
+  CHECK(absl::StartsWith(casts_and_constants.Shown(),
+                         "---- after classify\nc: cast, on no list\nk: constant, on no list\nmul: infer, seed-"));
   CHECK(absl::StartsWith(Run({"--print-after", "guard"}).Shown(),
                          "---- after guard\nadd T: constant 'tiny' holds 1e-12"));
   CHECK(Run({"--print-after", "guard", "--guards", "none"}).Shown() == "---- after guard\nno veto\n");
