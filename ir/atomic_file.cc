@@ -57,18 +57,21 @@ pid_t OwnerOf(absl::string_view name, absl::string_view prefix) {
   return hex && pid > 0 ? pid : 0;
 }
 
-absl::Status CannotWrite(absl::string_view what, int error) { return IoError("cannot ", what, ": ", ErrnoText(error)); }
+absl::Status CannotWrite(absl::string_view path, absl::string_view what, int error) {
+  return InFile(path, IoError("cannot ", what, ": ", ErrnoText(error)));
+}
 
 }  // namespace
 
-AtomicFile::AtomicFile(FileSystem& fs, int dir, std::string name, UniqueFile file)
-    : fs_(&fs), dir_(dir), name_(std::move(name)), file_(std::move(file)) {
+AtomicFile::AtomicFile(FileSystem& fs, int dir, std::string path, std::string name, UniqueFile file)
+    : fs_(&fs), dir_(dir), path_(std::move(path)), name_(std::move(name)), file_(std::move(file)) {
   RememberForSignals(dir_, name_);
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : fs_(other.fs_),
       dir_(other.dir_),
+      path_(std::move(other.path_)),
       name_(std::move(other.name_)),
       file_(std::move(other.file_)),
       buffer_(std::move(other.buffer_)),
@@ -81,18 +84,19 @@ AtomicFile::~AtomicFile() {
   ForgetForSignals(dir_, name_);
 }
 
-absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& fs, int dir, const std::string& target, mode_t mode) {
+absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& fs, int dir, const std::string& path, mode_t mode) {
+  const std::string target = SplitPath(path).name;
   int error = 0;
   for (int attempt = 0; attempt < 16; ++attempt) {
     std::string name = absl::StrFormat("%s%d-%016x.tmp", TemporaryPrefix(target), ::getpid(), RandomNumber());
     error = fs.Open(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
     if (error == -EEXIST) continue;
     if (error < 0) break;
-    AtomicFile file(fs, dir, std::move(name), UniqueFile(fs, error));
+    AtomicFile file(fs, dir, path, std::move(name), UniqueFile(fs, error));
     fs.Lock(file.descriptor());  // only keeps sweepers off; where locks are missing, the process id has to do
     return file;
   }
-  return CannotWrite("create a file in the output's directory", error);
+  return CannotWrite(path, "create a file beside it", error);
 }
 
 absl::Status AtomicFile::Reserve(int64_t size) {
@@ -103,11 +107,11 @@ absl::Status AtomicFile::Reserve(int64_t size) {
   } while (error == -EINTR);
   const bool unsupported = error == -EOPNOTSUPP || error == -ENOSYS || error == -EINVAL || error == -ENODEV;
   if (error == 0 || unsupported) return absl::OkStatus();
-  return IoError("cannot reserve ", size, " bytes: ", ErrnoText(error));
+  return CannotWrite(path_, absl::StrCat("reserve ", size, " bytes"), error);
 }
 
 absl::Status AtomicFile::Flush() {
-  absl::Status status = WriteFully(*fs_, file_.get(), buffer_);
+  absl::Status status = InFile(path_, WriteFully(*fs_, file_.get(), buffer_));
   buffer_.clear();
   return status;
 }
@@ -115,20 +119,20 @@ absl::Status AtomicFile::Flush() {
 absl::Status AtomicFile::Append(absl::string_view bytes) {
   size_ += static_cast<int64_t>(bytes.size());
   if (buffer_.size() + bytes.size() > kBufferBytes) AMP_RETURN_IF_ERROR(Flush());
-  if (bytes.size() >= kBufferBytes) return WriteFully(*fs_, file_.get(), bytes);
+  if (bytes.size() >= kBufferBytes) return InFile(path_, WriteFully(*fs_, file_.get(), bytes));
   buffer_.append(bytes.data(), bytes.size());
   return absl::OkStatus();
 }
 
 absl::Status AtomicFile::Finish() {
   AMP_RETURN_IF_ERROR(Flush());
-  if (const int error = fs_->Sync(file_.get()); error < 0) return CannotWrite("write (fsync)", error);
+  if (const int error = fs_->Sync(file_.get()); error < 0) return CannotWrite(path_, "write (fsync)", error);
   return absl::OkStatus();
 }
 
 absl::Status AtomicFile::Rename(const std::string& target) {
   if (const int error = fs_->Rename(dir_, name_, target); error < 0)
-    return CannotWrite("rename the finished file", error);
+    return CannotWrite(path_, "rename the finished file", error);
   pending_ = false;
   ForgetForSignals(dir_, name_);
   file_ = UniqueFile();  // with it goes the lock that kept sweepers off
@@ -148,18 +152,29 @@ void SweepTemporaries(FileSystem& fs, int dir, const std::string& target) {
   }
 }
 
+absl::StatusOr<UniqueFile> OpenDirectoryOf(FileSystem& fs, const std::string& path) {
+  const PathParts parts = SplitPath(path);
+  if (parts.name.empty()) return InFile(path, UsageError("expected a file name, found a directory"));
+  UniqueFile dir(fs, fs.Open(AT_FDCWD, parts.directory, O_RDONLY | O_DIRECTORY));
+  if (!dir.ok()) return InFile(path, IoError("cannot open the directory: ", ErrnoText(dir.get())));
+  return dir;
+}
+
+absl::Status CheckReplaceable(const std::string& path, const struct stat& info) {
+  if (S_ISREG(info.st_mode)) return absl::OkStatus();
+  if (S_ISDIR(info.st_mode)) return InFile(path, RefusedError("expected a file, found a directory"));
+  return InFile(path, RefusedError("exists and is not a regular file"));
+}
+
 absl::Status WriteFileAtomically(const std::string& path, const std::function<absl::Status(AtomicFile&)>& produce,
                                  FileSystem& fs) {
   const PathParts parts = SplitPath(path);
-  if (parts.name.empty()) return UsageError("expected a file name, found a directory");
-  UniqueFile dir(fs, fs.Open(AT_FDCWD, parts.directory, O_RDONLY | O_DIRECTORY));
-  if (!dir.ok()) return IoError("cannot open the output's directory: ", ErrnoText(dir.get()));
+  AMP_ASSIGN_OR_RETURN(const UniqueFile dir, OpenDirectoryOf(fs, path));
   struct stat info = {};
   const bool exists = fs.StatTarget(dir.get(), parts.name, &info) == 0;
-  if (exists && !S_ISREG(info.st_mode)) return RefusedError("the output exists and is not a regular file");
+  if (exists) AMP_RETURN_IF_ERROR(CheckReplaceable(path, info));
   SweepTemporaries(fs, dir.get(), parts.name);
-  AMP_ASSIGN_OR_RETURN(AtomicFile file,
-                       AtomicFile::Create(fs, dir.get(), parts.name, exists ? info.st_mode & 0777 : 0666));
+  AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs, dir.get(), path, exists ? info.st_mode & 0777 : 0666));
   AMP_RETURN_IF_ERROR(produce(file));
   AMP_RETURN_IF_ERROR(file.Finish());
   AMP_RETURN_IF_ERROR(file.Rename(parts.name));

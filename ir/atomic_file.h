@@ -22,8 +22,9 @@ namespace amp {
 
 class AtomicFile {
  public:
-  // `dir` stays the caller's and must outlive this. `mode` as for open(2).
-  static absl::StatusOr<AtomicFile> Create(FileSystem& fs, int dir, const std::string& target, mode_t mode = 0666);
+  // `path` is a file in the directory `dir`, which stays the caller's and must outlive this. `mode` as for open(2).
+  // Errors of all methods name `path`.
+  static absl::StatusOr<AtomicFile> Create(FileSystem& fs, int dir, const std::string& path, mode_t mode = 0666);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
@@ -38,17 +39,23 @@ class AtomicFile {
   int descriptor() const { return file_.get(); }
 
  private:
-  AtomicFile(FileSystem& fs, int dir, std::string name, UniqueFile file);
+  AtomicFile(FileSystem& fs, int dir, std::string path, std::string name, UniqueFile file);
   absl::Status Flush();
 
   FileSystem* fs_;
   int dir_;
-  std::string name_;
+  std::string path_;  // what is to be written
+  std::string name_;  // of the temporary
   UniqueFile file_;
   std::string buffer_;
   int64_t size_ = 0;
   bool pending_ = true;  // the temporary exists
 };
+
+// The directory that a file is to be written to, and whether what is there under its name may be replaced. Errors name
+// `path`.
+absl::StatusOr<UniqueFile> OpenDirectoryOf(FileSystem& fs, const std::string& path);
+absl::Status CheckReplaceable(const std::string& path, const struct stat& info);
 
 // Removes temporaries of `target` whose process is dead. Failures are ignored: they are tried again next time.
 void SweepTemporaries(FileSystem& fs, int dir, const std::string& target);

@@ -137,6 +137,10 @@ std::string Model::UniqueName(absl::string_view wanted) {
   return name;
 }
 
+void Model::AddWarning(std::string text) {
+  if (seen_warnings_.insert(text).second) warnings_.push_back(std::move(text));
+}
+
 void Model::Commit() {
   if (!edited_) return;
   for (Graph& g : graphs_) {

@@ -236,7 +236,7 @@ class Model {
   void CheckConsistency() const;
 
   const std::vector<std::string>& warnings() const { return warnings_; }
-  void AddWarning(std::string text) { warnings_.push_back(std::move(text)); }
+  void AddWarning(std::string text);  // once, however often it is added
 
  private:
   friend class GraphBuilder;
@@ -265,6 +265,7 @@ class Model {
   absl::flat_hash_map<std::string, int> last_suffix_;  // that UniqueName gave, by the name wanted
   absl::flat_hash_set<std::string> functions_;         // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;
+  absl::flat_hash_set<std::string> seen_warnings_;
   bool edited_ = false;
 };
 

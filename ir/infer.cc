@@ -214,10 +214,8 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
   model_.ChooseSignature(id, nullptr);
   const std::string name = Escaped(absl::StrCat(n.domain(), n.domain().empty() ? "" : "::", n.op_type()));
   if (!misfits_.insert(name).second) return;
-  const std::string warning = absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ",
-                                           name, " and is taken as unknown: ", first_misfit);
-  const auto& warnings = model_.warnings();
-  if (std::find(warnings.begin(), warnings.end(), warning) == warnings.end()) model_.AddWarning(warning);
+  model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ", name,
+                                 " and is taken as unknown: ", first_misfit));
 }
 
 // What the file states of an output of unknown type is believed, and its shape where a signature gave the type.

@@ -79,6 +79,12 @@ bool KeepsElementType(const Node& node) {
 
 bool IsSaturatingBound(const Node& node, int port) { return port > 0 && IsOneOf(node, {"Clip"}); }
 
+bool ReadsShapeAlone(const Node& node, int port) {
+  if (port != 0) return false;
+  const bool takes_type = IsOneOf(node, {"EyeLike", "RandomNormalLike", "RandomUniformLike"});
+  return IsOneOf(node, {"Shape", "Size"}) || (takes_type && HasAttribute(node, "dtype"));
+}
+
 bool IsLoss(const Node& node) { return IsOneOf(node, {"SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"}); }
 
 bool IsLossOrStateful(const Node& node) {

@@ -35,6 +35,10 @@ bool KeepsElementType(const Node& node);
 // largest finite low value without changing any low result (Clip's min and max).
 bool IsSaturatingBound(const Node& node, int port);
 
+// Whether the port's elements make no difference to the results, only their shape does, nor does its type: Shape, Size,
+// and EyeLike and its kind where an attribute says the result's type.
+bool ReadsShapeAlone(const Node& node, int port);
+
 // Losses: only graphs that train hold one.
 bool IsLoss(const Node& node);
 

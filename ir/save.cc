@@ -41,7 +41,7 @@ bool IsDataFileName(absl::string_view name, absl::string_view target) {
 absl::StatusOr<std::string> Serialize(const onnx::ModelProto& model) {
   const size_t size = model.ByteSizeLong();
   if (size > INT32_MAX) {
-    return LimitError("the output: expected at most ", INT32_MAX, " bytes without external data, found ", size);
+    return LimitError("expected at most ", INT32_MAX, " bytes without external data, found ", size);
   }
   std::string bytes(size, '\0');
   google::protobuf::io::ArrayOutputStream array(bytes.data(), static_cast<int>(size));
@@ -64,14 +64,12 @@ class Saver {
   // Opens the directory, refuses what must not be overwritten, sweeps leftovers, notes what an earlier output refers
   // to.
   absl::Status Prepare() {
-    if (parts_.name.empty()) return UsageError("the output: expected a file name, found a directory");
-    dir_ = UniqueFile(fs_, fs_.Open(AT_FDCWD, parts_.directory, O_RDONLY | O_DIRECTORY));
-    if (!dir_.ok()) return IoError("cannot open the output's directory: ", ErrnoText(dir_.get()));
+    AMP_ASSIGN_OR_RETURN(dir_, OpenDirectoryOf(fs_, path_));
     struct stat info = {};
     exists_ = fs_.StatTarget(dir_.get(), parts_.name, &info) == 0;
     if (exists_) {
-      if (!S_ISREG(info.st_mode)) return RefusedError("the output exists and is not a regular file");
-      AMP_RETURN_IF_ERROR(CheckIdentity(info));
+      AMP_RETURN_IF_ERROR(CheckReplaceable(path_, info));
+      AMP_RETURN_IF_ERROR(InFile(path_, CheckIdentity(info)));
       mode_ = info.st_mode & 0777;
       NoteOldReferences();
     }
@@ -81,7 +79,7 @@ class Saver {
 
   absl::Status WriteData(const PayloadLayout& layout) {
     if (layout.data_bytes == 0) return absl::OkStatus();
-    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), parts_.name, mode_));
+    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(file.Reserve(layout.data_bytes));
     XXH3_state_t hash;
     XXH3_64bits_reset(&hash);
@@ -128,14 +126,15 @@ class Saver {
         }));
       }
     }
-    AMP_ASSIGN_OR_RETURN(const std::string skeleton, Serialize(model));
-    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), parts_.name, mode_));
-    AMP_RETURN_IF_ERROR(WriteSpliced(skeleton, marker, spliced, &file));
+    const absl::StatusOr<std::string> skeleton = Serialize(model);
+    if (!skeleton.ok()) return InFile(path_, skeleton.status());
+    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
+    AMP_RETURN_IF_ERROR(WriteSpliced(*skeleton, marker, spliced, &file));
     return Publish(std::move(file));
   }
 
   absl::Status WriteVerbatim(const LoadedFile& input) {
-    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), parts_.name, mode_));
+    AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(file.Reserve(input.original->size_bytes));
     AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) { return file.Append(bytes); }));
     return Publish(std::move(file));
@@ -220,8 +219,8 @@ class Saver {
     AMP_ASSIGN_OR_RETURN(const PrescanResult plan, Prescan(ByteSource::Memory(skeleton), own, replace));
     const int64_t max_bytes = std::min<int64_t>(options_.limits.model_bytes, INT32_MAX);
     if (plan.edited_size > max_bytes) {
-      return LimitError("the output: expected at most ", max_bytes, " bytes without external data, found ",
-                        plan.edited_size);
+      return InFile(
+          path_, LimitError("expected at most ", max_bytes, " bytes without external data, found ", plan.edited_size));
     }
     AMP_RETURN_IF_ERROR(file->Reserve(plan.edited_size));
     const auto append = [&](absl::string_view bytes) { return file->Append(bytes); };
@@ -239,7 +238,7 @@ class Saver {
   // From a written temporary to the output in place.
   absl::Status Publish(AtomicFile file) {
     AMP_RETURN_IF_ERROR(file.Finish());
-    AMP_RETURN_IF_ERROR(CheckWritten(file.temporary_name()));
+    AMP_RETURN_IF_ERROR(InFile(path_, CheckWritten(file.temporary_name())));
     result_.model_bytes = file.size();
     AMP_RETURN_IF_ERROR(file.Rename(parts_.name));
     if (!created_data_.empty()) ForgetForSignals(dir_.get(), created_data_);
@@ -266,7 +265,7 @@ class Saver {
   absl::Status SyncDirectory() {
     const int error = fs_.Sync(dir_.get());
     if (error < 0 && error != -EINVAL && error != -ENOTSUP) {
-      return IoError("cannot write (fsync of the directory): ", ErrnoText(error));
+      return InFile(path_, IoError("cannot write (fsync of the directory): ", ErrnoText(error)));
     }
     return absl::OkStatus();
   }
@@ -294,7 +293,7 @@ absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string&
     AMP_RETURN_IF_ERROR(saver.WriteModel(model, layout));
     return saver.Finish();
   } catch (const std::bad_alloc&) {
-    return LimitError("the output: not enough memory to write it");
+    return InFile(path, LimitError("not enough memory to write it"));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "ir/status.h"
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace amp {
 namespace {
@@ -61,6 +62,21 @@ std::string Escaped(absl::string_view name) {
     }
   }
   return out;
+}
+
+absl::Status InFile(absl::string_view file, absl::Status status) {
+  constexpr absl::string_view kNamed = "amp/names-a-file";
+  if (status.ok() || status.GetPayload(kNamed).has_value()) return status;
+  absl::Status named(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));
+  named.SetPayload(kNamed, absl::Cord());
+  return named;
+}
+
+std::string FirstOf(absl::Span<const std::string> names) {
+  constexpr size_t kShown = 3;
+  const size_t more = names.size() > kShown ? names.size() - kShown : 0;
+  const std::string shown = absl::StrJoin(names.first(names.size() - more), ", ");
+  return more == 0 ? shown : absl::StrCat(shown, " and ", more, " more");
 }
 
 }  // namespace amp

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace amp {
 
@@ -46,6 +47,10 @@ int ExitCode(const absl::Status& status);
 
 // A name from a model, fit for one terminal line: control characters and invalid UTF-8 escaped, cut after 200 bytes.
 std::string Escaped(absl::string_view name);
+// `status` with "FILE: " in front of its message, unless it names a file that way already: the innermost one counts.
+absl::Status InFile(absl::string_view file, absl::Status status);
+// "a, b, c and 2 more"
+std::string FirstOf(absl::Span<const std::string> names);
 
 }  // namespace amp
 

@@ -16,15 +16,26 @@ struct Verdict {
   std::string other;
 };
 
-std::string OverflowText(absl::string_view name, float value, int64_t count, int64_t total, DType low) {
+std::string OverflowText(absl::string_view name, const NarrowingStats& stats, DType low) {
   return absl::StrFormat("constant '%s' reaches a magnitude of %g, beyond %s's largest %g (%d of %d elements overflow)",
-                         Escaped(name), value, std::string(DTypeName(low)), LargestFinite(low), count, total);
+                         Escaped(name), stats.largest, std::string(DTypeName(low)), LargestFinite(low), stats.overflow,
+                         stats.count);
+}
+
+// The operand that an attribute of the node holds, as a constant of one element.
+std::optional<ConstantFacts> AttributeFacts(const Node& node, DType low) {
+  const std::optional<float> operand = GetAttributeOperand(node);
+  if (!operand.has_value()) return std::nullopt;
+  ConstantFacts facts;
+  SurveyNarrowing(absl::MakeConstSpan(&*operand, 1), low, facts.stats);
+  facts.first_elements = {*operand};
+  return facts;
 }
 
 Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, const ConstantGuardOptions& options) {
   Verdict verdict;
   const NarrowingStats& stats = facts.stats;
-  if (stats.overflow > 0) verdict.overflow = OverflowText(name, stats.largest, stats.overflow, stats.count, low);
+  if (stats.overflow > 0) verdict.overflow = OverflowText(name, stats, low);
   if (stats.count <= options.max_scalar_elements) {
     for (float value : facts.first_elements) {
       if (!std::isfinite(value) || value == 0.0f) continue;
@@ -80,17 +91,52 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
       if (!it->second.overflow.empty() && !IsSaturatingBound(node, port)) veto(v, it->second.overflow);
       if (!it->second.other.empty()) veto(v, it->second.other);
     }
-    const std::optional<float> operand = GetAttributeOperand(node);
+    const std::optional<ConstantFacts> operand = AttributeFacts(node, low);
     const VertexId v = node.outputs.empty() ? kNone : graph.OfOutput(id, 0);
     if (!operand.has_value() || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
-    ConstantFacts facts;
-    SurveyNarrowing(absl::MakeConstSpan(&*operand, 1), low, facts.stats);
-    facts.first_elements = {*operand};
-    const Verdict verdict = Judge(model.value(node.outputs[0]).name, facts, low, options);
+    const Verdict verdict = Judge(model.value(node.outputs[0]).name, *operand, low, options);
     if (!verdict.overflow.empty()) veto(v, verdict.overflow);
     if (!verdict.other.empty()) veto(v, verdict.other);
   }
   return vetoes;
+}
+
+absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, const VertexGraph& graph,
+                                                           const std::vector<VertexPaint>& paint,
+                                                           ConstantSurvey& survey) {
+  struct Overflow {
+    std::string text;
+    std::vector<std::string> readers;
+  };
+  std::vector<Overflow> overflows;
+  absl::flat_hash_map<ValueId, size_t> index_of;
+  const auto is_low = [&](VertexId v) { return v != kNone && paint[static_cast<size_t>(v)].low; };
+  const auto note = [&](ValueId value, const NarrowingStats& stats, NodeId reader) {
+    if (stats.overflow == 0) return;
+    const auto [it, is_new] = index_of.try_emplace(value, overflows.size());
+    if (is_new) overflows.push_back({OverflowText(model.value(value).name, stats, graph.low()), {}});
+    const Node& node = model.node(reader);
+    overflows[it->second].readers.push_back(
+        absl::StrCat(Escaped(model.NodeLabel(reader)), " (", Escaped(node.op_type()), ")"));
+  };
+  for (NodeId id : graph.order()) {
+    const Node& node = model.node(id);
+    for (int port = 0; port < static_cast<int>(node.inputs.size()); ++port) {
+      const ValueId value = node.inputs[static_cast<size_t>(port)];
+      if (value == kNone || !is_low(graph.OfInput(id, port)) || IsSaturatingBound(node, port)) continue;
+      if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
+      AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
+      note(value, facts->stats, id);
+    }
+    if (node.outputs.empty() || !is_low(graph.OfOutput(id, 0))) continue;
+    if (const auto operand = AttributeFacts(node, graph.low())) note(node.outputs[0], operand->stats, id);
+  }
+  std::vector<std::string> sentences;
+  sentences.reserve(overflows.size());
+  for (const Overflow& overflow : overflows) {
+    sentences.push_back(absl::StrCat(overflow.text, ": infinite for ", FirstOf(overflow.readers)));
+  }
+  return sentences;
 }
 
 }  // namespace amp

@@ -70,6 +70,14 @@ class CastPlanner {
     return IsLow(graph_.OfUse(use));
   }
 
+  // Only a shape is read, by a node that nobody excluded, whose operator knows the low type at this opset.
+  bool TakesEitherType(const Use& use) const {
+    if (use.IsGraphOutput() || !ReadsShapeAlone(model_.node(use.node), use.port)) return false;
+    const VertexId v = graph_.OfUse(use);
+    return v != kNone && graph_[v].can_be_low &&
+           paint_[static_cast<size_t>(v)].reason.kind != ReasonKind::kNotProcessed;
+  }
+
   // A sparse initializer, or one that training updates.
   bool IsStoredButNotConstant(ValueId id) const {
     const Value& value = model_.value(id);
@@ -80,9 +88,12 @@ class CastPlanner {
   void PlanConstant(ValueId id) {
     const Value& value = model_.value(id);
     if (!value.is_tensor || value.dtype != DType::kFloat32) return;
-    CastPlan::Constant constant{id, {}};
+    CastPlan::Constant constant{id, {}, {}, {}};
     for (const Use& use : value.uses) {
-      if (ReadsLow(use, false)) constant.low_readers.push_back(use);
+      (ReadsLow(use, false)   ? constant.low_readers
+       : TakesEitherType(use) ? constant.shape_readers
+                              : constant.high_readers)
+          .push_back(use);
     }
     if (!constant.low_readers.empty()) plan_.constants.push_back(std::move(constant));
   }
@@ -99,7 +110,8 @@ class CastPlanner {
 
     std::vector<Use> readers;  // in the other type
     for (const Use& use : value.uses) {
-      if (ReadsLow(use, low) != low && (low || !use.IsModelOutput())) readers.push_back(use);
+      const bool is_content = input_position != kNone && low && TakesEitherType(use);
+      if (ReadsLow(use, low) != low && (low || !use.IsModelOutput()) && !is_content) readers.push_back(use);
     }
     AMP_CHECK(value.is_tensor || readers.empty());  // groups see to it
     if (readers.empty()) return;

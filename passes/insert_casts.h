@@ -44,10 +44,11 @@ struct CastPlan {
   std::vector<ValueId> low_values;  // produced low from now on
   std::vector<int> low_inputs;      // released graph inputs that become low, by position
   std::vector<PlannedCasts> casts;
-  // Constants read by low vertices, with those readers; the other readers keep float32.
+  // Constants read by low vertices, with those readers. Readers of the shape alone take either type; the others keep
+  // float32.
   struct Constant {
     ValueId value = kNone;
-    std::vector<Use> low_readers;
+    std::vector<Use> low_readers, shape_readers, high_readers;
   };
   std::vector<Constant> constants;
 };

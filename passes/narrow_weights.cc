@@ -1,6 +1,7 @@
 #include "passes/narrow_weights.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "ir/attributes.h"
 #include "ir/operator_facts.h"
@@ -9,8 +10,11 @@
 namespace amp {
 namespace {
 
-bool HasOnlyTheseReaders(const Model& model, const CastPlan::Constant& constant) {
-  return model.value(constant.value).uses.size() == constant.low_readers.size();
+// The statistics leave out what overflows: a bound that is saturated, or elements that become infinite.
+double RelativeError(const NarrowedWeight& weight, DType low) {
+  if (weight.stats.overflow == 0) return weight.stats.RelativeError();
+  if (!weight.saturated) return std::numeric_limits<double>::infinity();
+  return 1 - LargestFinite(low) / weight.stats.largest;
 }
 
 // The copy as a new initializer or Constant node, read by the low readers. Returns its name.
@@ -71,13 +75,15 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     record.name = model.value(constant.value).name;
     record.stats = facts->stats;
     record.bytes_before = ConstantBytes(model, constant.value);
-    record.original_stays = !HasOnlyTheseReaders(model, constant);
+    record.original_stays = !constant.high_readers.empty();
+    for (const Use& use : constant.high_readers) record.original_readers.push_back(ReaderLabel(model, use));
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
     const auto is_bound = [&](const Use& use) {
       return !use.IsGraphOutput() && IsSaturatingBound(model.node(use.node), use.port);
     };
     record.saturated =
         facts->stats.overflow > 0 && std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
+    record.relative_error = RelativeError(record, low);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
                                         external, pending));

@@ -23,7 +23,9 @@ struct NarrowedWeight {
   int64_t bytes_before = 0;
   int64_t bytes_after = 0;  // the low copy, plus the original where it stays
   bool original_stays = false;
-  bool saturated = false;  // bounds beyond the low range became its largest finite value
+  std::vector<std::string> original_readers;  // who it stays for, see ReaderLabel
+  bool saturated = false;                     // bounds beyond the low range became its largest finite value
+  double relative_error = 0;                  // infinite for what became infinite
   NarrowingStats stats;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "absl/strings/str_cat.h"
+
 namespace amp {
 namespace {
 
@@ -55,6 +57,17 @@ class Painter {
     if (options_.level == Level::kTreatInferAsDeny && op_class == OpClass::kInfer) return OpClass::kDeny;
     if (options_.level == Level::kTensorCoresOnly && op_class != OpClass::kAllow) return OpClass::kUnlisted;
     return op_class;
+  }
+
+  // `kind`, unless it is the level that gave the class.
+  Reason OfOwnClass(VertexId v, ReasonKind kind) const {
+    const OpClass op_class = trait(v).op_class;
+    if (ClassAtLevel(op_class) == op_class) return {kind, kNone, ""};
+    const bool is_denied = options_.level == Level::kTreatInferAsDeny;
+    return {ReasonKind::kLevel, kNone,
+            is_denied ? "--level treat-infer-as-deny takes class infer for deny"
+                      : absl::StrCat("--level tensor-cores-only converts class allow alone; this is ",
+                                     OpClassName(op_class))};
   }
 
   const NodeTraits& trait(VertexId v) const { return traits_[static_cast<size_t>(graph_[v].node)]; }
@@ -124,7 +137,7 @@ class Painter {
     const std::vector<VertexId> denied = VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kDeny; });
     for (VertexId v : denied) {
       at(v).denied = true;
-      if (at(v).reason.kind != ReasonKind::kGuard) at(v).reason = {ReasonKind::kDenied, kNone, ""};
+      if (at(v).reason.kind != ReasonKind::kGuard) at(v).reason = OfOwnClass(v, ReasonKind::kDenied);
     }
     Flood(denied, true, false, [&](VertexId w, VertexId from) {
       if (!may_be_denied[static_cast<size_t>(w)] || at(w).denied) return false;
@@ -257,8 +270,11 @@ class Painter {
     if (!trait(v).processed) return set(ReasonKind::kNotProcessed, trait(v).not_processed_why);
     if (paint.reason.kind == ReasonKind::kGuard) return;
     if (paint.denied) return;  // P2 said why
-    if (class_of(v) == OpClass::kDeny) return set(ReasonKind::kDenied);
-    if (class_of(v) == OpClass::kUnlisted) return set(ReasonKind::kUnlisted);
+    if (class_of(v) == OpClass::kDeny || class_of(v) == OpClass::kUnlisted) {
+      const bool is_denied = class_of(v) == OpClass::kDeny;
+      paint.reason = OfOwnClass(v, is_denied ? ReasonKind::kDenied : ReasonKind::kUnlisted);
+      return;
+    }
     if (!graph_[v].is_typed) return set(ReasonKind::kTypeUnknown);
     if (graph_[v].is_pinned) return set(ReasonKind::kPinned);
     if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
@@ -301,6 +317,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "forced";
     case ReasonKind::kDenied:
       return "denied";
+    case ReasonKind::kLevel:
+      return "level";
     case ReasonKind::kDeniedByPath:
       return "denied-by-path";
     case ReasonKind::kGuard:

@@ -39,6 +39,7 @@ enum class ReasonKind {
   kForced,
   // high
   kDenied,        // its own class
+  kLevel,         // `detail` says how the level changes its class
   kDeniedByPath,  // downstream of `via`
   kGuard,         // `detail` has the numbers
   kUnlisted,

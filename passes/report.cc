@@ -34,16 +34,11 @@ std::map<std::string, int> CountByReason(const Report& report) {
 }
 
 Json NodeJson(const NodeReport& node) {
-  Json json = {{"path", node.path},
-               {"operator", node.op_type},
-               {"class", std::string(OpClassName(node.op_class))},
-               {"class_origin", node.class_origin},
-               {"class_why", node.class_why},
-               {"low", node.is_low},
-               {"heavy", node.is_heavy},
-               {"reason", node.reason_kind},
-               {"because", node.reason},
-               {"casts", node.num_casts}};
+  Json json = {{"path", node.path},           {"operator", node.op_type},
+               {"class", node.class_name},    {"class_origin", node.class_origin},
+               {"class_why", node.class_why}, {"low", node.is_low},
+               {"heavy", node.is_heavy},      {"reason", node.reason_kind},
+               {"because", node.reason},      {"casts", node.num_casts}};
   return json;
 }
 
@@ -62,12 +57,13 @@ Json WeightJson(const NarrowedWeight& weight) {
           {"bytes_before", weight.bytes_before},
           {"bytes_after", weight.bytes_after},
           {"original_stays", weight.original_stays},
+          {"original_readers", weight.original_readers},
           {"saturated", weight.saturated},
           {"largest", Number(weight.stats.largest)},
           {"overflow", weight.stats.overflow},
           {"underflow", weight.stats.underflow},
           {"subnormal", weight.stats.subnormal},
-          {"relative_error", Number(weight.stats.RelativeError())}};
+          {"relative_error", Number(weight.relative_error)}};
 }
 
 std::vector<std::string> AllAdvice(const Report& report) {
@@ -76,8 +72,58 @@ std::vector<std::string> AllAdvice(const Report& report) {
   return all;
 }
 
-std::string Padded(absl::string_view text, size_t width) {
-  return absl::StrCat(text, std::string(text.size() < width ? width - text.size() : 0, ' '));
+std::string EscapedList(const std::vector<std::string>& names) {
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { out->append(Escaped(name)); });
+}
+
+// Columns on a terminal: bytes that begin a character.
+size_t Width(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// Cells side by side. One that is wider than its column ends the line: the next one goes on below, in its own column.
+std::string TableRow(absl::Span<const std::string> cells, absl::Span<const size_t> widths) {
+  constexpr size_t kGap = 2;
+  std::string text;
+  size_t column = 0;
+  for (size_t i = 0; i + 1 < cells.size(); ++i) {
+    column += widths[i] + kGap;
+    const size_t width = Width(cells[i]);
+    const bool fits = width <= widths[i];
+    absl::StrAppend(&text, cells[i], fits ? "" : "\n", std::string(fits ? widths[i] + kGap - width : column, ' '));
+  }
+  return absl::StrCat(text, cells.back(), "\n");
+}
+
+std::string NodeTable(const Report& report) {
+  if (report.nodes.empty()) return "";
+  constexpr size_t kWidestPath = 48, kWidestOperator = 24;
+  std::vector<size_t> widths = {Width("node"), Width("operator"), Width("unlisted"), Width("float32")};
+  widths[3] = std::max(widths[3], Width(TypeName(report.low)));
+  for (const NodeReport& node : report.nodes) {
+    widths[0] = std::max(widths[0], std::min(Width(Escaped(node.path)), kWidestPath));
+    widths[1] = std::max(widths[1], std::min(Width(Escaped(node.op_type)), kWidestOperator));
+  }
+  std::string text = TableRow({"node", "operator", "class", "type", "why"}, widths);
+  for (const NodeReport& node : report.nodes) {
+    text += TableRow({Escaped(node.path), Escaped(node.op_type), node.class_name, node.type, node.reason}, widths);
+  }
+  return text;
+}
+
+void AppendNames(absl::string_view heading, const std::vector<std::string>& names, std::string& text) {
+  if (!names.empty()) absl::StrAppend(&text, "\n", heading, "\n");
+  for (const std::string& name : names) absl::StrAppend(&text, "  ", Escaped(name), "\n");
+}
+
+// "2 calls of F_low, G_low; 1 back to the original function"
+std::string SpecialisedText(const Report& report) {
+  const int calls = report.specialised_calls;
+  std::string made = calls == 0 ? "no call"
+                                : absl::StrCat(calls, calls == 1 ? " call of " : " calls of ",
+                                               EscapedList(report.specialised_functions));
+  if (report.original_calls == 0) return made;
+  return absl::StrCat(made, "; ", report.original_calls, " back to the original function");
 }
 
 }  // namespace
@@ -121,6 +167,7 @@ std::string ReportJson(const Report& report) {
   json["weights"] = Json::array();
   for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
   json["removed_casts"] = report.removed_casts;
+  json["widened_weights"] = report.widened_weights;
   json["functions"] = {{"inlined_calls", report.inlined_calls},
                        {"inlined", report.inlined_functions},
                        {"specialised_calls", report.specialised_calls},
@@ -132,31 +179,11 @@ std::string ReportJson(const Report& report) {
 }
 
 std::string ReportText(const Report& report) {
-  const std::string low = TypeName(report.low);
-  size_t path_width = 4, op_width = 8;
-  for (const NodeReport& node : report.nodes) {
-    path_width = std::clamp(Escaped(node.path).size(), path_width, size_t{40});
-    op_width = std::clamp(node.op_type.size(), op_width, size_t{22});
-  }
-  const size_t type_width = std::max<size_t>(low.size(), 7);
-  std::string text = absl::StrCat(Padded("node", path_width), "  ", Padded("operator", op_width), "  class     ",
-                                  Padded("type", type_width), "  why\n");
-  for (const NodeReport& node : report.nodes) {
-    const bool is_other = node.reason_kind == ReasonName(ReasonKind::kNotFloat32);
-    absl::StrAppend(&text, Padded(Escaped(node.path), path_width), "  ", Padded(Escaped(node.op_type), op_width), "  ",
-                    Padded(OpClassName(node.op_class), 8), "  ",
-                    Padded(node.is_low ? low
-                           : is_other  ? "-"
-                                       : "float32",
-                           type_width),
-                    "  ", node.reason, "\n");
-  }
+  std::string text = NodeTable(report);
   if (!report.casts.empty()) text += "\ncasts\n";
   for (const CastReport& cast : report.casts) {
-    std::vector<std::string> readers;
-    for (const std::string& reader : cast.readers) readers.push_back(Escaped(reader));
     absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),
-                          absl::StrJoin(readers, ", "));
+                          EscapedList(cast.readers));
     if (cast.num_elements >= 0) absl::StrAppendFormat(&text, "  (%d elements)", cast.num_elements);
     text += "\n";
   }
@@ -164,29 +191,26 @@ std::string ReportText(const Report& report) {
   for (const NarrowedWeight& weight : report.weights) {
     absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
                           Megabytes(weight.bytes_before), Megabytes(weight.bytes_after), weight.stats.largest,
-                          weight.stats.RelativeError());
+                          weight.relative_error);
     if (weight.stats.overflow > 0) {
       absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");
     }
     if (weight.stats.underflow > 0) absl::StrAppendFormat(&text, ", %d vanish", weight.stats.underflow);
     if (weight.stats.subnormal > 0) absl::StrAppendFormat(&text, ", %d subnormal", weight.stats.subnormal);
-    if (weight.original_stays) text += ", float32 original stays";
+    if (weight.original_stays)
+      absl::StrAppend(&text, ", float32 original stays for ", EscapedList(weight.original_readers));
     text += "\n";
   }
-  text += "\nnodes by reason\n";
+  AppendNames("casts removed", report.removed_casts, text);
+  AppendNames("weights widened", report.widened_weights, text);
+  if (!report.nodes.empty()) text += "\nnodes by reason\n";
   for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
   if (report.inlined_calls > 0) {
-    std::vector<std::string> functions;
-    for (const std::string& name : report.inlined_functions) functions.push_back(Escaped(name));
     absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
-                          report.inlined_calls == 1 ? "" : "s", absl::StrJoin(functions, ", "));
+                          report.inlined_calls == 1 ? "" : "s", EscapedList(report.inlined_functions));
   }
   if (report.specialised_calls + report.original_calls > 0) {
-    std::vector<std::string> functions;
-    for (const std::string& name : report.specialised_functions) functions.push_back(Escaped(name));
-    absl::StrAppendFormat(&text, "specialised: %d call%s of %s; %d back to the original function\n",
-                          report.specialised_calls, report.specialised_calls == 1 ? "" : "s",
-                          absl::StrJoin(functions, ", "), report.original_calls);
+    absl::StrAppend(&text, "specialised: ", SpecialisedText(report), "\n");
   }
   for (const std::string& advice : AllAdvice(report)) absl::StrAppend(&text, "advice: ", advice, "\n");
   return text;

@@ -15,9 +15,11 @@ struct NodeReport {
   std::string path;     // "/encoder/MatMul_3", or "Conv#12" for a node without a name; bodies: "if1.then/Add_1"
   std::string op_type;  // "com.microsoft::Gelu" outside ai.onnx
   OpClass op_class = OpClass::kUnlisted;
+  std::string class_name;    // the class, or "cast" and "constant" for what is on no list by its nature
   std::string class_origin;  // "seed-float16.list:12", "--deny"
   std::string class_why;
   bool is_low = false;
+  std::string type;         // float32 or a 16-bit type; "-" where there is neither
   bool is_heavy = false;    // IsHeavy (ir/operator_facts.h) on float32
   std::string reason_kind;  // stable names, see ReasonName
   std::string reason;       // a sentence
@@ -45,7 +47,9 @@ struct Report {
   std::vector<NodeReport> nodes;
   std::vector<CastReport> casts;
   std::vector<NarrowedWeight> weights;
-  std::vector<std::string> removed_casts;      // the user's casts that folding made superfluous
+  // The user's casts that folding made superfluous; of a rewrite that was taken back, those that it had inserted.
+  std::vector<std::string> removed_casts;
+  std::vector<std::string> widened_weights;    // by taking a rewrite back
   int inlined_calls = 0;                       // of model-local functions
   std::vector<std::string> inlined_functions;  // "domain::name", those whose calls were inlined
   // --functions specialise: calls that were made calls of new functions again, those functions, and calls that went

@@ -100,7 +100,7 @@ class Rewriter {
     recorder_.Begin(model_, settings_.inlined == nullptr ? std::vector<std::string>() : settings_.inlined->functions);
     writer_.Begin(model_, settings_.low, settings_.target.name);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kLoad, nullptr));
-    if (stopped_) return false;
+    if (stopped_) return CommitEdits();
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     types_before_ = CheckTypes(model_);
@@ -116,9 +116,8 @@ class Rewriter {
     }
     if (settings_.diff) before_ = ListModel(model_);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kInfer, [&] { return ShowTypes(model_); }));
-    if (stopped_) return false;
+    if (stopped_) return CommitEdits();
 
-    const int opset_before = model_.opset("");
     if (UnifyOpset(model_, settings_.highest_opset_import)) InferTypes(model_);
     AMP_RETURN_IF_ERROR(LiftIfAsked());
     if (const int wanted = OpsetForLowTypes(kNewestUnasked); wanted > 0) AMP_RETURN_IF_ERROR(LiftTo(wanted));
@@ -137,14 +136,17 @@ class Rewriter {
     const bool has_tensor_cores = device == settings_.target.promises.end() || device->second == "cuda";
     if (has_tensor_cores) writer_.AddHints(HintAtDimensions(model_, *graph_, paint_));
     writer_.AddHints(HintAtOpset(model_, *graph_, paint_));
-    if (stopped_) {
-      model_.Commit();
-      return model_.opset("") != opset_before;
-    }
+    if (stopped_) return CommitEdits();
     const auto is_low = [](const VertexPaint& paint) { return paint.low; };
     if (std::none_of(paint_.begin(), paint_.end(), is_low)) return false;
     AMP_RETURN_IF_ERROR(Apply());
     return true;
+  }
+
+  // Whether there is anything to write that is not in the file.
+  bool CommitEdits() {
+    model_.Commit();
+    return settings_.came_edited || model_.edited();
   }
 
   // The analysis is made whole before it is shown, since a look at it may ask for another opset.
@@ -334,9 +336,12 @@ class Rewriter {
   }
 
   absl::Status Apply() {
+    AMP_ASSIGN_OR_RETURN(std::vector<std::string> overflows, DescribeOverflows(model_, *graph_, paint_, survey_));
+    for (std::string& sentence : overflows) model_.AddWarning(std::move(sentence));
     RemoveUndeclaredAttributes(model_);
     recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
+    writer_.RecordIo(model_, plan, released_);
     std::vector<InsertedCast> casts = ApplyCasts(model_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kCasts, nullptr));
     if (stopped_) return absl::OkStatus();  // a dry run: see ObstacleToStopping

@@ -6,6 +6,7 @@
 #include "ir/shape.h"
 #include "ir/status.h"
 #include "passes/suggest.h"
+#include "passes/write_report.h"
 
 namespace amp {
 namespace {
@@ -87,7 +88,7 @@ std::string ShowClasses(const Model& model, const NodeClasses& classes) {
     for (NodeId node : model.NodesInOrder(graph)) {
       const Classification& c = classes.nodes[static_cast<size_t>(node)];
       const std::string origin = c.rule != nullptr ? c.rule->origin : c.row != nullptr ? c.row->origin : "on no list";
-      absl::StrAppend(&text, Escaped(model.NodeLabel(node)), ": ", OpClassName(c.op_class), ", ", Escaped(origin),
+      absl::StrAppend(&text, Escaped(model.NodeLabel(node)), ": ", ShownClass(model, node, c), ", ", Escaped(origin),
                       "\n");
     }
   }

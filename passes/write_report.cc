@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/control_flow.h"
@@ -68,6 +70,8 @@ class Explainer {
     report.path = model_.NodePath(id);
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
+    report.class_name = ShownClass(model_, id, c);
+    report.type = "float32";
     if (c.rule != nullptr) {
       report.class_origin = c.rule->origin;
       report.class_why = c.rule->why;
@@ -76,19 +80,40 @@ class Explainer {
       report.class_why = c.row->why;
     }
     const VertexId v = TellingVertex(id);
+    if (report.class_name == "constant") {
+      ExplainConstant(node, &report);
+      return report;
+    }
     if (v == kNone) {
       ExplainWithoutVertex(node, id, &report);
       return report;
     }
     const VertexPaint& paint = paint_[static_cast<size_t>(v)];
     report.is_low = paint.low;
+    if (paint.low) report.type = std::string(DTypeName(graph_.low()));
+    if (paint.reason.kind == ReasonKind::kNotFloat32) report.type = LowTypeNow(node);
     report.is_heavy = IsHeavy(node) && graph_[v].is_high;
     report.reason_kind = std::string(ReasonName(paint.reason.kind));
     report.reason = Sentence(v, report);
+    if (report.class_name == "cast" && paint.reason.kind == ReasonKind::kUnlisted) {
+      report.reason_kind = "cast";
+      report.reason = "the model's own cast: stays as it is";
+    }
     return report;
   }
 
  private:
+  // The 16-bit type that the node works on already; "-" if it does not.
+  std::string LowTypeNow(const Node& node) const {
+    for (const auto* ports : {&node.inputs, &node.outputs}) {
+      for (ValueId id : *ports) {
+        const DType type = id == kNone ? DType::kUndefined : ElementType(model_.value(id));
+        if (IsLowFloat(type)) return std::string(DTypeName(type));
+      }
+    }
+    return "-";
+  }
+
   // The vertex that speaks for the node: a low one, else a vetoed or denied one, else a float32 one, else the first.
   VertexId TellingVertex(NodeId id) const {
     const auto rank = [&](VertexId v) {
@@ -125,8 +150,16 @@ class Explainer {
                                       ", which is no control flow of ai.onnx: left as it is"));
     }
     if (!node.bodies.empty()) return set("body", "holds a body, but is no control flow of ai.onnx: left as it is");
-    if (node.inputs.empty() && node.op_type() == "Constant") return set("constant", "converted for low readers");
+    report->type = "-";
     set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
+  }
+
+  void ExplainConstant(const Node& node, NodeReport* report) const {
+    const bool is_float32 = ElementType(model_.value(node.outputs[0])) == DType::kFloat32;
+    if (!is_float32) report->type = LowTypeNow(node);
+    report->reason_kind = "constant";
+    report->reason = is_float32 ? absl::StrCat("a constant: low readers get it in ", DTypeName(graph_.low()))
+                                : "a constant without float32";
   }
 
   std::string WhyCallStays(const Node& node) const {
@@ -206,6 +239,8 @@ class Explainer {
         return "forced by --level unsafe-force-all";
       case ReasonKind::kDenied:
         return absl::StrCat("denied", why, from);
+      case ReasonKind::kLevel:
+        return absl::StrCat(reason.detail, from);
       case ReasonKind::kDeniedByPath:
         return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
       case ReasonKind::kGuard:
@@ -231,10 +266,13 @@ class Explainer {
       case ReasonKind::kNoFastKernel:
         return absl::StrCat("no fast ", DTypeName(graph_.low()), " kernel on ", target_);
       case ReasonKind::kNoAllowedPath:
+        if (ReadsShapeAlone(model_.node(graph_[v].node), 0)) {
+          return absl::StrCat("reads the shape alone: it is the same in ", DTypeName(graph_.low()));
+        }
         return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
                                                 : "infer: not on a path between two allowed operators";
       case ReasonKind::kNotFloat32:
-        return "no float32 in or out";
+        return node.type == "-" ? "no float32 in or out" : absl::StrCat("already ", node.type);
     }
     return "";
   }
@@ -263,6 +301,15 @@ std::string WhyUnchanged(const Report& report) {
 }
 
 }  // namespace
+
+std::string ShownClass(const Model& model, NodeId id, const Classification& c) {
+  const Node& node = model.node(id);
+  const bool is_named = c.rule != nullptr || c.row != nullptr;
+  if (!is_named && IsCast(node)) return "cast";
+  const bool is_constant = node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
+  if (!is_named && is_constant && !node.outputs.empty() && node.outputs[0] != kNone) return "constant";
+  return std::string(OpClassName(c.op_class));
+}
 
 void ReportWriter::Begin(const Model& model, DType low, const std::string& target) {
   report_.low = low;
@@ -303,6 +350,41 @@ void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
   report_.original_calls = outlined.num_unchanged;
 }
 
+// "sm (Softmax, denied)"
+std::string ReportWriter::ReasonInBrief(const Model& model, NodeId id) const {
+  const int index = node_index_[static_cast<size_t>(id)];
+  return absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(OperatorName(model.node(id))),
+                      index < 0 ? "" : absl::StrCat(", ", report_.nodes[static_cast<size_t>(index)].reason_kind), ")");
+}
+
+void ReportWriter::RecordIo(const Model& model, const CastPlan& plan, const ReleasedIo& released) {
+  const absl::flat_hash_set<ValueId> low(plan.low_values.begin(), plan.low_values.end());
+  const auto advise = [&](absl::string_view ports, const std::vector<std::string>& high) {
+    if (high.empty()) return;
+    AddAdvice(absl::StrCat("graph ", ports, " that may be ", DTypeName(report_.low), " stay float32: ", FirstOf(high),
+                           "; --explain has the reasons"));
+  };
+  const Graph& main = model.graph(kMainGraph);
+  std::vector<std::string> inputs, outputs;
+  const auto stays = [&](ValueId id, bool is_released) {
+    return is_released && ElementType(model.value(id)) == DType::kFloat32 && !low.contains(id);
+  };
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    const Value& value = model.value(main.outputs[i]);
+    if (!stays(main.outputs[i], released.outputs[i])) continue;
+    outputs.push_back(absl::StrCat(Escaped(value.name), ", given by ",
+                                   value.producer == kNone ? "no node" : ReasonInBrief(model, value.producer)));
+  }
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    const Value& value = model.value(main.inputs[i]);
+    const auto reader = absl::c_find_if(value.uses, [](const Use& use) { return !use.IsGraphOutput(); });
+    if (!stays(main.inputs[i], released.inputs[i]) || reader == value.uses.end()) continue;
+    inputs.push_back(absl::StrCat(Escaped(value.name), ", read by ", ReasonInBrief(model, reader->node)));
+  }
+  advise("outputs", outputs);
+  advise("inputs", inputs);
+}
+
 void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {
   const auto count_for = [&](NodeId id) {
     if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0)
@@ -320,11 +402,7 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
     if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
   }
   if (overridable.empty()) return;
-  constexpr size_t kShown = 3;
-  const size_t more = overridable.size() > kShown ? overridable.size() - kShown : 0;
-  overridable.resize(overridable.size() - more);
-  AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", absl::StrJoin(overridable, ", "),
-                         more > 0 ? absl::StrCat(" and ", more, " more") : "",
+  AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", FirstOf(overridable),
                          "; --freeze-initializers makes constants of them"));
 }
 
@@ -342,9 +420,15 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
   report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
   report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
   if (!report_.weights.empty() && report_.weight_bytes_after > report_.weight_bytes_before) {
+    std::vector<std::string> readers;
+    absl::flat_hash_set<absl::string_view> seen;
+    for (const NarrowedWeight& weight : report_.weights) {
+      for (const std::string& reader : weight.original_readers) {
+        if (seen.insert(reader).second) readers.push_back(Escaped(reader));
+      }
+    }
     AddAdvice(
-        "the weights grew: float32 originals stay because nodes that are float32 read them too, see `weights` in the "
-        "report");
+        absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
   }
   if (!changed) report_.unchanged_because = WhyUnchanged(report_);
   return std::move(report_);

@@ -12,6 +12,10 @@
 
 namespace amp {
 
+// The name of the class, or "cast" and "constant" for nodes that no list names, since what they do is decided by what
+// they stand between.
+std::string ShownClass(const Model& model, NodeId id, const Classification& classification);
+
 class ReportWriter {
  public:
   // What the model is before any edit; its types are inferred.
@@ -22,6 +26,9 @@ class ReportWriter {
   // Calls of model-local functions that were replaced before, and why the others stay.
   void RecordFunctions(const InlinedFunctions& inlined);
   void RecordOutlined(const OutlinedFunctions& outlined);
+  // Which graph inputs and outputs stay float32 although they are released. After ExplainNodes, before the plan is
+  // applied.
+  void RecordIo(const Model& model, const CastPlan& plan, const ReleasedIo& released);
   void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
@@ -34,6 +41,8 @@ class ReportWriter {
   void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
 
  private:
+  std::string ReasonInBrief(const Model& model, NodeId id) const;
+
   Report report_;
   std::string opset_obstacle_;
   const InlinedFunctions* inlined_ = nullptr;

@@ -1,10 +1,15 @@
 // What a run of amp-rewrite says: the JSON report, the table, the diff, the summary line, errors and exit codes.
+#include <filesystem>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "ir/external_data.h"
 #include "ir/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
+#include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
 #include "tools/amp_rewrite.h"
 
@@ -56,16 +61,16 @@ TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf({});
   CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "model", "dtype", "profile", "target", "changed",
                                                    "unchanged_because", "opset", "ir_version", "totals", "nodes",
-                                                   "casts", "weights", "removed_casts", "functions", "advice",
-                                                   "warnings"});
+                                                   "casts", "weights", "removed_casts", "widened_weights", "functions",
+                                                   "advice", "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
                                                                "low", "heavy", "reason", "because", "casts"});
   CHECK(KeysOf(report["casts"][0]) == std::vector<std::string>{"name", "value", "from", "to", "readers", "elements"});
-  CHECK(KeysOf(report["weights"][0]) == std::vector<std::string>{"name", "bytes_before", "bytes_after",
-                                                                 "original_stays", "saturated", "largest", "overflow",
-                                                                 "underflow", "subnormal", "relative_error"});
+  CHECK(KeysOf(report["weights"][0]) ==
+        std::vector<std::string>{"name", "bytes_before", "bytes_after", "original_stays", "original_readers",
+                                 "saturated", "largest", "overflow", "underflow", "subnormal", "relative_error"});
 }
 
 TEST_CASE("the report's head and totals") {
@@ -120,7 +125,7 @@ TEST_CASE("the report's casts and weights") {
     {"name": "x_to_float16", "value": "x", "from": "float32", "to": "float16", "readers": ["mm"], "elements": 8},
     {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["add"], "elements": 4}])"));
   CHECK(report["weights"] == Json::parse(R"([
-    {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "saturated": false, "largest": 8.0,
+    {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "original_readers": [], "saturated": false, "largest": 8.0,
      "overflow": 0, "underflow": 0, "subnormal": 0, "relative_error": 0.0}])"));
 }
 
@@ -212,6 +217,25 @@ TEST_CASE("the table of --explain has a line per node, cast and weight") {
   CHECK(absl::StrContains(table, "\n  x  float32 -> float16  for mm  (8 elements)\n"));
   CHECK(absl::StrContains(table, "\n  a  float16 -> float32  for add  (4 elements)\n"));
   CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));
+}
+
+TEST_CASE("the relative error of what overflows is no zero") {
+  const char kHuge[] = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) <float[2] huge = {1000000.0, 1.0}, float bound = {131008.0}> {
+      a = MatMul (x, x)
+      b = Mul (a, huge)
+      c = Clip (b, , bound)
+      y = MatMul (c, c)
+    })";
+  const Json weights = ReportOf({"--guards", "none"}, kHuge)["weights"];
+  REQUIRE(weights.size() == 2);
+  CHECK(weights[0]["relative_error"] == "inf");
+  CHECK(weights[1]["saturated"] == true);
+  CHECK(weights[1]["relative_error"] == 0.5);
+  const std::string table = Run({"--explain", "--guards", "none"}, kHuge).output.out;
+  CHECK(absl::StrContains(table, "\n  huge  8 B -> 4 B  largest 1e+06, relative error inf, 1 overflow\n"));
+  CHECK(absl::StrContains(table,
+                          "\n  bound  4 B -> 2 B  largest 1.31e+05, relative error 0.5, 1 overflow (saturated)\n"));
 }
 
 TEST_CASE("the lines of --diff are what changes and nothing else") {
@@ -308,6 +332,32 @@ TEST_CASE("a pattern that matches nothing is a warning, and an error under --str
     CHECK(run.folder.Has("out.onnx"));
     CheckFails({flag, "nobody*", "--strict"}, 2, "nobody*");
   }
+}
+
+TEST_CASE("weights go to a file always from the size on that the help states") {
+  const auto has_data_file = [](int columns) {
+    const ScratchFolder folder;
+    onnx::ModelProto model =
+        ModelFromText(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[1,16] x) => (float[1,)",
+                                   columns, "] y) { y = MatMul (x, w) }"));
+    onnx::TensorProto* weight = model.mutable_graph()->add_initializer();
+    weight->set_name("w");
+    weight->set_data_type(onnx::TensorProto::FLOAT);
+    weight->add_dims(16);
+    weight->add_dims(columns);
+    for (int i = 0; i < 16 * columns; ++i) weight->add_float_data(1.0f);
+    const std::string in = folder.Write("in.onnx", model.SerializeAsString());
+    const ToolOutput output = RunAmpRewrite({in, "-o", folder.File("out.onnx"), "--external-data", "always"});
+    INFO(output.err);
+    REQUIRE(output.exit_code == 0);
+    return absl::c_any_of(std::filesystem::directory_iterator(folder.File(".")),
+                          [](const auto& entry) { return entry.path().extension() == ".data"; });
+  };
+  static_assert(kSmallTensorBytes == 16 * 32 * 2);
+  CHECK(has_data_file(32));  // in float16
+  CHECK_FALSE(has_data_file(31));
+  const std::string help = RunAmpRewrite({"--help"}).out;
+  CHECK(absl::StrContains(help, absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file")));
 }
 
 TEST_CASE("the help is complete and fits a wide terminal") {

@@ -44,6 +44,15 @@ TEST_CASE("stages show the model or what was decided") {
   CHECK(Run({"--print-after", "infer"}).Shown() ==
         "---- after infer\na: float32[2,2]\nb: float32[2,2]\ny: float32[2,2]\n");
   CHECK(absl::StrContains(Run({"--print-after", "classify"}).Shown(), "\nadd: infer, seed-float16.list:"));
+  const Run casts_and_constants({"--print-after", "classify"},
+                                *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (int64[2] i) => (float[2] y) {
+      [c] f = Cast <to = 1> (i)
+      [k] k = Constant <value_float = 2.0> ()
+      [mul] y = Mul (f, k)
+    })"));
+  CHECK(absl::StartsWith(casts_and_constants.Shown(),
+                         "---- after classify\nc: cast, on no list\nk: constant, on no list\nmul: infer, seed-"));
   CHECK(absl::StartsWith(Run({"--print-after", "guard"}).Shown(),
                          "---- after guard\nadd T: constant 'tiny' holds 1e-12"));
   CHECK(Run({"--print-after", "guard", "--guards", "none"}).Shown() == "---- after guard\nno veto\n");
@@ -121,6 +130,84 @@ TEST_CASE("stopping before the edits writes the model as it is then") {
     CHECK(lifted.Model().metadata_props_size() == 0);
   }
   CHECK(Run({"--stop-after", "infer", "--opset", "22"}).Model().opset_import(0).version() == 17);
+}
+
+// A call, a function that nobody calls, an initializer that callers may override, a cast that folding takes away.
+constexpr absl::string_view kWithCall = R"(<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
+  g (float16[2,2] h, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) {
+    x = Cast <to = 1> (h)
+    a = f.twice (x)
+    y = MatMul (a, w)
+  }
+  <domain: "f", opset_import: ["" : 17]>
+  twice (x) => (y) { y = Add (x, x) }
+  <domain: "f", opset_import: ["" : 17]>
+  idle (x) => (y) { y = Neg (x) })";
+
+// What printing after the stage would say of the file. The record of the rewrite, which is no part of the graph, is
+// written last.
+std::string TextAfter(absl::string_view stage, onnx::ModelProto model) {
+  if (stage == "weights") model.clear_metadata_props();
+  return absl::StrCat("---- after ", stage, "\n", *PrintOnnxText(model));
+}
+
+TEST_CASE("the file after a stage is the model that printing shows after it") {
+  const std::string bytes = *ParseOnnxText(kWithCall);
+  const auto with = [](std::vector<std::string> flags, const std::string& flag, const std::string& stage) {
+    flags.insert(flags.end(), {"--freeze-initializers", flag, stage});
+    return flags;
+  };
+  const std::vector<std::string> lifting = {"--opset", "18"}, plain;
+  struct Row {
+    const char* stage;
+    const char* shows;  // the model, where the stage itself shows what it decided
+    const std::vector<std::string>& flags;
+  };
+  for (const Row& row : {Row{"load", "load", lifting},
+                         {"infer", "lift", plain},
+                         {"lift", "lift", lifting},
+                         {"classify", "lift", lifting},
+                         {"guard", "lift", lifting},
+                         {"paint", "lift", lifting},
+                         {"weights", "weights", lifting},
+                         {"fold", "fold", lifting}}) {
+    INFO(row.stage);
+    const Run stopped(with(row.flags, "--stop-after", row.stage), bytes);
+    REQUIRE(stopped.output.exit_code == 0);
+    CHECK(absl::StrContains(stopped.output.out, absl::StrCat("Stopped after ", row.stage)));
+    CHECK_FALSE(absl::StrContains(stopped.output.out, "the input as it is"));
+    const std::string shown = Run(with(row.flags, "--print-after", row.shows), bytes).Shown();
+    CHECK(TextAfter(row.shows, stopped.Model()) == shown);
+  }
+  const Run infer(with(lifting, "--stop-after", "infer"), bytes);
+  CHECK(infer.Model().graph().input_size() == 1);
+  CHECK(infer.Model().opset_import(0).version() == 17);
+  CHECK(infer.Model().functions_size() == 0);
+  CHECK(Run(with(lifting, "--stop-after", "load"), bytes).Model().graph().input_size() == 2);
+}
+
+TEST_CASE("the library stops where the program does") {
+  RewriteOptions options;
+  options.stop_after = "load";
+  const absl::StatusOr<RewriteResult> result = Rewrite(ModelFromText(std::string(kWithCall)), options);
+  REQUIRE(result.ok());
+  CHECK(result->summary.changed);
+  CHECK(result->model.functions_size() == 0);
+}
+
+TEST_CASE("a function that nobody calls is not there after loading") {
+  const std::string uncalled = *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) }
+    <domain: "f", opset_import: ["" : 17]>
+    idle (x) => (y) { y = Neg (x) })");
+  const Run run({"--stop-after", "load"}, uncalled);
+  CHECK(run.Model().functions_size() == 0);
+  CHECK(TextAfter("load", run.Model()) == Run({"--print-after", "load"}, uncalled).Shown());
+  CHECK(Run({"--stop-after", "load", "--functions", "keep"}, uncalled).Model().functions_size() == 1);
+}
+
+TEST_CASE("the help says which stage can only be looked at") {
+  CHECK(absl::StrContains(RunAmpRewrite({"--help"}).out, "casts: with --dry-run alone"));
 }
 
 TEST_CASE("stopping after the weights leaves superfluous casts in, after folding is the whole rewrite") {

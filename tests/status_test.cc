@@ -25,5 +25,19 @@ TEST_CASE("each class of error has its exit code") {
   CHECK(ExitCode(absl::InternalError("x")) == 70);
 }
 
+TEST_CASE("an error names one file, the innermost") {
+  CHECK(InFile("a.onnx", IoError("cannot write")).message() == "a.onnx: cannot write");
+  CHECK(InFile("in.onnx", InFile("out.onnx", IoError("cannot write"))).message() == "out.onnx: cannot write");
+  CHECK(ExitCode(InFile("a.onnx", LimitError("x"))) == 5);
+  CHECK(InFile("a\nb", IoError("x")).message() == "a\\x0ab: x");
+  CHECK(InFile("a.onnx", absl::OkStatus()).ok());
+}
+
+TEST_CASE("the first of many names, and how many more") {
+  CHECK(FirstOf({}).empty());
+  CHECK(FirstOf({"a", "b", "c"}) == "a, b, c");
+  CHECK(FirstOf({"a", "b", "c", "d", "e"}) == "a, b, c and 2 more");
+}
+
 }  // namespace
 }  // namespace amp

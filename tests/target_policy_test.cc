@@ -41,7 +41,9 @@ struct Run {
   }
   std::string Error() const {
     CHECK(output.exit_code == 2);
-    return output.err.substr(output.err.find("in.onnx: ") + 9);
+    constexpr absl::string_view kBegin = "amp-rewrite: error: ";
+    REQUIRE(absl::StartsWith(output.err, kBegin));
+    return output.err.substr(kBegin.size());
   }
 };
 

@@ -9,6 +9,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
 #include "ir/graph.h"
+#include "ir/infer.h"
 #include "ir/inline_functions.h"
 #include "ir/lift_function.h"
 #include "ir/model_file.h"
@@ -149,83 +150,6 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   return settings;
 }
 
-Limits LimitsFrom(const RewriteOptions::Limits& options) {
-  Limits limits;
-  limits.model_bytes = options.model_bytes;
-  limits.nesting = options.nesting;
-  limits.graph_depth = options.graph_depth;
-  limits.call_depth = options.call_depth;
-  limits.rank = options.rank;
-  limits.objects = options.objects;
-  limits.nodes = options.nodes;
-  limits.initializers = options.initializers;
-  limits.functions = options.functions;
-  limits.elements = options.elements;
-  limits.inlined_nodes = options.inlined_nodes;
-  return limits;
-}
-
-// Whoever allows that many nodes by inlining allows them.
-Limits AfterInlining(Limits limits) {
-  limits.nodes = std::max(limits.nodes, limits.inlined_nodes);
-  return limits;
-}
-
-// Inlines what --functions asks for. References to attributes become values by that, which nobody has judged before.
-absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
-                                               const RewriteOptions& options) {
-  const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
-  if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
-  const Limits limits = AfterInlining(LimitsFrom(options.limits));
-  InlineOptions inlining;
-  inlining.max_bytes = limits.model_bytes;
-  if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
-  if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
-  AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
-  std::vector<std::string> known_warnings;
-  if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
-  return inlined;
-}
-
-ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
-  switch (policy) {
-    case RewriteOptions::ExternalData::kAuto:
-      return ExternalDataPolicy::kAuto;
-    case RewriteOptions::ExternalData::kAlways:
-      return ExternalDataPolicy::kAlways;
-    case RewriteOptions::ExternalData::kNever:
-      return ExternalDataPolicy::kNever;
-  }
-  return ExternalDataPolicy::kAuto;
-}
-
-RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Choices& choices, const OpLists& lists,
-                         const std::vector<std::string>& file_warnings) {
-  const RewriteOptions& options = choices.options;
-  outcome.report.model = name;
-  outcome.report.profile = options.profile;
-  auto& warnings = outcome.report.warnings;
-  warnings.insert(warnings.begin(), file_warnings.begin(), file_warnings.end());
-  warnings.insert(warnings.begin(), lists.warnings().begin(), lists.warnings().end());
-  if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
-    warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
-  }
-  RewriteSummary summary;
-  summary.changed = outcome.report.changed;
-  summary.line = outcome.line;
-  if (options.report) summary.report = ReportJson(outcome.report);
-  if (options.explain) summary.explanation = ReportText(outcome.report);
-  summary.diff = std::move(outcome.diff);
-  summary.stages = std::move(outcome.stages);
-  summary.unchanged_because = outcome.report.unchanged_because;
-  summary.policy_dtypes = PolicyDtypes(options);
-  summary.compatibility = choices.compatibility;
-  summary.warnings = warnings;
-  summary.advice = outcome.report.advice;
-  return summary;
-}
-
 absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings) {
   if (!options.stop_after.empty()) {
     AMP_ASSIGN_OR_RETURN(settings.stop_after, FindStage("--stop-after", options.stop_after));
@@ -248,10 +172,126 @@ absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings)
   return absl::OkStatus();
 }
 
-absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Choices& choices, const OpLists& lists,
-                                             const RewriteSettings& settings, ExternalData* external) {
-  const bool undoes = choices.options.policy == RewriteOptions::Policy::kFloat32;
-  return undoes ? UndoRewrite(model, external, settings.diff) : RewriteModel(model, lists, settings, external);
+// Everything that the options alone decide.
+struct Setup {
+  Choices choices;
+  std::shared_ptr<const OpSignatures> signatures;
+  OpLists lists;
+  RewriteSettings settings;
+};
+
+// Errors name the flag or the list file.
+absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(Choices choices, Choose(options));
+  AMP_ASSIGN_OR_RETURN(std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
+  AMP_ASSIGN_OR_RETURN(OpLists lists, LoadLists(options, choices.low, signatures));
+  RewriteSettings settings = SettingsFrom(choices);
+  AMP_RETURN_IF_ERROR(AddStages(options, settings));
+  return Setup{std::move(choices), std::move(signatures), std::move(lists), std::move(settings)};
+}
+
+Limits LimitsFrom(const RewriteOptions::Limits& options) {
+  Limits limits;
+  limits.model_bytes = options.model_bytes;
+  limits.nesting = options.nesting;
+  limits.graph_depth = options.graph_depth;
+  limits.call_depth = options.call_depth;
+  limits.rank = options.rank;
+  limits.objects = options.objects;
+  limits.nodes = options.nodes;
+  limits.initializers = options.initializers;
+  limits.functions = options.functions;
+  limits.elements = options.elements;
+  limits.inlined_nodes = options.inlined_nodes;
+  return limits;
+}
+
+// Whoever allows that many nodes by inlining allows them.
+Limits AfterInlining(Limits limits) {
+  limits.nodes = std::max(limits.nodes, limits.inlined_nodes);
+  return limits;
+}
+
+// Inlines what --functions asks for, and notes whether that edited the model. References to attributes become values by
+// that, which nobody has judged before.
+absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
+                                               const RewriteOptions& options, RewriteSettings& settings) {
+  const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
+  if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
+  const Limits limits = AfterInlining(LimitsFrom(options.limits));
+  InlineOptions inlining;
+  inlining.max_bytes = limits.model_bytes;
+  if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
+  if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
+  AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
+  const int functions_before = model.functions_size();
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
+  settings.came_edited = inlined.num_calls > 0 || model.functions_size() != functions_before;
+  std::vector<std::string> known_warnings;
+  if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
+  return inlined;
+}
+
+ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
+  switch (policy) {
+    case RewriteOptions::ExternalData::kAuto:
+      return ExternalDataPolicy::kAuto;
+    case RewriteOptions::ExternalData::kAlways:
+      return ExternalDataPolicy::kAlways;
+    case RewriteOptions::ExternalData::kNever:
+      return ExternalDataPolicy::kNever;
+  }
+  return ExternalDataPolicy::kAuto;
+}
+
+RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Setup& setup,
+                         const std::vector<std::string>& file_warnings) {
+  const RewriteOptions& options = setup.choices.options;
+  outcome.report.model = name;
+  outcome.report.profile = options.profile;
+  auto& warnings = outcome.report.warnings;
+  warnings.insert(warnings.begin(), file_warnings.begin(), file_warnings.end());
+  warnings.insert(warnings.begin(), setup.lists.warnings().begin(), setup.lists.warnings().end());
+  if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
+    warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
+  }
+  RewriteSummary summary;
+  summary.changed = outcome.report.changed;
+  summary.line = outcome.line;
+  if (options.report) summary.report = ReportJson(outcome.report);
+  if (options.explain) summary.explanation = ReportText(outcome.report);
+  summary.diff = std::move(outcome.diff);
+  summary.stages = std::move(outcome.stages);
+  summary.unchanged_because = outcome.report.unchanged_because;
+  summary.policy_dtypes = PolicyDtypes(options);
+  summary.compatibility = setup.choices.compatibility;
+  summary.warnings = warnings;
+  summary.advice = outcome.report.advice;
+  return summary;
+}
+
+std::vector<ValueId> LowConstants(const Model& model) {
+  std::vector<ValueId> low;
+  for (ValueId id = 0; id < model.num_values(); ++id) {
+    if (model.IsConstant(id) && IsLowFloat(model.value(id).dtype)) low.push_back(id);
+  }
+  return low;
+}
+
+absl::StatusOr<RewriteOutcome> Undo(Model& model, const RewriteSettings& settings, ExternalData* external) {
+  InferTypes(model);
+  const std::vector<ValueId> low = LowConstants(model);
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, UndoRewrite(model, external, settings.diff));
+  for (ValueId id : low) {
+    const Value& value = model.value(id);
+    if (value.dtype == DType::kFloat32) outcome.report.widened_weights.push_back(value.name);
+  }
+  return outcome;
+}
+
+absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Setup& setup, ExternalData* external) {
+  const bool undoes = setup.choices.options.policy == RewriteOptions::Policy::kFloat32;
+  return undoes ? Undo(model, setup.settings, external) : RewriteModel(model, setup.lists, setup.settings, external);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
@@ -272,48 +312,20 @@ absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOption
   return file;
 }
 
-}  // namespace
-
-absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
-  auto arena = std::make_unique<google::protobuf::Arena>();
-  auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
-  copy->CopyFrom(model);
-  std::vector<std::string> warnings;
-  RewriteSettings settings = SettingsFrom(choices);
-  AMP_RETURN_IF_ERROR(AddStages(options, settings));
-  settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
-  AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
-  AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options));
-  settings.inlined = &inlined;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, nullptr));
-  RewriteResult result;
-  result.model = outcome.report.changed ? graph->proto() : model;
-  result.summary = Summarise(outcome, "model", choices, lists, warnings);
-  return result;
-}
-
-absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
-                                           const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
+absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& input, const std::string& output,
+                                             const RewriteOptions& options) {
+  RewriteSettings& settings = setup.settings;
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
-  RewriteSettings settings = SettingsFrom(choices);
-  AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
   settings.inlined = &inlined;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(file.arena), file.model, signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, file.external.get()));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
+                       Model::Create(std::move(file.arena), file.model, setup.signatures));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, setup, file.external.get()));
   if (!options.dry_run && !outcome.report.changed && (graph->edited() || has_functions)) {
     graph.reset();  // holds the model that was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
@@ -332,14 +344,41 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   if (!outcome.report.changed && (options.external_data != RewriteOptions::ExternalData::kAuto || options.opset)) {
     file.warnings.push_back("nothing was converted, so --opset and --external-data are not applied either");
   }
-  return Summarise(outcome, input, choices, lists, file.warnings);
+  return Summarise(outcome, input, setup, file.warnings);
+}
+
+}  // namespace
+
+absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(Setup setup, SetUp(options));
+  auto arena = std::make_unique<google::protobuf::Arena>();
+  auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
+  copy->CopyFrom(model);
+  std::vector<std::string> warnings;
+  setup.settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
+  AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
+  AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
+  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
+  setup.settings.inlined = &inlined;
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, setup.signatures));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, setup, nullptr));
+  RewriteResult result;
+  result.model = outcome.report.changed ? graph->proto() : model;
+  result.summary = Summarise(outcome, "model", setup, warnings);
+  return result;
+}
+
+absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
+                                           const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(Setup setup, SetUp(options));
+  absl::StatusOr<RewriteSummary> summary = RewriteFileAs(std::move(setup), input, output, options);
+  if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
+  return summary;
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
-  AMP_ASSIGN_OR_RETURN(const OpLists lists, LoadLists(options, choices.low, signatures));
-  return lists.Print();
+  AMP_ASSIGN_OR_RETURN(const Setup setup, SetUp(options));
+  return setup.lists.Print();
 }
 
 std::vector<std::string> ListProfiles() { return ProfileNames(); }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/atomic_file.h"
+#include "ir/external_data.h"
 #include "ir/status.h"
 #include "passes/stages.h"
 #include "passes/suggest.h"
@@ -108,7 +109,8 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
   AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
-            "weights in a file beside the model; auto: as in MODEL, and always above 1.5 GiB [auto]");
+            absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file beside the model, smaller ones\n",
+                         "in the model; auto: as in MODEL, and always above 1.5 GiB [auto]"));
 
   const std::string what = kWhatBecomesLow;
   AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
@@ -117,7 +119,8 @@ void Declare(CLI::App& app, Arguments& a) {
             "the types in one word, as in Keras. mixed_*: low compute; inputs, outputs, the last Softmax\n"
             "and the weights in the file stay float32 (weights are cast where they are used; without\n"
             "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
-            "outputs become low too. float32: take an earlier rewrite of this tool back");
+            "outputs become low too, where the operators beside them do. float32: take an earlier\n"
+            "rewrite of this tool back");
   app.add_option("--target", o.target, "convert only if this hardware is fast with the low type; auto: this machine")
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
       ->capture_default_str()
@@ -159,7 +162,9 @@ void Declare(CLI::App& app, Arguments& a) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e30))
       ->group(safety);
-  app.add_option("--keep-io", a.keep_io, "graph inputs and outputs that keep float32 [all]")
+  app.add_option("--keep-io", a.keep_io,
+                 "graph inputs and outputs that keep float32; the others become low where an operator\n"
+                 "that is low reads or gives them (advice names those that do not) [all]")
       ->type_name("all|none|NAME[,NAME...]")
       ->group(safety);
   AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
@@ -186,7 +191,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->take_all()
       ->allow_extra_args(false)
       ->group(output);
-  app.add_option("--stop-after", o.stop_after, "write the model as it is after this stage")
+  app.add_option("--stop-after", o.stop_after,
+                 "write the model as it is after this stage (casts: with --dry-run alone)")
       ->type_name(absl::StrJoin(StageNames(), "|"))
       ->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
@@ -343,7 +349,9 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
   const bool report_on_stdout = a.report == "-";
   if (report_on_stdout) output.out += summary.report;
   if (!a.report.empty() && !report_on_stdout) {
-    AMP_RETURN_IF_ERROR(WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report); }));
+    const absl::Status written =
+        WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report); });
+    if (!written.ok()) return absl::Status(written.code(), absl::StrCat("--report: ", written.message()));
   }
   if (a.quiet) return absl::OkStatus();
   output.err += summary.compatibility;
@@ -364,9 +372,9 @@ absl::Status RewriteFenced(const Arguments& a, ToolOutput& output) {
   try {
     return Rewrite(a, output);
   } catch (const std::bad_alloc&) {
-    return LimitError("out of memory");
+    return InFile(a.input, LimitError("out of memory"));
   } catch (const std::exception& error) {
-    return absl::InternalError(Escaped(error.what()));
+    return InFile(a.input, absl::InternalError(Escaped(error.what())));
   }
 }
 
@@ -417,8 +425,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   }
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
-    const std::string model = a.input.empty() ? "" : absl::StrCat(Escaped(a.input), ": ");
-    absl::StrAppend(&output.err, "amp-rewrite: error: ", model, std::string(status.message()), "\n");
+    absl::StrAppend(&output.err, "amp-rewrite: error: ", std::string(status.message()), "\n");
   }
   return output;
 }

@@ -272,8 +272,8 @@ TEST_CASE("what must not be overwritten") {
            {"link.onnx", StatusCode::kPermissionDenied, "the output is the input"},
            {"symlink.onnx", StatusCode::kPermissionDenied, "the output is the input"},
            {"m.onnx.bin", StatusCode::kPermissionDenied, "the output is the input's external data 'm.onnx.bin'"},
-           {"folder", StatusCode::kPermissionDenied, "not a regular file"},
-           {"pipe", StatusCode::kPermissionDenied, "not a regular file"},
+           {"folder", StatusCode::kPermissionDenied, "folder: expected a file, found a directory"},
+           {"pipe", StatusCode::kPermissionDenied, "pipe: exists and is not a regular file"},
            {"folder/", StatusCode::kInvalidArgument, "found a directory"},
            {"none/out.onnx", StatusCode::kUnavailable, "No such file"},
        }) {
@@ -299,7 +299,7 @@ TEST_CASE("what is too large to embed is refused") {
   fs::remove(dir / "out.onnx");
   options.limits.model_bytes = embedded_size - 1;
   CheckRefused(RunInChild([&] { return SaveModel(*file.model, dir / "out.onnx", options).status(); }),
-               StatusCode::kResourceExhausted, "the output: expected at most");
+               StatusCode::kResourceExhausted, "out.onnx: expected at most");
   CHECK(Snapshot(dir.path()) == before);
 }
 
