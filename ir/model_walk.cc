@@ -1,5 +1,7 @@
 #include "ir/model_walk.h"
 
+#include "ir/inline_plan.h"
+#include "ir/opset_imports.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -65,6 +67,20 @@ void ForEachInitializer(const onnx::ModelProto& model, TensorVisit visit) {
 void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit) {
   // The message is the caller's to change; walking it as const keeps one walk.
   ForEachTensor(model, [&](const onnx::TensorProto& tensor) { visit(const_cast<onnx::TensorProto&>(tensor)); });
+}
+
+void ForEachOperator(const onnx::ModelProto& model, OperatorVisitor visit) {
+  const auto visit_node = [&](const onnx::NodeProto& node) { visit(CanonicalDomain(node.domain()), node.op_type()); };
+  ForEachNodeWithin(model.graph().node(), visit_node);
+  for (const auto& function : model.functions()) ForEachNodeWithin(function.node(), visit_node);
+  for (const auto& training : model.training_info()) {
+    ForEachNodeWithin(training.initialization().node(), visit_node);
+    ForEachNodeWithin(training.algorithm().node(), visit_node);
+  }
+}
+
+void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit) {
+  for (const auto& function : model.functions()) visit(CanonicalDomain(function.domain()), function.name());
 }
 
 }  // namespace amp

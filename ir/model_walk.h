@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 
 namespace onnx {
 class GraphProto;
@@ -20,6 +21,12 @@ void ForEachTensor(const onnx::ModelProto& model, absl::FunctionRef<void(const o
 void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit);
 // Dense initializers only, of all graphs: the tensors that every runtime accepts as external data.
 void ForEachInitializer(const onnx::ModelProto& model, absl::FunctionRef<void(const onnx::TensorProto&)> visit);
+
+// Domain ("" for ai.onnx) and operator of every node of the graphs, their bodies and the functions, calls included; and
+// domain and name of every model-local function.
+using OperatorVisitor = absl::FunctionRef<void(absl::string_view domain, absl::string_view op)>;
+void ForEachOperator(const onnx::ModelProto& model, OperatorVisitor visit);
+void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit);
 
 }  // namespace amp
 

@@ -10,6 +10,7 @@
 #ifndef AMP_IR_OUTLINE_FUNCTIONS_H_
 #define AMP_IR_OUTLINE_FUNCTIONS_H_
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,17 +26,16 @@ struct InlineOrigins;
 // Writes into origins.calls what each call's body is right after inlining.
 absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins);
 
-// Tells the model's nodes which call each comes from (Node::call).
-void MarkCalls(Model& model, const InlineOrigins& origins);
-
 // Decides for each inserted cast and constant which call it belongs to. A cast of something inside a call that is read
-// inside and outside is split. Returns (cast, its new copy). REQUIRES: MarkCalls, and not committed yet.
+// inside and outside is split. Returns (cast, its new copy). REQUIRES: MarkCalls (ir/inline_functions.h), and not
+// committed yet.
 std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOrigins& origins);
 
 struct OutlinedFunctions {
-  std::vector<std::string> functions;  // the new ones, "domain::name"
-  int num_calls = 0;                   // of them
-  int num_unchanged = 0;               // calls that went back to their original function
+  std::vector<std::string> functions;                                    // the new ones, "domain::name"
+  std::map<std::string, std::pair<std::string, std::string>> originals;  // of those: domain, name
+  int num_calls = 0;                                                     // of them
+  int num_unchanged = 0;  // calls that went back to their original function
 };
 
 // Edits model.proto(), which `model` no longer describes afterwards. REQUIRES: AssignCasts, and Commit since.

@@ -124,6 +124,40 @@ TEST_CASE("names and outputs override the operator's class, unnamed nodes by the
         "Exp deny by Exp\nRelu deny by --deny-node\nRelu infer by Relu\n");
 }
 
+TEST_CASE("a pattern that is a name as it stands means that name alone, and comes before patterns") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4] x) => (float[4] d) {
+      ["layers[0]/*"] "out[0]" = Exp (x)
+      ["layers0/a"] out0 = Relu ("out[0]")
+      ["layers1/a"] c = Relu (out0)
+      ["what?"] d = Relu (c)
+    })");
+  CHECK(Classes(*model, {.deny_nodes = {"layers[0]/*", "what?"}}) ==
+        "Exp deny by --deny-node\nRelu clear by Relu\nRelu clear by Relu\nRelu deny by --deny-node\n");
+  CHECK(Classes(*model, {.deny_nodes = {"layers[01]/*"}}) ==
+        "Exp deny by Exp\nRelu deny by --deny-node\nRelu deny by --deny-node\nRelu clear by Relu\n");
+  CHECK(Classes(*model, {.deny_tensors = {"out[0]"}}) ==
+        "Exp deny by --deny-tensor\nRelu clear by Relu\nRelu clear by Relu\nRelu clear by Relu\n");
+  CHECK(Classes(*model, {.deny_tensors = {"out[01]"}}) ==
+        "Exp deny by Exp\nRelu deny by --deny-tensor\nRelu clear by Relu\nRelu clear by Relu\n");
+  CHECK(Classes(*model, {.allow_nodes = {"layers[0]/*"}, .deny_nodes = {"*"}}) ==
+        "Exp allow by --allow-node\nRelu deny by --deny-node\nRelu deny by --deny-node\nRelu deny by --deny-node\n");
+}
+
+TEST_CASE("a node of one of two bodies is addressed by its path") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[4] x) => (float[4] y) {
+      [if] y = If (c) <
+        then_branch = t () => (float[4] p) { [n] p = Relu (x) },
+        else_branch = e () => (float[4] q) { [n] q = Relu (x) }>
+    })");
+  const std::string both = Classes(*model, {.deny_nodes = {"n"}});
+  CHECK(absl::StrContains(both, "Relu deny by --deny-node\nRelu deny by --deny-node\n"));
+  const std::string one = Classes(*model, {.deny_nodes = {"if/else_branch/n"}});
+  CHECK(absl::StrContains(one, "Relu deny by --deny-node\n"));
+  CHECK(absl::StrContains(one, "Relu clear by Relu\n"));
+}
+
 TEST_CASE("rules that match nothing are reported, shadowed ones are not") {
   const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x) => (float[4] y) { [n] y = Relu (x) })");

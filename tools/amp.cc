@@ -1,6 +1,7 @@
 #include "tools/amp.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "ir/save.h"
 #include "ir/status.h"
 #include "ir/validate.h"
+#include "passes/check_operator_names.h"
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "passes/suggest.h"
@@ -200,14 +202,13 @@ ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
   return ExternalDataPolicy::kAuto;
 }
 
-RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Choices& choices, const OpLists& lists,
-                         const std::vector<std::string>& file_warnings) {
+RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Choices& choices,
+                         const std::vector<std::string>& early_warnings) {
   const RewriteOptions& options = choices.options;
   outcome.report.model = name;
   outcome.report.profile = options.profile;
   auto& warnings = outcome.report.warnings;
-  warnings.insert(warnings.begin(), file_warnings.begin(), file_warnings.end());
-  warnings.insert(warnings.begin(), lists.warnings().begin(), lists.warnings().end());
+  warnings.insert(warnings.begin(), early_warnings.begin(), early_warnings.end());
   if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
     warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
   }
@@ -254,6 +255,11 @@ absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Choices& choice
   return undoes ? UndoRewrite(model, external, settings.diff) : RewriteModel(model, lists, settings, external);
 }
 
+std::vector<std::string> Joined(std::vector<std::string> first, std::vector<std::string> then) {
+  std::move(then.begin(), then.end(), std::back_inserter(first));
+  return first;
+}
+
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
   const onnx::TensorProto* external = nullptr;
   ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
@@ -287,13 +293,14 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
+  warnings = Joined(CheckOperatorNames(*copy, lists, *signatures), std::move(warnings));
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, choices, lists, settings, nullptr));
   RewriteResult result;
   result.model = outcome.report.changed ? graph->proto() : model;
-  result.summary = Summarise(outcome, "model", choices, lists, warnings);
+  result.summary = Summarise(outcome, "model", choices, warnings);
   return result;
 }
 
@@ -306,6 +313,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
+  file.warnings = Joined(CheckOperatorNames(*file.model, lists, *signatures), std::move(file.warnings));
   RewriteSettings settings = SettingsFrom(choices);
   AMP_RETURN_IF_ERROR(AddStages(options, settings));
   settings.highest_opset_import = file.highest_opset_import;
@@ -332,7 +340,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   if (!outcome.report.changed && (options.external_data != RewriteOptions::ExternalData::kAuto || options.opset)) {
     file.warnings.push_back("nothing was converted, so --opset and --external-data are not applied either");
   }
-  return Summarise(outcome, input, choices, lists, file.warnings);
+  return Summarise(outcome, input, choices, file.warnings);
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
