@@ -20,20 +20,28 @@ const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const 
   return lists.Find(node.domain(), node.op_type(), lookup);
 }
 
-// Lets the row of a function around the node replace that of its operator.
-void ApplyFunctionRows(const Model& model, NodeId id, const OpLists& lists, const TargetPromises& promises,
-                       Classification& result) {
-  for (int32_t call = model.node(id).call; call >= 0; call = model.call(call).parent) {
-    const InlinedCall& made = model.call(call);
+// By call: the row for its function, or null.
+std::vector<const OpRow*> FindFunctionRows(const Model& model, const OpLists& lists, const TargetPromises& promises) {
+  std::vector<const OpRow*> rows;
+  for (const InlinedCall& call : model.calls()) {
     const auto lookup = [&](absl::string_view key) -> std::optional<std::string> {
       if (const auto promise = promises.find(key); promise != promises.end()) return promise->second;
-      const auto fact = made.facts.find(key);
-      return fact == made.facts.end() ? std::nullopt : std::optional<std::string>(fact->second);
+      const auto fact = call.facts.find(key);
+      return fact == call.facts.end() ? std::nullopt : std::optional<std::string>(fact->second);
     };
-    const OpRow* row = lists.FindForFunction(made.domain, made.function, lookup);
+    rows.push_back(lists.FindForFunction(call.domain, call.function, lookup));
+  }
+  return rows;
+}
+
+// Lets the row of a function around the node replace that of its operator.
+void ApplyFunctionRows(const Model& model, NodeId id, const std::vector<const OpRow*>& rows, Classification& result) {
+  for (int32_t call = model.node(id).call; call >= 0; call = model.call(call).parent) {
+    const OpRow* row = rows[static_cast<size_t>(call)];
     if (row == nullptr) continue;
-    const int wanted_rank = result.row == nullptr ? 0 : result.row->source_rank + (result.call < 0 ? 0 : 1);
-    if (row->source_rank < wanted_rank) continue;
+    const bool is_first = result.call < 0;  // of the functions: what it competes with is the operator's row
+    const int own_rank = result.row == nullptr ? 0 : result.row->source_rank;
+    if (is_first ? row->source_rank < own_rank : row->source_rank <= own_rank) continue;
     result.row = row;
     result.call = call;
   }
@@ -57,11 +65,12 @@ NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const Target
   NodeClasses classes;
   classes.nodes.resize(static_cast<size_t>(model.num_nodes()));
   RuleMatcher rules(model, lists.name_rules());
+  const std::vector<const OpRow*> function_rows = FindFunctionRows(model, lists, promises);
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     if (model.node(id).erased) continue;
     Classification& result = classes.nodes[static_cast<size_t>(id)];
     result.row = FindRow(model, id, lists, promises);
-    ApplyFunctionRows(model, id, lists, promises, result);
+    ApplyFunctionRows(model, id, function_rows, result);
     if (result.row != nullptr) result.op_class = result.row->op_class;
     const RuleMatch match = rules.Match(id);
     if (match.rule == nullptr || (result.row != nullptr && result.row->source_rank > match.rule->source_rank)) continue;

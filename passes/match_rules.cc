@@ -58,18 +58,18 @@ bool RuleMatcher::Holds(size_t rule, const std::string& name) const {
   return is_name_[rule] ? name == glob.pattern() : glob.Matches(name);
 }
 
-bool RuleMatcher::MatchesNode(size_t rule, NodeId id) const {
+bool RuleMatcher::MatchesNode(size_t rule, NodeId id, const std::string& label) const {
   if (rules_[rule].subject == NameRule::Subject::kTensor) {
     const auto& outputs = model_.node(id).outputs;
     return std::any_of(outputs.begin(), outputs.end(),
                        [&](ValueId output) { return output != kNone && Holds(rule, model_.value(output).name); });
   }
-  return Holds(rule, model_.NodeLabel(id)) || Holds(rule, paths_.nodes[static_cast<size_t>(id)]);
+  return Holds(rule, label) || Holds(rule, paths_.nodes[static_cast<size_t>(id)]);
 }
 
-int RuleMatcher::LevelOf(size_t rule, NodeId id, int32_t& call) const {
+int RuleMatcher::LevelOf(size_t rule, NodeId id, const std::string& label, int32_t& call) const {
   call = -1;
-  if (MatchesNode(rule, id)) return 0;
+  if (MatchesNode(rule, id, label)) return 0;
   if (rules_[rule].subject == NameRule::Subject::kTensor) return -1;
   int level = 1;
   for (call = model_.node(id).call; call >= 0; call = model_.call(call).parent) {
@@ -81,10 +81,12 @@ int RuleMatcher::LevelOf(size_t rule, NodeId id, int32_t& call) const {
 
 RuleMatch RuleMatcher::Match(NodeId id) {
   RuleMatch best;
+  if (rules_.empty()) return best;
+  const std::string label = model_.NodeLabel(id);
   int best_level = 0;
   for (size_t i : order_) {
     int32_t call = -1;
-    const int level = LevelOf(i, id, call);
+    const int level = LevelOf(i, id, label, call);
     if (level < 0) continue;
     ++matches_[i];
     const NameRule& rule = rules_[i];

@@ -38,9 +38,9 @@ class RuleMatcher {
  private:
   void FindNames();
   bool Holds(size_t rule, const std::string& name) const;
-  bool MatchesNode(size_t rule, NodeId id) const;
+  bool MatchesNode(size_t rule, NodeId id, const std::string& label) const;
   // 0: the node itself; 1: the call that it is in, 2: the one around that; -1: no match. Sets `call`.
-  int LevelOf(size_t rule, NodeId id, int32_t& call) const;
+  int LevelOf(size_t rule, NodeId id, const std::string& label, int32_t& call) const;
 
   const Model& model_;
   const std::vector<NameRule>& rules_;
