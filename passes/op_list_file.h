@@ -4,7 +4,7 @@
 //   follow on                                 # the follow pass of the painter
 //   Softmax            deny   why in words
 //   Resize[mode=nearest]  clear  moves values # a condition on an attribute or a property of the target
-//   my.domain::Fast    allow
+//   my.domain::Fast    allow  # a runtime's operator, or a model-local function: all nodes inlined from it
 //   node "/encoder/*"  deny   why             # one model's nodes, by name
 //   tensor "logits"    deny   why             # ... or by the name of an output
 //

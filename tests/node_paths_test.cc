@@ -4,7 +4,6 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "ir/inline_functions.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
@@ -87,12 +86,11 @@ class Generator {
  public:
   explicit Generator(unsigned seed) : random_(seed) {}
   std::string Body(int depth) {
-    std::vector<std::string> nodes;
+    std::string nodes;
     std::set<std::string> names;
-    const int count = 1 + Pick(4);
-    for (int i = 0; i < count; ++i) nodes.push_back(Node(depth, names));
+    for (int left = 1 + Pick(4); left > 0; --left) absl::StrAppend(&nodes, Node(depth, names), "\n");
     last_ = absl::StrCat("v", num_values_ - 1);
-    return absl::StrJoin(nodes, "\n");
+    return nodes;
   }
   const std::string& last() const { return last_; }
 

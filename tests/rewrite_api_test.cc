@@ -91,7 +91,8 @@ TEST_CASE("a model without anything to convert comes back as it is") {
 using Options = amp::RewriteOptions;
 
 std::vector<std::string> WarningsOf(std::vector<std::string> Options::*flag, std::vector<std::string> items,
-                                    Options options = {}) {
+                                    const Options& others = {}) {
+  Options options = others;
   options.*flag = std::move(items);
   const onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
     g (float[2] x) => (float[2] z) {
