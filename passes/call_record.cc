@@ -91,9 +91,9 @@ void RecordCalls(Model& model, const NodeClasses& classes, const OutlinedFunctio
     record.calls[it->second].nodes.emplace_back(model.node(id).name());
   }
   if (record.calls.empty()) return;
-  if (outlined != nullptr) {  // the nodes are back in functions
-    record.calls.clear();
-    if (const absl::StatusOr<Record> before = Read(model.proto()); before.ok()) record.copies = before->copies;
+  if (const absl::StatusOr<Record> before = Read(model.proto()); before.ok()) record.copies = before->copies;
+  if (outlined != nullptr) {
+    record.calls.clear();  // the nodes are back in functions
     for (const auto& [copy, original] : outlined->originals) {
       const auto it = record.copies.find(OperatorLabel(original.first, original.second));
       const Function source = it == record.copies.end() ? original : it->second;
