@@ -45,13 +45,6 @@ int Within(const Model& model, const InlineOrigins& origins, NodeId node, int ca
 
 }  // namespace
 
-void MarkCalls(Model& model, const InlineOrigins& origins) {
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
-    const auto it = origins.nodes.find(std::string(model.node(id).name()));
-    if (it != origins.nodes.end()) model.SetCall(id, it->second.call);
-  }
-}
-
 std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOrigins& origins) {
   std::vector<std::pair<NodeId, NodeId>> splits;
   const int existing = model.num_nodes();

@@ -1,4 +1,4 @@
-// Which inlined call each node of a model belongs to (Node::call), before and after a rewrite.
+// Which inlined call (Node::call) each node belongs to that a rewrite inserted.
 #ifndef AMP_IR_ASSIGN_CALLS_H_
 #define AMP_IR_ASSIGN_CALLS_H_
 
@@ -11,11 +11,9 @@ namespace amp {
 
 struct InlineOrigins;
 
-// Tells the model's nodes which call each comes from (Node::call).
-void MarkCalls(Model& model, const InlineOrigins& origins);
-
 // Decides for each inserted cast and constant which call it belongs to. A cast of something inside a call that is read
-// inside and outside is split. Returns (cast, its new copy). REQUIRES: MarkCalls, and not committed yet.
+// inside and outside is split. Returns (cast, its new copy). REQUIRES: MarkCalls (ir/inline_functions.h), and not
+// committed yet.
 std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOrigins& origins);
 
 }  // namespace amp

@@ -120,7 +120,7 @@ class FunctionMaker {
   const InlineOrigins& origins_;
   const CallOrigins& calls_;
   const Surroundings& around_;
-  const InlinedCall& call_;
+  const CallOrigin& call_;
   int call_id_;
   const onnx::FunctionProto& original_;
   onnx::FunctionProto* function_;

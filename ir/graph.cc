@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
@@ -51,6 +50,10 @@ absl::string_view Node::op_type() const { return proto->op_type(); }
 absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
 absl::string_view Node::name() const { return proto->name(); }
 
+std::string InlinedCall::FunctionName() const {
+  return domain.empty() ? function : absl::StrCat(domain, "::", function);
+}
+
 Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
              std::shared_ptr<const OpSignatures> signatures)
     : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
@@ -89,13 +92,10 @@ std::string Model::NodeLabel(NodeId id) const {
   return absl::StrCat(n.op_type(), "#", n.ordinal);
 }
 
-std::string Model::NodePath(NodeId id) const {
-  std::string path = NodeLabel(id);
-  for (NodeId owner = graph(node(id).graph).owner; owner != kNone; owner = graph(node(owner).graph).owner) {
-    const std::string prefix = absl::StrCat(NodeLabel(owner), "/");
-    if (!absl::StartsWith(path, prefix)) path = absl::StrCat(prefix, path);  // bodies of inlined functions have it
-  }
-  return path;
+bool Model::IsWithinCall(NodeId id, int32_t call) const {
+  int32_t at = node(id).call;
+  while (at >= 0 && at != call) at = this->call(at).parent;
+  return at == call;
 }
 
 bool Model::IsCallOfFunction(NodeId id) const {

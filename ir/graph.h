@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -84,7 +85,7 @@ struct Node {
   const OpSchema* schema = nullptr;   // null: unknown operator, fits no signature, or calls a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
-  int32_t call = -1;                                // of a model-local function that it was inlined from
+  int32_t call = -1;                                // that it was inlined from, into Model::calls()
   int32_t index = 0;                                // position in the file; inserted nodes: that of their anchor
   int32_t ordinal = 0;                              // among the graph's nodes of the same operator that have no name
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
@@ -93,6 +94,16 @@ struct Node {
   absl::string_view op_type() const;
   absl::string_view domain() const;  // "" for ai.onnx
   absl::string_view name() const;
+};
+
+// A call of a model-local function that was inlined.
+struct InlinedCall {
+  int32_t parent = -1;           // the call whose function held this one
+  std::string domain, function;  // "" for ai.onnx
+  std::string label;             // Model::NodeLabel of the call, and what the names of its nodes begin with
+  absl::flat_hash_map<std::string, std::string> facts;  // its attributes that are scalars (ir/node_facts.h)
+
+  std::string FunctionName() const;  // "my.domain::Block"
 };
 
 struct Graph {
@@ -147,11 +158,13 @@ class Model {
   void SetIrVersion(int version);
 
   // Name for messages, rules and reports: the node's name, else "Conv#2" for the third Conv without a name. Nodes that
-  // a rewrite inserts have names, so that the label stays what it was.
+  // a rewrite inserts have names, so that the label stays what it was. See ir/node_paths.h for one that is unique.
   std::string NodeLabel(NodeId id) const;
-  // The labels of the nodes around it, then its own: "loop1/Add#3"; the label alone in the main graph.
-  std::string NodePath(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
+  // The calls that nodes were inlined from (MarkCalls, ir/inline_functions.h), outer ones first.
+  const std::vector<InlinedCall>& calls() const { return calls_; }
+  const InlinedCall& call(int32_t id) const { return calls_[static_cast<size_t>(id)]; }
+  bool IsWithinCall(NodeId id, int32_t call) const;  // directly or through other calls
   // The signatures of an operator that ONNX does not define, in the order to try them. Until types are inferred, the
   // node's schema is the first one; then the one that it fits, or null.
   absl::Span<const std::shared_ptr<const OpSchema>> SignaturesOf(NodeId id) const;
@@ -180,6 +193,7 @@ class Model {
     std::vector<ValueId> inputs;
     std::vector<std::string> outputs;  // unique already
   };
+  void SetCalls(std::vector<InlinedCall> calls) { calls_ = std::move(calls); }
   void SetCall(NodeId node, int32_t call) { mutable_node(node).call = call; }  // no edit of the message
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
@@ -261,6 +275,7 @@ class Model {
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<Graph> graphs_;
+  std::vector<InlinedCall> calls_;
   absl::flat_hash_set<std::string> names_;             // all names of all scopes
   absl::flat_hash_map<std::string, int> last_suffix_;  // that UniqueName gave, by the name wanted
   absl::flat_hash_set<std::string> functions_;         // "domain::name:overload" of model-local functions

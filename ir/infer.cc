@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
 #include "ir/control_flow.h"
+#include "ir/node_paths.h"
 #include "ir/op_signatures.h"
 #include "ir/schema.h"
 #include "ir/status.h"
@@ -325,8 +326,9 @@ class NodeCheck {
   ValueId BodyOutput(GraphId body, int port) const { return model_.graph(body).outputs[static_cast<size_t>(port)]; }
 
   absl::Status Failure(const std::string& place, absl::string_view expected, DType found) const {
-    return absl::InternalError(absl::StrCat("node '", Escaped(model_.NodePath(id_)), "' (", Escaped(node_.op_type()),
-                                            ") ", place, ": expected ", expected, ", found ", DTypeName(found)));
+    return absl::InternalError(absl::StrCat("node '", Escaped(FindNodePaths(model_).nodes[static_cast<size_t>(id_)]),
+                                            "' (", Escaped(node_.op_type()), ") ", place, ": expected ", expected,
+                                            ", found ", DTypeName(found)));
   }
 
   absl::Status CheckPort(ValueId id, int variable, const std::string& place) {

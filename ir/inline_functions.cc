@@ -7,6 +7,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/inline_origins.h"
 #include "ir/inline_plan.h"
+#include "ir/node_facts.h"
 #include "ir/opset_imports.h"
 #include "ir/outline_functions.h"
 #include "ir/schema.h"
@@ -77,7 +78,7 @@ struct Instance {
   const FunctionProto& function;
   const NodeProto& call;
   const std::string& label;
-  int id = -1;  // into InlineOrigins::calls
+  int id = -1;  // into InlinedFunctions::calls
 };
 
 // What the names of a function, or of a graph inside it, are called in the model.
@@ -187,6 +188,7 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
     Discard(node);
     return status;
   }
+  if (instance != nullptr) record_.call_of[node] = instance->id;
   if (callee >= 0) record_.kept[node] = obstacle;
   if (callee >= 0 && instance != nullptr) Import(node->domain(), instance->function);
   home.mutable_node()->UnsafeArenaAddAllocated(node);
@@ -194,15 +196,22 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
 }
 
 int Inliner::RecordCall(const NodeProto& call, const std::string& label, int parent) {
-  if (origins_ == nullptr) return -1;
-  InlinedCall& made = origins_->calls.emplace_back();
+  const int callee = plan_.Callee(call);
+  const FunctionProto& function = plan_.function(callee);
+  const auto id = static_cast<int32_t>(record_.calls.size());
+  record_.calls.push_back({.parent = parent,
+                           .domain = std::string(CanonicalDomain(function.domain())),
+                           .function = function.name(),
+                           .label = label,
+                           .facts = CallFacts(call, function)});
+  if (origins_ == nullptr) return id;
+  CallOrigin& made = origins_->calls.emplace_back();
   made.parent = parent;
-  made.function = plan_.Callee(call);
+  made.function = callee;
   made.label = label;
   made.node = std::make_shared<const NodeProto>(call);
-  const auto& outputs = plan_.function(made.function).output();
-  made.outputs.assign(outputs.begin(), outputs.end());
-  return static_cast<int>(origins_->calls.size()) - 1;
+  made.outputs.assign(function.output().begin(), function.output().end());
+  return id;
 }
 
 // `original` still has the function's names.
@@ -292,6 +301,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
     copy->set_op_type("Identity");
     copy->set_name(node_names_.Fresh(label, absl::StrCat("Identity_", function.output(i))));
     RecordNode(inner, copy->name(), instance);
+    record_.call_of[copy] = id;
     copy->add_input(*source);
     copy->add_output(call.output(i));
   }
@@ -430,6 +440,15 @@ void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
 }
 
 }  // namespace
+
+void MarkCalls(Model& model, const InlinedFunctions& inlined) {
+  model.SetCalls(inlined.calls);
+  if (inlined.calls.empty()) return;
+  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    const auto it = inlined.call_of.find(model.node(id).proto);
+    if (it != inlined.call_of.end()) model.SetCall(id, it->second);
+  }
+}
 
 void KeepCalledFunctions(onnx::ModelProto& model) {
   const InlinePlan plan(model, {});

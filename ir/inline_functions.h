@@ -23,6 +23,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "ir/graph.h"
 
 namespace onnx {
 class ModelProto;
@@ -44,6 +45,8 @@ struct InlineOptions {
 
 struct InlinedFunctions {
   int num_calls = 0;                                              // that were inlined
+  std::vector<InlinedCall> calls;                                 // the same, outer ones first
+  absl::flat_hash_map<const onnx::NodeProto*, int32_t> call_of;   // of inlined nodes, into `calls`
   std::vector<std::string> functions;                             // whose calls were, in the model's order
   absl::flat_hash_map<const onnx::NodeProto*, std::string> kept;  // calls that stay, and why
   std::shared_ptr<const InlineOrigins> origins;                   // for OutlineFunctions; null unless asked for
@@ -54,6 +57,9 @@ struct InlinedFunctions {
 // values. REQUIRES: ValidateModel(model) passed. Errors: kDataLoss (a name that its function does not define, or
 // defines twice), kResourceExhausted (max_bytes, before anything is copied).
 absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const InlineOptions& options);
+
+// Tells the model, which was made of the message after inlining, its calls and which of them each node comes from.
+void MarkCalls(Model& model, const InlinedFunctions& inlined);
 
 // Removes the functions that no node of a graph calls, directly or through others.
 void KeepCalledFunctions(onnx::ModelProto& model);

@@ -30,7 +30,8 @@ struct InlinedNode {
   std::vector<Reference> references;
 };
 
-struct InlinedCall {
+// An inlined call; Model::calls() has the same ones in the same order.
+struct CallOrigin {
   int parent = -1;    // the call whose function held this one
   int function = -1;  // into InlineOrigins::functions
   std::string label;
@@ -41,7 +42,7 @@ struct InlinedCall {
 
 struct InlineOrigins {
   std::shared_ptr<const onnx::ModelProto> functions;  // nothing but the model's functions
-  std::vector<InlinedCall> calls;
+  std::vector<CallOrigin> calls;
   absl::flat_hash_map<std::string, InlinedNode> nodes;   // by name
   absl::flat_hash_map<std::string, std::string> values;  // inputs and initializers of bodies: their functions' names
   absl::flat_hash_set<std::string> initializers;         // of the inlined model, all graphs

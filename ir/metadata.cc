@@ -6,11 +6,15 @@
 
 namespace amp {
 
-std::optional<std::string> FindMetadata(const Model& model, absl::string_view key) {
-  for (const auto& entry : model.proto().metadata_props()) {
+std::optional<std::string> FindMetadata(const onnx::ModelProto& model, absl::string_view key) {
+  for (const auto& entry : model.metadata_props()) {
     if (entry.key() == key) return entry.value();
   }
   return std::nullopt;
+}
+
+std::optional<std::string> FindMetadata(const Model& model, absl::string_view key) {
+  return FindMetadata(model.proto(), key);
 }
 
 void SetMetadata(Model& model, absl::string_view key, std::string value) {

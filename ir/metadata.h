@@ -8,9 +8,14 @@
 #include "absl/strings/string_view.h"
 #include "ir/graph.h"
 
+namespace onnx {
+class ModelProto;
+}
+
 namespace amp {
 
 // The first entry of that key.
+std::optional<std::string> FindMetadata(const onnx::ModelProto& model, absl::string_view key);
 std::optional<std::string> FindMetadata(const Model& model, absl::string_view key);
 // Replaces the first entry of that key, or appends one.
 void SetMetadata(Model& model, absl::string_view key, std::string value);

@@ -1,5 +1,7 @@
 #include "ir/model_walk.h"
 
+#include "ir/inline_plan.h"
+#include "ir/opset_imports.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -112,6 +114,20 @@ void ForEachMutableTensor(onnx::NodeProto& node, absl::FunctionRef<void(onnx::Te
     for (auto& tensor : *graph.mutable_initializer()) visit(tensor);
     for (auto& inner : *graph.mutable_node()) ForEachMutableTensor(inner, visit);
   });
+}
+
+void ForEachOperator(const onnx::ModelProto& model, OperatorVisitor visit) {
+  const auto visit_node = [&](const onnx::NodeProto& node) { visit(CanonicalDomain(node.domain()), node.op_type()); };
+  ForEachNodeWithin(model.graph().node(), visit_node);
+  for (const auto& function : model.functions()) ForEachNodeWithin(function.node(), visit_node);
+  for (const auto& training : model.training_info()) {
+    ForEachNodeWithin(training.initialization().node(), visit_node);
+    ForEachNodeWithin(training.algorithm().node(), visit_node);
+  }
+}
+
+void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit) {
+  for (const auto& function : model.functions()) visit(CanonicalDomain(function.domain()), function.name());
 }
 
 }  // namespace amp

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
 
 namespace onnx {
 class GraphProto;
@@ -31,6 +32,12 @@ void ForEachRead(const onnx::NodeProto& node, absl::FunctionRef<void(const std::
 void ForEachDefinitionInBodies(const onnx::NodeProto& node, absl::FunctionRef<void(const std::string&)> visit);
 // The dense tensors among a node's attributes and in its bodies.
 void ForEachMutableTensor(onnx::NodeProto& node, absl::FunctionRef<void(onnx::TensorProto&)> visit);
+
+// Domain ("" for ai.onnx) and operator of every node of the graphs, their bodies and the functions, calls included; and
+// domain and name of every model-local function.
+using OperatorVisitor = absl::FunctionRef<void(absl::string_view domain, absl::string_view op)>;
+void ForEachOperator(const onnx::ModelProto& model, OperatorVisitor visit);
+void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit);
 
 }  // namespace amp
 

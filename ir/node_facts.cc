@@ -93,4 +93,15 @@ std::optional<std::string> NodeFact(const Model& model, NodeId id, absl::string_
   return DefaultText(node, name);
 }
 
+absl::flat_hash_map<std::string, std::string> CallFacts(const onnx::NodeProto& call,
+                                                        const onnx::FunctionProto& function) {
+  absl::flat_hash_map<std::string, std::string> facts;
+  for (const auto* attributes : {&call.attribute(), &function.attribute_proto()}) {
+    for (const AttributeProto& attribute : *attributes) {
+      if (const auto text = ScalarText(attribute)) facts.try_emplace(attribute.name(), *text);
+    }
+  }
+  return facts;
+}
+
 }  // namespace amp

@@ -10,8 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "ir/graph.h"
+
+namespace onnx {
+class FunctionProto;
+}
 
 namespace amp {
 
@@ -21,6 +26,10 @@ std::vector<std::string> ConditionFacts(absl::string_view domain, absl::string_v
 // The fact as text: strings as they are, numbers in decimal. Nothing when the node has no such attribute, it has no
 // default, it is not a scalar, or it refers to an attribute of the surrounding function.
 std::optional<std::string> NodeFact(const Model& model, NodeId id, absl::string_view key);
+
+// The same of a call of a model-local function, all at once: what the call passes, else the function's defaults.
+absl::flat_hash_map<std::string, std::string> CallFacts(const onnx::NodeProto& call,
+                                                        const onnx::FunctionProto& function);
 
 }  // namespace amp
 

@@ -60,6 +60,7 @@ class Parser {
     std::vector<OpSchema::Port> inputs, outputs;
     AMP_RETURN_IF_ERROR(ParseOperator());
     AMP_RETURN_IF_ERROR(ParseList("input", inputs));
+    at_outputs_ = true;
     AMP_RETURN_IF_ERROR(Expect("->", "'->' before the outputs"));
     SkipBlanks();
     if (at_ < text_.size() && text_[at_] == '(') {
@@ -176,7 +177,13 @@ class Parser {
     const auto same_name = [&](const OpSchema::Variable& other) { return other.name == variable.name; };
     const auto it = std::find_if(variables_.begin(), variables_.end(), same_name);
     const auto index = static_cast<int>(it - variables_.begin());
-    if (it == variables_.end()) variables_.push_back(std::move(variable));
+    if (it != variables_.end()) return index;
+    if (at_outputs_ && variable.name == word) {
+      return Error(at, absl::StrCat("type variable '", word,
+                                    "' is at no input, so nothing tells which type it is; "
+                                    "expected a variable of the inputs or a type, such as float"));
+    }
+    variables_.push_back(std::move(variable));
     return index;
   }
 
@@ -216,6 +223,7 @@ class Parser {
 
   const absl::string_view text_;
   size_t at_ = 0;
+  bool at_outputs_ = false;
   std::string domain_, operator_;
   std::vector<OpSchema::Variable> variables_;
 };
@@ -228,9 +236,9 @@ std::string Key(absl::string_view domain, absl::string_view op_type) {
 
 absl::StatusOr<OpSchema> ParseOpSignature(absl::string_view text) { return Parser(text).Parse(); }
 
-void OpSignatures::Add(OpSchema schema) {
+std::shared_ptr<const OpSchema> OpSignatures::Add(OpSchema schema) {
   std::vector<std::shared_ptr<const OpSchema>>& schemas = by_operator_[Key(schema.domain(), schema.name())];
-  schemas.push_back(std::make_shared<const OpSchema>(std::move(schema)));
+  return schemas.emplace_back(std::make_shared<const OpSchema>(std::move(schema)));
 }
 
 std::shared_ptr<const OpSignatures> OpSignatures::BuiltIn() {
@@ -254,7 +262,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> OpSignatures::WithBuiltIn(ab
     if (!seen.insert(text).second) return UsageError("'", Escaped(text), "' is given twice");
     absl::StatusOr<OpSchema> schema = ParseOpSignature(text);
     if (!schema.ok()) return UsageError("'", Escaped(text), "': ", schema.status().message());
-    signatures->Add(*std::move(schema));
+    signatures->given_.push_back(signatures->Add(*std::move(schema)));
   }
   for (const auto& [key, schemas] : BuiltIn()->by_operator_) signatures->by_operator_.try_emplace(key, schemas);
   return signatures;
@@ -265,6 +273,12 @@ absl::Span<const std::shared_ptr<const OpSchema>> OpSignatures::Find(absl::strin
   const auto it = by_operator_.find(Key(domain, op_type));
   if (it == by_operator_.end() || it->second.front()->name() != op_type) return {};  // "a::b" of "c", not "b::c" of "a"
   return it->second;
+}
+
+std::set<std::string> OpSignatures::Domains() const {
+  std::set<std::string> domains;
+  for (const auto& [key, schemas] : by_operator_) domains.emplace(schemas.front()->domain());
+  return domains;
 }
 
 std::vector<std::string> OpSignatures::Operators(absl::string_view domain) const {

@@ -10,14 +10,16 @@
 //   limits      VARIABLE "in" "{" type {"," type} "}" {"," ...}; "integers" and "complex" stand for all types of theirs
 //
 // A domain of ai.onnx may be left out; there too only operators that ONNX does not define can have a signature, which
-// holds at every opset. A type variable without a limit takes every type. An operator may have several signatures: a
-// node has the first one that it fits (Misfit). A node that fits none is as unknown as one without a signature.
+// holds at every opset. A type variable without a limit takes every type; one of outputs has to be at an input too. An
+// operator may have several signatures: a node has the first one that it fits (Misfit). A node that fits none is as
+// unknown as one without a signature.
 //
 // Signatures are data of a run: a Model refers to them. The built-in ones never change.
 #ifndef AMP_IR_OP_SIGNATURES_H_
 #define AMP_IR_OP_SIGNATURES_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,13 +46,17 @@ class OpSignatures {
 
   // In the order to try them; empty for an operator without any. Valid for the life of this object.
   absl::Span<const std::shared_ptr<const OpSchema>> Find(absl::string_view domain, absl::string_view op_type) const;
-  // The operators of a domain ("" = ai.onnx) that have a signature, sorted.
+  // The operators of a domain ("" = ai.onnx) that have a signature, sorted; and the domains of all.
   std::vector<std::string> Operators(absl::string_view domain) const;
+  std::set<std::string> Domains() const;
+  // Those that are not built in, in their order.
+  absl::Span<const std::shared_ptr<const OpSchema>> given() const { return given_; }
 
  private:
-  void Add(OpSchema schema);
+  std::shared_ptr<const OpSchema> Add(OpSchema schema);
 
   absl::flat_hash_map<std::string, std::vector<std::shared_ptr<const OpSchema>>> by_operator_;  // "domain::operator"
+  std::vector<std::shared_ptr<const OpSchema>> given_;
 };
 
 // Why the node does not fit the signature: its number of inputs or outputs, or the types that are known of them.

@@ -145,7 +145,7 @@ class Outliner {
     FunctionMaker maker(origins_, calls_, around_, group.call, arena_);
     maker.Make(nodes, live_here);
     auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(arena_);
-    const InlinedCall& origin = origins_.calls[static_cast<size_t>(group.call)];
+    const CallOrigin& origin = origins_.calls[static_cast<size_t>(group.call)];
     const FunctionProto& original = origins_.functions->functions(origin.function);
     InlinedNode made;
     if (origin.parent >= 0) made = origins_.nodes.at(origin.node->name());
@@ -166,7 +166,7 @@ class Outliner {
   }
 
   // The body right after inlining, at the versions that the model imports now.
-  static std::string Body(const InlinedCall& call, const FunctionProto& now) {
+  static std::string Body(const CallOrigin& call, const FunctionProto& now) {
     FunctionProto before;
     before.ParseFromString(call.body);
     before.mutable_opset_import()->CopyFrom(now.opset_import());
@@ -206,6 +206,7 @@ class Outliner {
     maker.function()->set_name(name);
     made_.push_back(maker.function());
     record_.functions.push_back(original.domain().empty() ? name : absl::StrCat(original.domain(), "::", name));
+    record_.originals[record_.functions.back()] = {std::string(CanonicalDomain(original.domain())), original.name()};
     return name;
   }
 

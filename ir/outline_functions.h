@@ -10,6 +10,7 @@
 #ifndef AMP_IR_OUTLINE_FUNCTIONS_H_
 #define AMP_IR_OUTLINE_FUNCTIONS_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,10 @@ struct InlineOrigins;
 absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins);
 
 struct OutlinedFunctions {
-  std::vector<std::string> functions;  // the new ones, "domain::name"
-  int num_calls = 0;                   // of them
-  int num_unchanged = 0;               // calls that went back to their original function
+  std::vector<std::string> functions;                                    // the new ones, "domain::name"
+  std::map<std::string, std::pair<std::string, std::string>> originals;  // of those: domain, name
+  int num_calls = 0;                                                     // of them
+  int num_unchanged = 0;  // calls that went back to their original function
 };
 
 // Edits model.proto(), which `model` no longer describes afterwards. REQUIRES: AssignCasts (ir/assign_calls.h), and

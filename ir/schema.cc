@@ -157,10 +157,13 @@ int IrVersionForOpset(int opset) {
 
 int NewestIrVersion() { return static_cast<int>(onnx::Version::IR_VERSION); }
 
-const std::vector<std::string>& RegisteredOperators(absl::string_view domain) {
-  static std::mutex mutex;
-  static auto* const by_domain = [] {
-    auto* map = new std::map<std::string, std::vector<std::string>, std::less<>>;
+namespace {
+
+using OperatorsByDomain = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+const OperatorsByDomain& AllRegisteredOperators() {
+  static const auto* const by_domain = [] {
+    auto* map = new OperatorsByDomain;
     for (const auto& schema : onnx::OpSchemaRegistry::get_all_schemas())
       (*map)[schema.domain()].push_back(schema.Name());
     for (auto& [name, operators] : *map) {
@@ -169,10 +172,21 @@ const std::vector<std::string>& RegisteredOperators(absl::string_view domain) {
     }
     return map;
   }();
+  return *by_domain;
+}
+
+}  // namespace
+
+const std::vector<std::string>& RegisteredOperators(absl::string_view domain) {
   static const auto* const kNone = new std::vector<std::string>;
-  const std::lock_guard<std::mutex> lock(mutex);
-  auto it = by_domain->find(domain == "ai.onnx" ? absl::string_view() : domain);
-  return it == by_domain->end() ? *kNone : it->second;
+  const auto it = AllRegisteredOperators().find(domain == "ai.onnx" ? absl::string_view() : domain);
+  return it == AllRegisteredOperators().end() ? *kNone : it->second;
+}
+
+std::vector<std::string> RegisteredDomains() {
+  std::vector<std::string> domains;
+  for (const auto& [domain, operators] : AllRegisteredOperators()) domains.push_back(domain);
+  return domains;
 }
 
 }  // namespace amp

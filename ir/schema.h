@@ -95,6 +95,8 @@ int NewestIrVersion();
 
 // All names that the registry knows in `domain`, sorted; for list validation and "did you mean".
 const std::vector<std::string>& RegisteredOperators(absl::string_view domain);
+// The domains that it knows, "" for ai.onnx.
+std::vector<std::string> RegisteredDomains();
 
 }  // namespace amp
 

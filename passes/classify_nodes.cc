@@ -1,38 +1,14 @@
 #include "passes/classify_nodes.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ir/node_facts.h"
 #include "ir/status.h"
+#include "passes/match_rules.h"
 
 namespace amp {
 namespace {
-
-bool MatchesAnyOutput(const Model& model, NodeId id, const Glob& glob) {
-  const auto& outputs = model.node(id).outputs;
-  return std::any_of(outputs.begin(), outputs.end(),
-                     [&](ValueId output) { return output != kNone && glob.Matches(model.value(output).name); });
-}
-
-// Counts every match and returns the strongest.
-const NameRule* MatchRules(const Model& model, NodeId id, const std::vector<NameRule>& rules,
-                           std::vector<int64_t>& matches) {
-  if (rules.empty()) return nullptr;
-  const NameRule* strongest = nullptr;
-  const std::string label = model.NodeLabel(id);
-  const std::string path = model.NodePath(id);
-  for (size_t i = 0; i < rules.size(); ++i) {
-    const bool matched = rules[i].subject == NameRule::Subject::kTensor
-                             ? MatchesAnyOutput(model, id, rules[i].glob)
-                             : rules[i].glob.Matches(label) || rules[i].glob.Matches(path);
-    if (!matched) continue;
-    ++matches[i];
-    if (strongest == nullptr) strongest = &rules[i];
-  }
-  return strongest;
-}
 
 const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const TargetPromises& promises) {
   const Node& node = model.node(id);
@@ -44,22 +20,65 @@ const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const 
   return lists.Find(node.domain(), node.op_type(), lookup);
 }
 
+// By call: the row for its function, or null.
+std::vector<const OpRow*> FindFunctionRows(const Model& model, const OpLists& lists, const TargetPromises& promises) {
+  std::vector<const OpRow*> rows;
+  for (const InlinedCall& call : model.calls()) {
+    const auto lookup = [&](absl::string_view key) -> std::optional<std::string> {
+      if (const auto promise = promises.find(key); promise != promises.end()) return promise->second;
+      const auto fact = call.facts.find(key);
+      return fact == call.facts.end() ? std::nullopt : std::optional<std::string>(fact->second);
+    };
+    rows.push_back(lists.FindForFunction(call.domain, call.function, lookup));
+  }
+  return rows;
+}
+
+// Lets the row of a function around the node replace that of its operator.
+void ApplyFunctionRows(const Model& model, NodeId id, const std::vector<const OpRow*>& rows, Classification& result) {
+  for (int32_t call = model.node(id).call; call >= 0; call = model.call(call).parent) {
+    const OpRow* row = rows[static_cast<size_t>(call)];
+    if (row == nullptr) continue;
+    const bool is_first = result.call < 0;  // of the functions: what it competes with is the operator's row
+    const int own_rank = result.row == nullptr ? 0 : result.row->source_rank;
+    if (is_first ? row->source_rank < own_rank : row->source_rank <= own_rank) continue;
+    result.row = row;
+    result.call = call;
+  }
+}
+
 }  // namespace
+
+ClassOrigin OriginOf(const Model& model, const Classification& c) {
+  if (c.row == nullptr && c.rule == nullptr) return {};
+  ClassOrigin origin =
+      c.rule != nullptr ? ClassOrigin{c.rule->origin, c.rule->why} : ClassOrigin{c.row->origin, c.row->why};
+  if (c.call < 0) return origin;
+  const InlinedCall& call = model.call(c.call);
+  const std::string in = absl::StrCat(c.rule == nullptr ? "" : absl::StrCat("call '", call.label, "' of "), "function ",
+                                      call.FunctionName());
+  origin.why = origin.why.empty() ? in : absl::StrCat(in, ": ", origin.why);
+  return origin;
+}
 
 NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const TargetPromises& promises) {
   NodeClasses classes;
   classes.nodes.resize(static_cast<size_t>(model.num_nodes()));
-  classes.rule_matches.resize(lists.name_rules().size());
+  RuleMatcher rules(model, lists.name_rules());
+  const std::vector<const OpRow*> function_rows = FindFunctionRows(model, lists, promises);
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     if (model.node(id).erased) continue;
     Classification& result = classes.nodes[static_cast<size_t>(id)];
     result.row = FindRow(model, id, lists, promises);
+    ApplyFunctionRows(model, id, function_rows, result);
     if (result.row != nullptr) result.op_class = result.row->op_class;
-    const NameRule* rule = MatchRules(model, id, lists.name_rules(), classes.rule_matches);
-    if (rule == nullptr || (result.row != nullptr && result.row->source_rank > rule->source_rank)) continue;
-    result.rule = rule;
-    result.op_class = rule->op_class;
+    const RuleMatch match = rules.Match(id);
+    if (match.rule == nullptr || (result.row != nullptr && result.row->source_rank > match.rule->source_rank)) continue;
+    result.rule = match.rule;
+    result.call = match.call;
+    result.op_class = match.rule->op_class;
   }
+  classes.rule_matches = rules.matches();
   return classes;
 }
 

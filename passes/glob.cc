@@ -45,7 +45,7 @@ absl::Status AppendSet(absl::string_view& pattern, std::string& regex) {
     regex += '-';
     AppendLiteral(high, regex);
   }
-  return UsageError("'[' without ']'");
+  return UsageError("'[' without ']'; one that is meant as it stands is written '[[]'");
 }
 
 absl::StatusOr<std::string> ToRegex(absl::string_view pattern) {

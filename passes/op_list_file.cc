@@ -13,7 +13,6 @@
 #include "ir/node_facts.h"
 #include "ir/schema.h"
 #include "ir/status.h"
-#include "passes/suggest.h"
 #include "re2/re2.h"
 
 namespace amp {
@@ -68,19 +67,13 @@ absl::Status CheckConditions(const OpRow& row) {
   return absl::OkStatus();
 }
 
-absl::Status CheckOperator(const OpRow& row, const OpSignatures& signatures, std::vector<std::string>& warnings) {
+absl::Status CheckOperator(const OpRow& row, const OpSignatures& signatures) {
   if (!signatures.Find(row.domain, row.op).empty()) return absl::OkStatus();
-  std::vector<std::string> known = RegisteredOperators(row.domain);
-  if (std::binary_search(known.begin(), known.end(), row.op)) return CheckConditions(row);
-  const bool is_onnx_domain = !known.empty();
-  for (std::string& name : signatures.Operators(row.domain)) known.push_back(std::move(name));
-  const std::string suggestion = DidYouMean(row.op, known);
-  if (is_onnx_domain) return UsageError("unknown operator '", Escaped(row.Label()), "'", suggestion);
-  const std::string name = Escaped(absl::StrCat(row.domain, "::", row.op));
-  warnings.push_back(absl::StrCat("'", name, "' has no signature, so it stays as it is unless the model defines it; ",
-                                  "to say what it takes and gives: --op-signature '", name, "(T...) -> T'",
-                                  suggestion));
-  return absl::OkStatus();
+  const std::vector<std::string>& onnx = RegisteredOperators(row.domain);
+  if (std::binary_search(onnx.begin(), onnx.end(), row.op)) return CheckConditions(row);
+  if (onnx.empty()) return absl::OkStatus();
+  return UsageError("unknown operator '", Escaped(row.Label()), "'",
+                    DidYouMeanOperator(row.domain, row.op, KnownOperators(signatures)));
 }
 
 absl::Status ParseConditions(absl::string_view text, OpRow& row) {
@@ -192,10 +185,11 @@ class FileParser {
   }
 
   absl::Status ParseRow(absl::string_view line) {
-    std::vector<std::string> warnings;
-    AMP_ASSIGN_OR_RETURN(OpRow row, ParseOpItem(TakeOperator(line), signatures_, warnings));
-    for (const std::string& warning : warnings) file_.warnings.push_back(absl::StrCat(Here(), ": ", warning));
+    AMP_ASSIGN_OR_RETURN(OpRow row, ParseOpItem(TakeOperator(line), signatures_));
     AMP_ASSIGN_OR_RETURN(row.op_class, TakeClass(line));
+    if (!IsKnownOperator(row, signatures_)) {
+      file_.foreign_operators.push_back({row.domain, row.op, row.op_class, Here()});
+    }
     row.why = std::string(line);
     row.origin = Here();
     const std::string label = row.Label();
@@ -245,7 +239,7 @@ absl::Span<const absl::string_view> TargetProperties() {
 }
 
 std::string OpRow::Label() const {
-  std::string label = domain.empty() ? op : absl::StrCat(domain, "::", op);
+  std::string label = OperatorLabel(domain, op);
   if (conditions.empty()) return label;
   const auto format = [](std::string* out, const OpCondition& condition) {
     absl::StrAppend(out, condition.key, condition.value.empty() ? "" : "=", condition.value);
@@ -258,8 +252,7 @@ absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_
   return FileParser(name, signatures).Parse(text);
 }
 
-absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures,
-                                  std::vector<std::string>& warnings) {
+absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures) {
   OpRow row;
   absl::string_view name = item.substr(0, item.find('['));
   if (name.size() < item.size()) {
@@ -275,8 +268,22 @@ absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& si
   }
   if (name.empty()) return UsageError("'", Escaped(item), "': expected the name of an operator");
   row.op = std::string(name);
-  AMP_RETURN_IF_ERROR(CheckOperator(row, signatures, warnings));
+  AMP_RETURN_IF_ERROR(CheckOperator(row, signatures));
   return row;
+}
+
+bool IsKnownOperator(const OpRow& row, const OpSignatures& signatures) {
+  const std::vector<std::string>& onnx = RegisteredOperators(row.domain);
+  return std::binary_search(onnx.begin(), onnx.end(), row.op) || !signatures.Find(row.domain, row.op).empty();
+}
+
+OperatorNames KnownOperators(const OpSignatures& signatures) {
+  OperatorNames known;
+  for (const std::string& domain : RegisteredDomains()) known[domain] = RegisteredOperators(domain);
+  for (const std::string& domain : signatures.Domains()) {
+    for (std::string& op : signatures.Operators(domain)) known[domain].push_back(std::move(op));
+  }
+  return known;
 }
 
 }  // namespace amp

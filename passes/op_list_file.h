@@ -4,15 +4,15 @@
 //   follow on                                 # the follow pass of the painter
 //   Softmax            deny   why in words
 //   Resize[mode=nearest]  clear  moves values # a condition on an attribute or a property of the target
-//   my.domain::Fast    allow
+//   my.domain::Fast    allow  # a runtime's operator, or a model-local function: all nodes inlined from it
 //   node "/encoder/*"  deny   why             # one model's nodes, by name
 //   tensor "logits"    deny   why             # ... or by the name of an output
 //
 // The class is allow, infer, deny or clear (White, Gray, Black, Clear in older documentation; any case), or unlisted,
 // which takes the operator off all lists. "#" starts a comment at the start of a line or after a blank. Line ends may
 // be CRLF, and a byte order mark may come first. Every name is checked against ONNX's registry and the signatures: a
-// typo is an error, not a row that never applies; in a runtime's own domain, whose other names are not known, a warning
-// that says how to give a signature.
+// typo is an error, not a row that never applies; names in domains that ONNX does not define are the model's to know
+// (passes/check_operator_names.h).
 #ifndef AMP_PASSES_OP_LIST_FILE_H_
 #define AMP_PASSES_OP_LIST_FILE_H_
 
@@ -26,6 +26,7 @@
 #include "absl/types/span.h"
 #include "ir/op_signatures.h"
 #include "passes/glob.h"
+#include "passes/suggest.h"
 
 namespace amp {
 
@@ -54,6 +55,7 @@ struct OpRow {
   std::string why;
   std::string origin;   // "seed-float16.list:12" or "--deny"
   int source_rank = 0;  // of the source among all that were loaded: the higher is the stronger
+  bool is_built_in = false;
 
   // "com.microsoft::Gelu", "Resize[mode=nearest]".
   std::string Label() const;
@@ -70,6 +72,13 @@ struct NameRule {
   int source_rank = 0;
 };
 
+// An operator that a row names, of a domain that ONNX does not define and without a signature.
+struct ForeignOperator {
+  std::string domain, op;
+  OpClass op_class = OpClass::kUnlisted;
+  std::string origin;
+};
+
 struct OpListFile {
   struct Include {
     std::string name;
@@ -80,7 +89,7 @@ struct OpListFile {
   std::vector<NameRule> name_rules;
   std::optional<bool> follow;
   std::string follow_origin;
-  std::vector<std::string> warnings;  // operators whose names and types nobody here knows
+  std::vector<ForeignOperator> foreign_operators;
 };
 
 inline constexpr size_t kMaxListBytes = 1 << 20;
@@ -92,9 +101,12 @@ absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_
                                            const OpSignatures& signatures = *OpSignatures::BuiltIn());
 
 // One operator with its conditions, as in the first column of a file or an item of --deny; class and reason stay empty.
-// Appends to `warnings` when the operator is in a domain that ONNX does not define and has no signature.
-absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures,
-                                  std::vector<std::string>& warnings);
+absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures);
+
+// Whether the operator of a row is known here: to ONNX or by its signature.
+bool IsKnownOperator(const OpRow& row, const OpSignatures& signatures);
+// All that are.
+OperatorNames KnownOperators(const OpSignatures& signatures);
 
 }  // namespace amp
 

@@ -66,6 +66,7 @@ class SourceLoader {
     if (++num_files_ > kMaxFiles) return LimitError(Escaped(name), ": more than ", kMaxFiles, " list files");
     AMP_ASSIGN_OR_RETURN(OpListFile file, ParseOpListFile(name, text, signatures_));
     open_.emplace_back(name, path);
+    for (OpRow& row : file.rows) row.is_built_in = path.empty();
     for (const OpListFile::Include& include : file.includes) AMP_RETURN_IF_ERROR(LoadInclude(include, path));
     open_.pop_back();
     sources_.push_back(std::move(file));
@@ -133,11 +134,14 @@ absl::Status AddEdit(const OpListOptions::Edit& edit, const OpSignatures& signat
   for (absl::string_view item : SplitItems(edit.items)) {
     const bool remove = absl::ConsumePrefix(&item, "-");
     if (item.empty()) return UsageError(flag, ": empty item in '", Escaped(edit.items), "'");
-    absl::StatusOr<OpRow> row = ParseOpItem(item, signatures, flags.warnings);
+    absl::StatusOr<OpRow> row = ParseOpItem(item, signatures);
     if (!row.ok()) return absl::Status(row.status().code(), absl::StrCat(flag, ": ", row.status().message()));
     row->op_class = remove ? OpClass::kUnlisted : edit.op_class;
     row->why = "given on the command line";
     row->origin = flag;
+    if (!IsKnownOperator(*row, signatures)) {
+      flags.foreign_operators.push_back({row->domain, row->op, row->op_class, flag});
+    }
     const auto same = [&](const OpRow& other) { return other.Label() == row->Label(); };
     const auto other = std::find_if(flags.rows.begin(), flags.rows.end(), same);
     if (other == flags.rows.end()) {
@@ -260,7 +264,7 @@ void OpLists::AddSource(OpListFile source, int rank) {
   std::stable_sort(source.name_rules.begin(), source.name_rules.end(),
                    [](const NameRule& a, const NameRule& b) { return a.glob.is_literal() && !b.glob.is_literal(); });
   std::move(source.name_rules.begin(), source.name_rules.end(), std::back_inserter(name_rules_));
-  std::move(source.warnings.begin(), source.warnings.end(), std::back_inserter(warnings_));
+  std::move(source.foreign_operators.begin(), source.foreign_operators.end(), std::back_inserter(foreign_operators_));
   if (follow_origin_.empty() && source.follow) {
     follow_ = *source.follow;
     follow_origin_ = source.follow_origin;
@@ -274,6 +278,13 @@ const OpLists::Row* OpLists::Find(absl::string_view domain, absl::string_view op
     if (HoldsFor(row, lookup)) return &row;
   }
   return nullptr;
+}
+
+const OpLists::Row* OpLists::FindForFunction(absl::string_view domain, absl::string_view function,
+                                             ConditionLookup lookup) const {
+  if (domain.empty()) return nullptr;
+  const Row* row = Find(domain, function, lookup);
+  return row == nullptr || row->is_built_in ? nullptr : row;
 }
 
 std::string OpLists::Print() const {

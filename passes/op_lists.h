@@ -63,6 +63,9 @@ class OpLists {
   // lists. Valid for the life of this object. A condition without a value holds unless the answer is nothing or "0";
   // numbers compare by value.
   const Row* Find(absl::string_view domain, absl::string_view op, ConditionLookup lookup) const;
+  // The same for a model-local function whose calls were inlined: the lists of this program, which know operators and
+  // no model's functions, have no say, nor has any list where the function takes the name of an operator of ai.onnx.
+  const Row* FindForFunction(absl::string_view domain, absl::string_view function, ConditionLookup lookup) const;
 
   // The rules for nodes and tensors by name, strongest first: flags before files, later files before earlier ones;
   // inside a source names without wildcards first, then later lines; of the flags, --deny-tensor and --deny-node come
@@ -71,7 +74,8 @@ class OpLists {
 
   // Whether the follow pass runs.
   bool follow() const { return follow_; }
-  const std::vector<std::string>& warnings() const { return warnings_; }
+  // What rows name although neither ONNX nor a signature knows it; strongest source first.
+  const std::vector<ForeignOperator>& foreign_operators() const { return foreign_operators_; }
 
   // The effective table, readable as a list file, with each row's origin as a comment. Shadowed rows are left out.
   std::string Print() const;
@@ -84,7 +88,7 @@ class OpLists {
   std::vector<NameRule> name_rules_;
   bool follow_ = false;
   std::string follow_origin_;
-  std::vector<std::string> warnings_;
+  std::vector<ForeignOperator> foreign_operators_;
 };
 
 }  // namespace amp

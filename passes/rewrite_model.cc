@@ -17,6 +17,7 @@
 #include "ir/shape.h"
 #include "ir/status.h"
 #include "ir/undeclared_attributes.h"
+#include "passes/call_record.h"
 #include "passes/classify_nodes.h"
 #include "passes/diff_models.h"
 #include "passes/fold_casts.h"
@@ -110,10 +111,12 @@ class Rewriter {
       if (released_.inputs[i]) released_inputs_.insert(inputs[i]);
     }
     writer_.Begin(model_, settings_.low, settings_.target.name);
-    if (settings_.inlined != nullptr) writer_.RecordFunctions(*settings_.inlined);
-    if (settings_.inlined != nullptr && settings_.inlined->origins != nullptr) {
-      MarkCalls(model_, *settings_.inlined->origins);
+    if (settings_.inlined != nullptr) {
+      writer_.RecordFunctions(*settings_.inlined);
+      MarkCalls(model_, *settings_.inlined);
     }
+    RestoreFunctionNames(model_);
+    if (Origins() == nullptr) RestoreCalls(model_);
     if (settings_.diff) before_ = ListModel(model_);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kInfer, [&] { return ShowTypes(model_); }));
     if (stopped_) return CommitEdits();
@@ -271,6 +274,11 @@ class Rewriter {
         trait.op_class = c.row == nullptr ? OpClass::kUnlisted : c.row->op_class;  // still carries a denial on
         trait.processed = false;
         trait.not_processed_why = absl::StrCat("excluded by ", Escaped(c.rule->origin));
+        if (c.call >= 0) {
+          const std::string& call = model_.call(c.call).label;
+          absl::StrAppend(&trait.not_processed_why, ": inlined from '", Escaped(call), "', a call of ",
+                          Escaped(model_.call(c.call).FunctionName()));
+        }
       }
       if (HasMalformedFill(model_.node(id))) {
         trait.processed = false;
@@ -325,6 +333,11 @@ class Rewriter {
     return absl::OkStatus();
   }
 
+  // What is to be turned into functions again; null for nothing.
+  const InlineOrigins* Origins() const {
+    return settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
+  }
+
   bool HasSeed() const {
     if (settings_.paint.level == Level::kUnsafeForceAll) return true;
     for (VertexId v = 0; v < graph_->size(); ++v) {
@@ -353,7 +366,8 @@ class Rewriter {
     FoldedCasts folded;
     if (!stopped_) folded = FoldCasts(model_);
     AddCopies(folded.copies, casts);
-    const InlineOrigins* origins = settings_.inlined == nullptr ? nullptr : settings_.inlined->origins.get();
+    const InlineOrigins* origins = Origins();
+    if (origins == nullptr) RecordCalls(model_, classes_, nullptr);
     std::string unrecorded = "functions were specialised";
     if (origins != nullptr) {
       AddCopies(AssignCasts(model_, *origins), casts);
@@ -377,6 +391,7 @@ class Rewriter {
     if (stopped_ || origins == nullptr) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined, OutlineFunctions(model_, *origins, outcome_.pending));
     writer_.RecordOutlined(outlined);
+    RecordCalls(model_, classes_, &outlined);
     return absl::OkStatus();
   }
 

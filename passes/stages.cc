@@ -87,9 +87,9 @@ std::string ShowClasses(const Model& model, const NodeClasses& classes) {
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId node : model.NodesInOrder(graph)) {
       const Classification& c = classes.nodes[static_cast<size_t>(node)];
-      const std::string origin = c.rule != nullptr ? c.rule->origin : c.row != nullptr ? c.row->origin : "on no list";
-      absl::StrAppend(&text, Escaped(model.NodeLabel(node)), ": ", ShownClass(model, node, c), ", ", Escaped(origin),
-                      "\n");
+      const std::string origin = OriginOf(model, c).origin;
+      absl::StrAppend(&text, Escaped(model.NodeLabel(node)), ": ", ShownClass(model, node, c), ", ",
+                      origin.empty() ? "on no list" : Escaped(origin), "\n");
     }
   }
   return text;

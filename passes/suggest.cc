@@ -56,4 +56,25 @@ std::string DidYouMean(absl::string_view name, absl::Span<const std::string> can
   return closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?");
 }
 
+std::string OperatorLabel(absl::string_view domain, absl::string_view op) {
+  return domain.empty() ? std::string(op) : absl::StrCat(domain, "::", op);
+}
+
+std::string DidYouMeanOperator(absl::string_view domain, absl::string_view op, const OperatorNames& known) {
+  std::vector<std::string> domains;
+  for (const auto& [name, operators] : known) domains.push_back(name);
+  const bool is_known = known.contains(std::string(domain));
+  const std::string closest_domain = is_known ? std::string(domain) : ClosestName(domain, domains);
+  std::string closest;
+  if (const auto it = known.find(closest_domain); it != known.end() && (is_known || !closest_domain.empty())) {
+    closest = ClosestName(op, it->second);
+    if (!closest.empty()) closest = OperatorLabel(closest_domain, closest);
+  }
+  for (auto it = known.begin(); closest.empty() && it != known.end(); ++it) {
+    const bool has_it = std::find(it->second.begin(), it->second.end(), op) != it->second.end();
+    if (has_it) closest = OperatorLabel(it->first, op);
+  }
+  return closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?");
+}
+
 }  // namespace amp

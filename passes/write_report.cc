@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/control_flow.h"
+#include "ir/node_paths.h"
 #include "ir/operator_facts.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
@@ -61,24 +62,21 @@ class Explainer {
         paint_(paint),
         opset_obstacle_(opset_obstacle),
         target_(target),
-        inlined_(inlined) {}
+        inlined_(inlined),
+        paths_(FindNodePaths(model)) {}
 
   NodeReport Explain(NodeId id) const {
     const Node& node = model_.node(id);
     const Classification& c = classes_.nodes[static_cast<size_t>(id)];
     NodeReport report;
-    report.path = model_.NodePath(id);
+    report.path = paths_.nodes[static_cast<size_t>(id)];
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
     report.class_name = ShownClass(model_, id, c);
     report.type = "float32";
-    if (c.rule != nullptr) {
-      report.class_origin = c.rule->origin;
-      report.class_why = c.rule->why;
-    } else if (c.row != nullptr) {
-      report.class_origin = c.row->origin;
-      report.class_why = c.row->why;
-    }
+    ClassOrigin origin = OriginOf(model_, c);
+    report.class_origin = std::move(origin.origin);
+    report.class_why = std::move(origin.why);
     const VertexId v = TellingVertex(id);
     if (report.class_name == "constant") {
       ExplainConstant(node, &report);
@@ -284,6 +282,7 @@ class Explainer {
   const std::string& opset_obstacle_;
   const std::string& target_;
   const InlinedFunctions* inlined_;
+  const NodePaths paths_;
 };
 
 // The commonest reason why no operator of the allow list is low.

@@ -5,9 +5,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/inline_functions.h"
 #include "ir/text.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
+#include "tests/scratch_folder.h"
 
 namespace amp {
 namespace {
@@ -124,6 +126,40 @@ TEST_CASE("names and outputs override the operator's class, unnamed nodes by the
         "Exp deny by Exp\nRelu deny by --deny-node\nRelu infer by Relu\n");
 }
 
+TEST_CASE("a pattern that is a name as it stands means that name alone, and comes before patterns") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4] x) => (float[4] d) {
+      ["layers[0]/*"] "out[0]" = Exp (x)
+      ["layers0/a"] out0 = Relu ("out[0]")
+      ["layers1/a"] c = Relu (out0)
+      ["what?"] d = Relu (c)
+    })");
+  CHECK(Classes(*model, {.deny_nodes = {"layers[0]/*", "what?"}}) ==
+        "Exp deny by --deny-node\nRelu clear by Relu\nRelu clear by Relu\nRelu deny by --deny-node\n");
+  CHECK(Classes(*model, {.deny_nodes = {"layers[01]/*"}}) ==
+        "Exp deny by Exp\nRelu deny by --deny-node\nRelu deny by --deny-node\nRelu clear by Relu\n");
+  CHECK(Classes(*model, {.deny_tensors = {"out[0]"}}) ==
+        "Exp deny by --deny-tensor\nRelu clear by Relu\nRelu clear by Relu\nRelu clear by Relu\n");
+  CHECK(Classes(*model, {.deny_tensors = {"out[01]"}}) ==
+        "Exp deny by Exp\nRelu deny by --deny-tensor\nRelu clear by Relu\nRelu clear by Relu\n");
+  CHECK(Classes(*model, {.allow_nodes = {"layers[0]/*"}, .deny_nodes = {"*"}}) ==
+        "Exp allow by --allow-node\nRelu deny by --deny-node\nRelu deny by --deny-node\nRelu deny by --deny-node\n");
+}
+
+TEST_CASE("a node of one of two bodies is addressed by its path") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[4] x) => (float[4] y) {
+      [if] y = If (c) <
+        then_branch = t () => (float[4] p) { [n] p = Relu (x) },
+        else_branch = e () => (float[4] q) { [n] q = Relu (x) }>
+    })");
+  const std::string both = Classes(*model, {.deny_nodes = {"n"}});
+  CHECK(absl::StrContains(both, "Relu deny by --deny-node\nRelu deny by --deny-node\n"));
+  const std::string one = Classes(*model, {.deny_nodes = {"if/else_branch/n"}});
+  CHECK(absl::StrContains(one, "Relu deny by --deny-node\n"));
+  CHECK(absl::StrContains(one, "Relu clear by Relu\n"));
+}
+
 TEST_CASE("rules that match nothing are reported, shadowed ones are not") {
   const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[4] x) => (float[4] y) { [n] y = Relu (x) })");
@@ -146,6 +182,35 @@ TEST_CASE("nodes of bodies are classified too") {
   CHECK(absl::StrContains(classes, "If clear by If\n"));
   CHECK(absl::StrContains(classes, "Exp deny by Exp\n"));
   CHECK(absl::StrContains(classes, "Relu clear by Relu\n"));
+}
+
+TEST_CASE("of several sources the strongest decides over inlined nodes, whatever is nested in what") {
+  const absl::StatusOr<std::string> bytes = ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [call] y = my.Outer (x) }
+    <domain: "my", opset_import: ["" : 17, "my" : 1]> Outer (a) => (b) { c = my.Inner (a) b = Exp (c) }
+    <domain: "my", opset_import: ["" : 17]> Inner (a) => (b) { b = Softmax (a) })");
+  REQUIRE(bytes.ok());
+  auto arena = std::make_unique<google::protobuf::Arena>();
+  auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
+  REQUIRE(proto->ParseFromString(*bytes));
+  const absl::StatusOr<InlinedFunctions> inlined = InlineFunctions(*proto, {});
+  REQUIRE(inlined.ok());
+  const auto model = *Model::Create(std::move(arena), proto);
+  MarkCalls(*model, *inlined);
+  const ScratchFolder folder;
+  const std::string inner = folder.Write("inner.list", "my::Inner allow\nExp infer\n");
+  const std::string names = folder.Write("names.list", "node \"call\" deny\n");
+  CHECK(Classes(*model, {}) == "Softmax deny by Softmax\nExp deny by Exp\n");
+  CHECK(Classes(*model, {.files = {inner}}) == "Softmax allow by my::Inner\nExp infer by Exp\n");
+  CHECK(Classes(*model, {.files = {inner}, .edits = {{OpClass::kClear, "my::Outer"}}}) ==
+        "Softmax clear by my::Outer\nExp clear by my::Outer\n");
+  CHECK(Classes(*model, {.files = {inner}, .edits = {{OpClass::kInfer, "Softmax"}}}) ==
+        "Softmax infer by Softmax\nExp infer by Exp\n");
+  CHECK(Classes(*model, {.files = {names, inner}}) == "Softmax allow by my::Inner\nExp infer by Exp\n");
+  CHECK(Classes(*model, {.files = {inner, names}}) ==
+        absl::StrCat("Softmax deny by ", names, ":1\nExp deny by ", names, ":1\n"));
+  CHECK(Classes(*model, {.edits = {{OpClass::kDeny, "-my::Inner"}}}) ==
+        "Softmax unlisted by my::Inner\nExp deny by Exp\n");
 }
 
 TEST_CASE("unknown operators and functions are barriers unless a row names them") {

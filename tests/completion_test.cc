@@ -81,9 +81,29 @@ TEST_CASE("files") {
   CHECK(Complete("amp-rewrite --lists=ot") == Set{"other.txt"});
 }
 
+TEST_CASE("operators, alone and as the last of a list") {
+  CHECK(Complete("amp-rewrite --deny LayerN") == Set{"LayerNormalization"});
+  CHECK(Complete("amp-rewrite --infer=LayerN") == Set{"LayerNormalization"});
+  CHECK(Complete("amp-rewrite --allow Softmax,LayerN") == Set{"Softmax,LayerNormalization"});
+  CHECK(Complete("amp-rewrite --clear -LayerN") == Set{"-LayerNormalization"});
+  CHECK(Complete("amp-rewrite --deny Softmax,-LayerN") == Set{"Softmax,-LayerNormalization"});
+  CHECK(Complete("amp-rewrite --deny com.microsoft::FastG") == Set{"FastGelu"});
+  CHECK(Complete("amp-rewrite --deny Softmax,com.microsoft::FastG") == Set{"FastGelu"});
+  CHECK(Complete("amp-rewrite --deny ai.onnx.ml::Scal", "COMP_WORDBREAKS=$' \\t\\n='") == Set{"ai.onnx.ml::Scaler"});
+  CHECK(Complete("amp-rewrite --deny NoSuch") == Set{});
+}
+
+TEST_CASE("profiles, targets and stages are all there") {
+  CHECK(Complete("amp-rewrite --profile ").contains("tf-latest"));
+  CHECK(Complete("amp-rewrite --target ").contains("auto"));
+  CHECK(Complete("amp-rewrite --stop-after f") == Set{"fold"});
+  CHECK(Complete("amp-rewrite --print-after c") == Set{"classify", "casts"});
+}
+
 TEST_CASE("what only the user knows is not offered") {
   CHECK(Complete("amp-rewrite --deny-node ") == Set{});
   CHECK(Complete("amp-rewrite --max-nodes ") == Set{});
+  CHECK(Complete("amp-rewrite --op-signature ") == Set{});
   CHECK(Complete("amp-rewrite --no-such=") == Set{});
 }
 

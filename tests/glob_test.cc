@@ -82,8 +82,9 @@ TEST_CASE("a literal pattern knows that it is one") {
 
 TEST_CASE("malformed globs are errors") {
   CHECK(ErrorOf("") == "empty pattern");
-  CHECK(ErrorOf("layer[0-3") == "pattern 'layer[0-3': '[' without ']'");
-  CHECK(ErrorOf("[]") == "pattern '[]': '[' without ']'");
+  CHECK(ErrorOf("layer[0-3") ==
+        "pattern 'layer[0-3': '[' without ']'; one that is meant as it stands is written '[[]'");
+  CHECK(ErrorOf("[]") == "pattern '[]': '[' without ']'; one that is meant as it stands is written '[[]'");
   CHECK(ErrorOf("[z-a]") == "pattern '[z-a]': reversed range 'z-a'");
   CHECK(ExitCode(Glob::Parse("*\xff").status()) == 2);
 }

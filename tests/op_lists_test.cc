@@ -115,7 +115,7 @@ TEST_CASE("an unknown operator names the place and the closest known one") {
   CHECK(ErrorOf("Conv allow\nSofmax deny why\n") == "x.list:2: unknown operator 'Sofmax'; did you mean 'Softmax'?");
   CHECK(ErrorOf("softmax deny") == "x.list:1: unknown operator 'softmax'; did you mean 'Softmax'?");
   CHECK(ErrorOf("ai.onnx.ml::Scalar deny") ==
-        "x.list:1: unknown operator 'ai.onnx.ml::Scalar'; did you mean 'Scaler'?");
+        "x.list:1: unknown operator 'ai.onnx.ml::Scalar'; did you mean 'ai.onnx.ml::Scaler'?");
   CHECK(ErrorOf("Xyzzy deny") == "x.list:1: unknown operator 'Xyzzy'");
 }
 
@@ -150,7 +150,8 @@ TEST_CASE("malformed lines are errors with their place") {
   CHECK(ErrorOf("follow yes") == "x.list:1: expected: follow on|off; found 'yes'");
   CHECK(ErrorOf("include # nothing") == "x.list:1: expected: include NAME");
   CHECK(ErrorOf("node \"a deny") == "x.list:1: pattern without closing quote");
-  CHECK(ErrorOf("node \"[\" deny") == "x.list:1: pattern '[': '[' without ']'");
+  CHECK(ErrorOf("node \"[\" deny") ==
+        "x.list:1: pattern '[': '[' without ']'; one that is meant as it stands is written '[[]'");
   CHECK(ErrorOf("tensor \"a\" allow") == "x.list:1: a tensor can only be denied");
   CHECK(ErrorOf("Softmax deny a\x01z") == "x.list:1: expected UTF-8 text without control characters");
   CHECK(ErrorOf("Softmax deny \xff") == "x.list:1: expected UTF-8 text without control characters");
@@ -158,31 +159,45 @@ TEST_CASE("malformed lines are errors with their place") {
   CHECK(ErrorOf("my.domain:: deny") == "x.list:1: 'my.domain::': expected the name of an operator");
 }
 
-TEST_CASE("operators without a signature are taken with a warning that says how to give one") {
+TEST_CASE("operators without a signature are taken, and left to the model to know") {
   const absl::StatusOr<OpListFile> file = ParseOpListFile("x.list", "\nmy.domain::Fast[gain=2] allow\n");
   REQUIRE(file.ok());
   CHECK(file->rows[0].Label() == "my.domain::Fast[gain=2]");
-  REQUIRE(file->warnings.size() == 1);
-  CHECK(file->warnings[0] ==
-        "x.list:2: 'my.domain::Fast' has no signature, so it stays as it is unless the model defines it; to say what "
-        "it takes and gives: --op-signature 'my.domain::Fast(T...) -> T'");
+  REQUIRE(file->foreign_operators.size() == 1);
+  const ForeignOperator& foreign = file->foreign_operators[0];
+  CHECK(foreign.domain == "my.domain");
+  CHECK(foreign.op == "Fast");
+  CHECK(foreign.op_class == OpClass::kAllow);
+  CHECK(foreign.origin == "x.list:2");
 }
 
-TEST_CASE("a mistyped name of a runtime's operator gets a suggestion") {
-  const absl::StatusOr<OpListFile> file = ParseOpListFile("x.list", "com.microsoft::FusedMatmull deny\n");
-  REQUIRE(file.ok());
-  REQUIRE(file->warnings.size() == 1);
-  CHECK(absl::StrContains(file->warnings[0], "; did you mean 'FusedMatMul'?"));
+TEST_CASE("a suggestion names the domain, where one is known under that name alone too") {
   CHECK(ErrorOf("SimplifiedLayerNormalisation deny") ==
         "x.list:1: unknown operator 'SimplifiedLayerNormalisation'; did you mean 'SimplifiedLayerNormalization'?");
+  CHECK(ErrorOf("BiasGelu deny") == "x.list:1: unknown operator 'BiasGelu'; did you mean 'com.microsoft::BiasGelu'?");
+}
+
+TEST_CASE("operators of other domains are suggested by domain, then by name") {
+  const OperatorNames known = KnownOperators(*OpSignatures::BuiltIn());
+  const auto suggest = [&](absl::string_view domain, absl::string_view op) {
+    return DidYouMeanOperator(domain, op, known);
+  };
+  CHECK(suggest("com.microsoft", "FusedMatmull") == "; did you mean 'com.microsoft::FusedMatMul'?");
+  CHECK(suggest("com.microsft", "Gelu") == "; did you mean 'com.microsoft::Gelu'?");
+  CHECK(suggest("com.microsft", "Gelo") == "; did you mean 'com.microsoft::Gelu'?");
+  CHECK(suggest("ai.onnx.mll", "Scaler") == "; did you mean 'ai.onnx.ml::Scaler'?");
+  CHECK(suggest("my.domain", "FastGelu") == "; did you mean 'com.microsoft::FastGelu'?");
+  CHECK(suggest("my.domain", "Softmax") == "; did you mean 'Softmax'?");
+  CHECK(suggest("com.microsoft", "Xyzzy") == "");
+  CHECK(suggest("my.domain", "Fast") == "");
 }
 
 TEST_CASE("operators with a signature are known, whether it is built in or given") {
-  CHECK(ParseOpListFile("x.list", "com.microsoft::BiasGelu deny\n")->warnings.empty());
-  CHECK(ParseOpListFile("x.list", "SimplifiedLayerNormalization deny\n")->warnings.empty());
+  CHECK(ParseOpListFile("x.list", "com.microsoft::BiasGelu deny\n")->foreign_operators.empty());
+  CHECK(ParseOpListFile("x.list", "SimplifiedLayerNormalization deny\n")->foreign_operators.empty());
   const auto given = OpSignatures::WithBuiltIn({"my.domain::Fast(T) -> T"});
   REQUIRE(given.ok());
-  CHECK(ParseOpListFile("x.list", "my.domain::Fast[gain=2] allow\n", **given)->warnings.empty());
+  CHECK(ParseOpListFile("x.list", "my.domain::Fast[gain=2] allow\n", **given)->foreign_operators.empty());
 }
 
 TEST_CASE("a list file may have 1 MiB and 100,000 lines and no more") {
@@ -255,7 +270,7 @@ TEST_CASE("flags move operators between classes in one edit") {
   CHECK(Decision(lists, "Add") == "deny, --deny");
   CHECK(Decision(lists, "Fast", {}, "my.domain") == "allow, --allow");
   CHECK(Decision(lists, "Fast") == "none");
-  CHECK(lists.warnings().size() == 1);
+  CHECK(lists.foreign_operators().size() == 1);
 }
 
 TEST_CASE("flags that are wrong say which") {
@@ -267,7 +282,8 @@ TEST_CASE("flags that are wrong say which") {
   CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kDeny, "Add"}}) ==
         "--deny: 'Add' is deny here, but allow by --allow");
   CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kAllow, "Add"}}) == "");
-  CHECK(OpLists::Load({.deny_nodes = {"a", "["}}).status().message() == "--deny-node: pattern '[': '[' without ']'");
+  CHECK(OpLists::Load({.deny_nodes = {"a", "["}}).status().message() ==
+        "--deny-node: pattern '[': '[' without ']'; one that is meant as it stands is written '[[]'");
   CHECK(OpLists::Load({.profile = "sed-float16"}).status().message() ==
         "unknown list 'sed-float16'; did you mean 'seed-float16'?");
 }

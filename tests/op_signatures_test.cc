@@ -58,6 +58,15 @@ TEST_CASE("a fixed port takes its type alone, a free variable every type") {
   CHECK_FALSE(schema.Allows(schema.OutputVariable(0), DType::kFloat16));
 }
 
+TEST_CASE("nothing tells the type of a variable that is at outputs alone") {
+  CHECK(ErrorOf("my::Src() -> T") ==
+        "column 14: type variable 'T' is at no input, so nothing tells which type it is; expected a variable of the "
+        "inputs or a type, such as float");
+  CHECK(absl::StrContains(ErrorOf("my::Op(T) -> (T, U)"), "column 18: type variable 'U' is at no input"));
+  CHECK(MustParse("my::Src() -> float").num_outputs() == 1);
+  CHECK(MustParse("my::Op(T?, U...) -> (U, T)").num_outputs() == 2);
+}
+
 TEST_CASE("a limit says which types a variable takes") {
   const OpSchema schema = MustParse("a::B(T, U) -> T where T in {float, float16}, U in {integers, bool, complex}");
   const int t = schema.InputVariable(0), u = schema.InputVariable(1);
@@ -201,7 +210,8 @@ TEST_CASE("a node that fits no signature is unknown, with a warning") {
         "output 0 'y' is float32, which the signature does not take there");
   CHECK(WarningOf("g (float[2] x) => (float[2] y) { y, z = a.Op (x) }", "a::Op(T) -> T") ==
         "it has 2 outputs, expected at most 1");
-  CHECK(WarningOf("g (seq(float[2]) x) => (float[2] y) { y = a.Op (x) }", "a::Op(T) -> U") == "input 0 is no tensor");
+  CHECK(WarningOf("g (seq(float[2]) x) => (float[2] y) { y = a.Op (x) }", "a::Op(T) -> float") ==
+        "input 0 is no tensor");
 }
 
 TEST_CASE("an output has the type of its variable, and the shape that the file states") {

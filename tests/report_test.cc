@@ -321,6 +321,21 @@ TEST_CASE("two dashes end the flags") {
   CheckFails({"--", "another.onnx"}, 2, "unexpected argument 'another.onnx'");
 }
 
+TEST_CASE("a number out of range: the flag, what was expected and what was found") {
+  const std::string whole = "expected a whole number from 0 to 9223372036854775807, found ";
+  CheckFails({"--max-nodes=-1"}, 2, ": --max-nodes: " + whole + "'-1'\n");
+  CheckFails({"--max-nodes", "-1"}, 2, "--max-nodes: " + whole + "'-1'\n");
+  CheckFails({"--max-elements", "99999999999999999999"}, 2, "--max-elements: " + whole + "'99999999999999999999'\n");
+  CheckFails({"--max-objects", "1.5"}, 2, "--max-objects: " + whole + "'1.5'\n");
+  CheckFails({"--max-functions="}, 2, "--max-functions");
+  CheckFails({"--max-rank", "2147483648"}, 2, "--max-rank: expected a whole number from 0 to 2147483647, found '2147");
+  CheckFails({"--max-rank", "abc"}, 2, "--max-rank: expected a whole number from 0 to 2147483647, found 'abc'\n");
+  CheckFails({"--max-weight-error", "-1"}, 2, "--max-weight-error: expected a number from 0 to 1e+30, found '-1'\n");
+  CheckFails({"--max-weight-error", "2e30"}, 2,
+             "--max-weight-error: expected a number from 0 to 1e+30, found '2e30'\n");
+  CheckFails({"--opset", "99999999999"}, 2, "--opset: expected auto, keep or a version, found '99999999999'\n");
+}
+
 TEST_CASE("nan is no weight error") { CheckFails({"--max-weight-error", "nan"}, 2, "--max-weight-error"); }
 
 TEST_CASE("a pattern that matches nothing is a warning, and an error under --strict") {

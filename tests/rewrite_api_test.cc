@@ -88,6 +88,85 @@ TEST_CASE("a model without anything to convert comes back as it is") {
   CHECK(result->model.SerializeAsString() == OneMatMul().SerializeAsString());
 }
 
+using Options = amp::RewriteOptions;
+
+std::vector<std::string> WarningsOf(std::vector<std::string> Options::*flag, std::vector<std::string> items,
+                                    const Options& others = {}) {
+  Options options = others;
+  options.*flag = std::move(items);
+  const onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+    g (float[2] x) => (float[2] z) {
+      y = my.Gate (x)
+      z = my.Block (y)
+    }
+    <domain: "my", opset_import: ["" : 17, "my" : 1]> Block (a) => (b) { c = my.Inner (a) b = Relu (c) })");
+  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model, options);
+  REQUIRE(result.ok());
+  return result->summary.warnings;
+}
+
+TEST_CASE("names of operators that nobody knows get a warning, those that the model knows get none") {
+  using Warnings = std::vector<std::string>;
+  CHECK(WarningsOf(&Options::deny, {"my::Gate,my::Block,my::Inner"}) == Warnings{});
+  CHECK(WarningsOf(&Options::allow, {"my::Block"}) == Warnings{});
+  Options keep;
+  keep.functions = Options::Functions::kKeep;
+  CHECK(WarningsOf(&Options::deny, {"my::Block"}, keep) == Warnings{});
+  CHECK(WarningsOf(&Options::infer, {"my::Inner"}) ==
+        Warnings{"--infer: 'my::Inner' has no signature, so it stays as it is; to say what it takes and gives: "
+                 "--op-signature 'my::Inner(T...) -> T'"});
+  CHECK(WarningsOf(&Options::deny, {"com.microsft::Gelu"}) ==
+        Warnings{"--deny: unknown operator 'com.microsft::Gelu'; did you mean 'com.microsoft::Gelu'?"});
+  CHECK(WarningsOf(&Options::clear, {"my::Blok"}) ==
+        Warnings{"--clear: unknown operator 'my::Blok'; did you mean 'my::Block'?"});
+  CHECK(WarningsOf(&Options::allow, {"another::Xyzzy"}) ==
+        Warnings{"--allow: unknown operator 'another::Xyzzy': neither ONNX, nor a signature, nor the model has one of "
+                 "that name"});
+}
+
+TEST_CASE("a second run knows the functions that the first one inlined, from a record in the metadata") {
+  onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+    g (float[2, 2] x) => (float[2, 2] y) { [mm] m = MatMul (x, x) [call] y = my.Block (m) }
+    <domain: "my", opset_import: ["" : 17]> Block (a) => (b) { [mm] b = MatMul (a, a) })");
+  Options options;
+  options.deny = {"my::Block"};
+  for (const auto functions : {Options::Functions::kInline, Options::Functions::kSpecialise}) {
+    options.functions = functions;
+    const absl::StatusOr<amp::RewriteResult> once = amp::Rewrite(model, options);
+    REQUIRE(once.ok());
+    CHECK(once->summary.changed);
+    const absl::StatusOr<amp::RewriteResult> twice = amp::Rewrite(once->model, options);
+    REQUIRE(twice.ok());
+    CHECK(twice->model.SerializeAsString() == once->model.SerializeAsString());
+    CHECK(twice->summary.warnings.empty());
+  }
+  options.functions = Options::Functions::kInline;
+  auto* entry = model.add_metadata_props();
+  entry->set_key("amp.calls");
+  for (const char* text : {"{", "[]", "{\"v\":2}", "{\"v\":1,\"copies\":{},\"calls\":[{\"label\":[]}]}"}) {
+    INFO(text);
+    entry->set_value(text);
+    const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model, options);
+    REQUIRE(result.ok());
+    CHECK(result->summary.changed);
+    REQUIRE(result->summary.warnings.size() == 1);
+    CHECK(absl::StartsWith(result->summary.warnings[0], "metadata 'amp.calls' is ignored: expected "));
+  }
+}
+
+TEST_CASE("a signature for what is not in the model gets a warning") {
+  using Warnings = std::vector<std::string>;
+  CHECK(WarningsOf(&Options::op_signatures, {"my::Gate(T) -> T", "my::Inner(T) -> T"}) == Warnings{});
+  CHECK(WarningsOf(&Options::op_signatures, {"my::Gat(T) -> T", "my::Gat(T, T) -> T"}) ==
+        Warnings{"--op-signature: the model has no operator 'my::Gat'; did you mean 'my::Gate'?"});
+  CHECK(WarningsOf(&Options::op_signatures, {"Gate(T) -> T"}) ==
+        Warnings{"--op-signature: the model has no operator 'Gate'; did you mean 'my::Gate'?"});
+  CHECK(WarningsOf(&Options::op_signatures, {"Xyzzy(T) -> T"}) ==
+        Warnings{"--op-signature: the model has no operator 'Xyzzy'"});
+  CHECK(WarningsOf(&Options::op_signatures, {"my::Block(T) -> T"}) ==
+        Warnings{"--op-signature: the model defines 'my::Block' as a function, so its signature is not used"});
+}
+
 TEST_CASE("the report, the table and the diff come as text") {
   amp::RewriteOptions options;
   options.report = options.explain = options.diff = true;

@@ -1,6 +1,7 @@
 #include "tools/amp.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "ir/save.h"
 #include "ir/status.h"
 #include "ir/validate.h"
+#include "passes/check_operator_names.h"
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "passes/suggest.h"
@@ -245,13 +247,12 @@ ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
 }
 
 RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Setup& setup,
-                         const std::vector<std::string>& file_warnings) {
+                         const std::vector<std::string>& early_warnings) {
   const RewriteOptions& options = setup.choices.options;
   outcome.report.model = name;
   outcome.report.profile = options.profile;
   auto& warnings = outcome.report.warnings;
-  warnings.insert(warnings.begin(), file_warnings.begin(), file_warnings.end());
-  warnings.insert(warnings.begin(), setup.lists.warnings().begin(), setup.lists.warnings().end());
+  warnings.insert(warnings.begin(), early_warnings.begin(), early_warnings.end());
   if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
     warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
   }
@@ -294,6 +295,11 @@ absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Setup& setup, E
   return undoes ? Undo(model, setup.settings, external) : RewriteModel(model, setup.lists, setup.settings, external);
 }
 
+std::vector<std::string> Joined(std::vector<std::string> first, std::vector<std::string> then) {
+  std::move(then.begin(), then.end(), std::back_inserter(first));
+  return first;
+}
+
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
   const onnx::TensorProto* external = nullptr;
   ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
@@ -319,6 +325,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
+  file.warnings = Joined(CheckOperatorNames(*file.model, setup.lists, *setup.signatures), std::move(file.warnings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
@@ -358,6 +365,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   setup.settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
+  warnings = Joined(CheckOperatorNames(*copy, setup.lists, *setup.signatures), std::move(warnings));
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
   setup.settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, setup.signatures));

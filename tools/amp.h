@@ -38,8 +38,8 @@ struct RewriteOptions {
   std::string target = "any";    // "auto" looks at this machine, as does Dtype::kAuto
   std::string profile = "seed";
   std::vector<std::string> lists;                               // overlay files, later ones win
-  std::vector<std::string> allow, infer, deny, clear;           // "Softmax,com.microsoft::BiasGelu"; "-Softmax" unlists
-  std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names
+  std::vector<std::string> allow, infer, deny, clear;           // "Softmax,my.domain::Function"; "-Softmax" unlists
+  std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names and paths, of calls too
   std::vector<std::string> op_signatures;                       // "my.domain::Gate(T, float?) -> T", ir/op_signatures.h
   std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;

@@ -1,11 +1,13 @@
 #include "tools/amp_rewrite.h"
 
 #include <algorithm>
-#include <cmath>
+#include <concepts>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <new>
+#include <type_traits>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
@@ -102,6 +104,30 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
       ->group(group);
 }
 
+bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
+bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
+
+// A flag whose value is a number from 0 to `largest`, whole if the type is.
+template <typename Number>
+void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
+               const std::string& help) {
+  app.add_option_function<std::string>(
+         flag,
+         [&value, flag, largest](const std::string& text) {
+           Number number = 0;
+           if (!ParseNumber(text, number) || !(number >= 0 && number <= largest)) {
+             const char* const kind = std::is_integral_v<Number> ? "whole number" : "number";
+             throw CLI::ValidationError(
+                 flag, absl::StrCat("expected a ", kind, " from 0 to ", largest, ", found '", Escaped(text), "'"));
+           }
+           value = number;
+         },
+         help)
+      ->type_name("N")
+      ->default_str(absl::StrCat(value))
+      ->group(group);
+}
+
 void Declare(CLI::App& app, Arguments& a) {
   RewriteOptions& o = a.options;
   app.get_help_ptr()->group("Help")->description("print this and stop");
@@ -136,16 +162,22 @@ void Declare(CLI::App& app, Arguments& a) {
   };
   add_strings(what, "--lists", o.lists, "FILE", "overlay list file (repeatable; later ones win)");
   const std::string items = "OP[,OP...]";
-  add_strings(what, "--allow", o.allow, items, "run these operators low; -OP takes one off all lists (repeatable)");
+  add_strings(what, "--allow", o.allow, items,
+              "run these operators, or all of these functions, low; -OP takes one off all lists (repeatable)");
   add_strings(what, "--infer", o.infer, items, "low where it saves casts between allowed operators (repeatable)");
   add_strings(what, "--deny", o.deny, items, "keep these, and what follows from them, float32 (repeatable)");
   add_strings(what, "--clear", o.clear, items, "follow the neighbours' type (repeatable)");
-  add_strings(what, "--deny-node", o.deny_node, "GLOB", "keep nodes float32 by name: * ? [...] (repeatable)");
+  add_strings(what, "--deny-node", o.deny_node, "GLOB",
+              "keep nodes float32 by name, or path as reports print it; * ? [...] match, except in a GLOB that is\n"
+              "a name or path as it stands; that of a call means all nodes inlined from it (repeatable)");
   add_strings(what, "--allow-node", o.allow_node, "GLOB",
               "run nodes low by name, whatever lists and guards say (repeatable)");
   add_strings(what, "--deny-tensor", o.deny_tensor, "GLOB", "keep the producers of these tensors float32 (repeatable)");
-  add_strings(what, "--op-signature", o.op_signatures, "'DOMAIN::OP(T, float?) -> T'",
-              "types of an operator that ONNX does not define, so that --allow and others work on it (repeatable)");
+  add_strings(what, "--op-signature", o.op_signatures, "SIGNATURE",
+              "types of an operator that ONNX does not define, so that --allow and others work on it (repeatable):\n"
+              "[DOMAIN::]OP(PORT, ...) -> PORT|(PORT, ...) [where T in {float, float16}, ...]\n"
+              "PORT: [NAME:] TYPE[?|...], ? for one that may be absent, ... for any number from there on;\n"
+              "TYPE: float, int64 and so on, or a variable such as T: one type wherever it stands");
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
             "how far to go [default]");
   AddChoice(
@@ -158,10 +190,8 @@ void Declare(CLI::App& app, Arguments& a) {
   const std::string safety = kWhatStays;
   AddChoice(app, safety, "--guards", o.guards, kGuards, "all|constants|none",
             "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
-  app.add_option("--max-weight-error", o.max_weight_error, "largest relative L2 rounding error of a weight")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e30))
-      ->group(safety);
+  AddNumber(app, safety, "--max-weight-error", o.max_weight_error, 1e30,
+            "largest relative L2 rounding error of a weight");
   app.add_option("--keep-io", a.keep_io,
                  "graph inputs and outputs that keep float32; the others become low where an operator\n"
                  "that is low reads or gives them (advice names those that do not) [all]")
@@ -204,8 +234,8 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
   RewriteOptions::Limits& limits = o.limits;
-  const auto add_limit = [&](const std::string& flag, auto& value, const std::string& help) {
-    app.add_option(flag, value, help)->capture_default_str()->check(CLI::NonNegativeNumber)->group("Limits");
+  const auto add_limit = [&]<typename Number>(const std::string& flag, Number& value, const std::string& help) {
+    AddNumber(app, "Limits", flag, value, std::numeric_limits<Number>::max(), help);
   };
   add_limit("--max-model-bytes", limits.model_bytes, "size of MODEL without external data");
   add_limit("--max-objects", limits.objects, "messages and strings in MODEL (or bytes / 8, if that is more)");
@@ -311,7 +341,6 @@ absl::Status Interpret(Arguments& a) {
     }
     o.opset = version;
   }
-  if (std::isnan(o.max_weight_error)) return UsageError("--max-weight-error: expected a number, found nan");
   o.report = !a.report.empty();
   if (!a.keep_io.empty()) {
     o.keep_io = a.keep_io == "all";

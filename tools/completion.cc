@@ -9,15 +9,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "passes/op_list_file.h"
 
 namespace amp {
 namespace {
 
 // Bash splits words at = and : and replaces only what is behind the last of them, so the word is cut out of the line
 // here, and what bash keeps of it is taken off the answers.
-constexpr char kFunction[] = R"(_amp_rewrite()
+constexpr char kFunction[] = R"(_amp_rewrite_operators="@OPERATORS@"
+_amp_rewrite()
 {
-    local line=${COMP_LINE:0:COMP_POINT} current flag="" values="" kept answer breaks="="
+    local line=${COMP_LINE:0:COMP_POINT} current flag="" values="" before="" kept answer breaks="="
     local -a words answers
     current=${line##*[[:space:]]}
     read -r -a words <<< "${line%"$current"}"
@@ -43,7 +45,7 @@ constexpr char kFunction[] = R"(_amp_rewrite()
         ;;
     esac
     if [[ -n $values ]]; then
-        mapfile -t answers < <(compgen -W "$values" -- "$current")
+        mapfile -t answers < <(compgen -W "$values" -P "$before" -- "${current#"$before"}")
     fi
     [[ $kept == --*=* ]] && kept=${kept#*=}
     for answer in "${answers[@]}"; do
@@ -71,6 +73,15 @@ std::vector<std::string> Spellings(const CLI::Option& option) {
   return names;
 }
 
+// Of ONNX and those with a built-in signature.
+std::vector<std::string> OperatorLabels() {
+  std::vector<std::string> labels;
+  for (const auto& [domain, operators] : KnownOperators(*OpSignatures::BuiltIn())) {
+    for (const std::string& op : operators) labels.push_back(OperatorLabel(domain, op));
+  }
+  return labels;
+}
+
 }  // namespace
 
 std::string BashCompletion(const CLI::App& app) {
@@ -83,7 +94,11 @@ std::string BashCompletion(const CLI::App& app) {
     absl::StrAppend(&cases, "    ", absl::StrJoin(names, "|"), ")\n");
     const std::string type = option->get_type_name();
     const std::vector<std::string> values = ValuesOf(type);
-    if (!values.empty()) {
+    if (absl::StartsWith(type, "OP[")) {  // "Softmax,-Gel": the last item is completed
+      absl::StrAppend(&cases, "        values=$_amp_rewrite_operators\n",
+                      "        before=${current%\"${current##*,}\"}\n",
+                      "        [[ ${current#\"$before\"} == -* ]] && before+=-\n");
+    } else if (!values.empty()) {
       absl::StrAppend(&cases, "        values=\"", absl::StrJoin(values, " "), "\"\n");
     } else if (absl::StrContains(type, "FILE") || absl::StrContains(type, "OUT")) {
       absl::StrAppend(&cases, "        mapfile -t answers < <(compgen -f -- \"$current\")\n",
@@ -97,6 +112,7 @@ std::string BashCompletion(const CLI::App& app) {
     script.replace(script.find(std::string(mark)), mark.size(), text);
   };
   replace("@CASES@", cases);
+  replace("@OPERATORS@", absl::StrJoin(OperatorLabels(), " "));
   replace("@FLAGS@", absl::StrJoin(flags, " "));
   return "# Completion for amp-rewrite; printed by amp-rewrite --completion bash.\n" + script;
 }

@@ -1,0 +1,98 @@
+#include "ir/node_paths.h"
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+// "then_branch", or "branches.1" for the second graph of a list.
+std::string BodyLabel(const onnx::NodeProto& owner, const onnx::GraphProto* body) {
+  for (const auto& attribute : owner.attribute()) {
+    if (attribute.has_g() && &attribute.g() == body) return attribute.name();
+    for (int i = 0; i < attribute.graphs_size(); ++i) {
+      if (&attribute.graphs(i) == body) return absl::StrCat(attribute.name(), ".", i);
+    }
+  }
+  return "";
+}
+
+class PathFinder {
+ public:
+  explicit PathFinder(const Model& model)
+      : model_(model), bases_(static_cast<size_t>(model.num_graphs())), labels_(bases_.size()), known_(bases_.size()) {
+    known_[kMainGraph] = true;
+  }
+
+  NodePaths Find() {
+    NodePaths paths;
+    paths.nodes.resize(static_cast<size_t>(model_.num_nodes()));
+    paths.calls.resize(model_.calls().size());
+    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
+      const Node& node = model_.node(id);
+      if (node.erased) continue;
+      paths.nodes[static_cast<size_t>(id)] = Unique(PathIn(node.graph, model_.NodeLabel(id)));
+      FindCalls(node, paths.calls);
+    }
+    return paths;
+  }
+
+ private:
+  std::string PathIn(GraphId graph, absl::string_view label) {
+    FindBase(graph);
+    const std::string& owner = labels_[static_cast<size_t>(graph)];
+    absl::string_view rest = label;
+    if (!owner.empty() && absl::ConsumePrefix(&rest, owner) && absl::ConsumePrefix(&rest, "/") && !rest.empty()) {
+      label = rest;
+    }
+    return absl::StrCat(bases_[static_cast<size_t>(graph)], label);
+  }
+
+  // What the paths of the graph's nodes begin with.
+  void FindBase(GraphId id) {
+    if (known_[static_cast<size_t>(id)]) return;
+    const Graph& graph = model_.graph(id);
+    const Node& owner = model_.node(graph.owner);
+    const std::string label = model_.NodeLabel(graph.owner);
+    std::string base = absl::StrCat(PathIn(owner.graph, label), "/");
+    if (owner.bodies.size() > 1) absl::StrAppend(&base, BodyLabel(*owner.proto, graph.proto), "/");
+    bases_[static_cast<size_t>(id)] = std::move(base);
+    labels_[static_cast<size_t>(id)] = label;
+    known_[static_cast<size_t>(id)] = true;
+  }
+
+  // Of the calls that the node comes from.
+  void FindCalls(const Node& node, std::vector<std::string>& paths) {
+    GraphId graph = node.graph;
+    for (int call = node.call; call >= 0 && paths[static_cast<size_t>(call)].empty(); call = model_.call(call).parent) {
+      for (NodeId owner = model_.graph(graph).owner; owner != kNone; owner = model_.graph(graph).owner) {
+        if (!model_.IsWithinCall(owner, call)) break;  // the call itself is in this graph
+        graph = model_.node(owner).graph;
+      }
+      paths[static_cast<size_t>(call)] = PathIn(graph, model_.call(call).label);
+    }
+  }
+
+  std::string Unique(std::string path) {
+    if (taken_.insert(path).second) return path;
+    int& last = last_number_.try_emplace(path, 1).first->second;
+    std::string unique;
+    do unique = absl::StrCat(path, "~", ++last);
+    while (!taken_.insert(unique).second);
+    return unique;
+  }
+
+  const Model& model_;
+  std::vector<std::string> bases_, labels_;  // by GraphId: "If_0/then_branch/", and the owner's label
+  std::vector<bool> known_;
+  absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_map<std::string, int> last_number_;
+};
+
+}  // namespace
+
+NodePaths FindNodePaths(const Model& model) { return PathFinder(model).Find(); }
+
+}  // namespace amp

@@ -1,0 +1,146 @@
+#include "passes/call_record.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ir/metadata.h"
+#include "ir/status.h"
+#include "nlohmann/json.hpp"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Function = std::pair<std::string, std::string>;  // domain, name
+
+constexpr absl::string_view kKey = "amp.calls";
+constexpr int kVersion = 1;
+
+struct RecordedCall {
+  InlinedCall call;
+  std::vector<std::string> nodes;
+};
+
+struct Record {
+  std::vector<RecordedCall> calls;
+  std::map<std::string, Function> copies;  // by "domain::name" of the copy
+};
+
+Json CallJson(const RecordedCall& recorded) {
+  const InlinedCall& call = recorded.call;
+  const std::map<std::string, std::string> facts(call.facts.begin(), call.facts.end());
+  return {{"label", call.label},
+          {"function", Function(call.domain, call.function)},
+          {"facts", facts},
+          {"nodes", recorded.nodes}};
+}
+
+void Write(const Record& record, Model& model) {
+  Json json = {{"v", kVersion}, {"calls", Json::array()}, {"copies", record.copies}};
+  for (const RecordedCall& call : record.calls) json["calls"].push_back(CallJson(call));
+  SetMetadata(model, kKey, json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Record FromJson(const Json& json) {
+  Record record;
+  json.at("copies").get_to(record.copies);
+  for (const Json& entry : json.at("calls")) {
+    RecordedCall& recorded = record.calls.emplace_back();
+    std::tie(recorded.call.domain, recorded.call.function) = entry.at("function").get<Function>();
+    entry.at("label").get_to(recorded.call.label);
+    for (auto& [key, value] : entry.at("facts").get<std::map<std::string, std::string>>()) {
+      recorded.call.facts[key] = value;
+    }
+    entry.at("nodes").get_to(recorded.nodes);
+  }
+  return record;
+}
+
+absl::StatusOr<Record> Read(const onnx::ModelProto& model) {
+  const std::optional<std::string> text = FindMetadata(model, kKey);
+  if (!text) return Record();
+  try {
+    const Json json = Json::parse(*text);
+    if (json.at("v") != kVersion) {
+      return ModelError("expected version ", kVersion, ", found ", Escaped(json.at("v").dump()));
+    }
+    return FromJson(json);
+  } catch (const Json::exception& error) {
+    return ModelError("expected a record of inlined calls, found: ", Escaped(error.what()));
+  }
+}
+
+}  // namespace
+
+void RecordCalls(Model& model, const NodeClasses& classes, const OutlinedFunctions* outlined) {
+  absl::flat_hash_map<int32_t, size_t> position;
+  Record record;
+  for (NodeId id = 0; id < static_cast<NodeId>(classes.nodes.size()); ++id) {
+    const int32_t call = classes.nodes[static_cast<size_t>(id)].call;
+    if (call < 0 || model.node(id).erased) continue;
+    const auto [it, is_new] = position.try_emplace(call, record.calls.size());
+    if (is_new) {
+      record.calls.emplace_back().call = model.call(call);
+    }
+    record.calls[it->second].nodes.emplace_back(model.node(id).name());
+  }
+  if (record.calls.empty()) return;
+  if (const absl::StatusOr<Record> before = Read(model.proto()); before.ok()) record.copies = before->copies;
+  if (outlined != nullptr) {
+    record.calls.clear();  // the nodes are back in functions
+    for (const auto& [copy, original] : outlined->originals) {
+      const auto it = record.copies.find(OperatorLabel(original.first, original.second));
+      const Function source = it == record.copies.end() ? original : it->second;
+      record.copies[copy] = source;
+    }
+  }
+  Write(record, model);
+}
+
+void RestoreCalls(Model& model) {
+  absl::StatusOr<Record> record = Read(model.proto());
+  if (!record.ok() || record->calls.empty()) return;
+  std::vector<InlinedCall> calls = model.calls();
+  absl::flat_hash_map<std::string, int32_t> call_of;
+  for (RecordedCall& recorded : record->calls) {
+    for (std::string& node : recorded.nodes) call_of.try_emplace(std::move(node), static_cast<int32_t>(calls.size()));
+    calls.push_back(std::move(recorded.call));
+  }
+  model.SetCalls(std::move(calls));
+  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    if (model.node(id).call >= 0) continue;
+    const auto it = call_of.find(std::string(model.node(id).name()));
+    if (it != call_of.end()) model.SetCall(id, it->second);
+  }
+}
+
+void RestoreFunctionNames(Model& model) {
+  const absl::StatusOr<Record> record = Read(model.proto());
+  if (!record.ok()) {
+    model.AddWarning(absl::StrCat("metadata '", kKey, "' is ignored: ", record.status().message()));
+    return;
+  }
+  std::vector<InlinedCall> calls = model.calls();
+  for (InlinedCall& call : calls) {
+    const auto copy = record->copies.find(call.FunctionName());
+    if (copy != record->copies.end()) std::tie(call.domain, call.function) = copy->second;
+  }
+  model.SetCalls(std::move(calls));
+}
+
+std::set<std::pair<std::string, std::string>> RecordedFunctions(const onnx::ModelProto& model) {
+  std::set<Function> functions;
+  const absl::StatusOr<Record> record = Read(model);
+  if (!record.ok()) return functions;
+  for (const RecordedCall& recorded : record->calls) functions.emplace(recorded.call.domain, recorded.call.function);
+  for (const auto& [copy, original] : record->copies) functions.insert(original);
+  return functions;
+}
+
+}  // namespace amp

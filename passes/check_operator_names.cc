@@ -1,0 +1,79 @@
+#include "passes/check_operator_names.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ir/model_walk.h"
+#include "ir/status.h"
+#include "passes/call_record.h"
+#include "passes/suggest.h"
+
+namespace amp {
+namespace {
+
+using Name = std::pair<std::string, std::string>;  // domain, operator
+
+// What the model itself knows.
+struct ModelNames {
+  std::set<Name> functions, nodes;
+
+  explicit ModelNames(const onnx::ModelProto& model) : functions(RecordedFunctions(model)) {
+    ForEachOperator(model, [&](absl::string_view domain, absl::string_view op) { nodes.emplace(domain, op); });
+    ForEachFunction(model, [&](absl::string_view domain, absl::string_view name) { functions.emplace(domain, name); });
+  }
+};
+
+std::string Shown(const Name& name) { return Escaped(OperatorLabel(name.first, name.second)); }
+
+std::string CheckListed(const ForeignOperator& listed, const ModelNames& model, const OperatorNames& known) {
+  const Name name(listed.domain, listed.op);
+  if (model.functions.contains(name)) return "";
+  if (!model.nodes.contains(name)) {
+    const std::string suggestion = DidYouMeanOperator(listed.domain, listed.op, known);
+    return absl::StrCat(
+        listed.origin, ": unknown operator '", Shown(name), "'",
+        suggestion.empty() ? ": neither ONNX, nor a signature, nor the model has one of that name" : suggestion);
+  }
+  // What no signature describes stays float32 anyway.
+  if (listed.op_class == OpClass::kDeny || listed.op_class == OpClass::kUnlisted) return "";
+  return absl::StrCat(listed.origin, ": '", Shown(name), "' has no signature, so it stays as it is; to say what it ",
+                      "takes and gives: --op-signature '", Shown(name), "(T...) -> T'");
+}
+
+std::string CheckGiven(const Name& name, const ModelNames& model, const OperatorNames& in_model) {
+  if (model.functions.contains(name)) {
+    return absl::StrCat("--op-signature: the model defines '", Shown(name),
+                        "' as a function, so its signature is not used");
+  }
+  if (model.nodes.contains(name)) return "";
+  return absl::StrCat("--op-signature: the model has no operator '", Shown(name), "'",
+                      DidYouMeanOperator(name.first, name.second, in_model));
+}
+
+}  // namespace
+
+std::vector<std::string> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
+                                            const OpSignatures& signatures) {
+  std::vector<std::string> warnings;
+  if (lists.foreign_operators().empty() && signatures.given().empty()) return warnings;
+  const ModelNames names(model);
+  OperatorNames in_model;
+  for (const auto& [domain, op] : names.nodes) in_model[domain].push_back(op);
+  OperatorNames known = KnownOperators(signatures);
+  for (const auto* more : {&names.nodes, &names.functions}) {
+    for (const auto& [domain, op] : *more) known[domain].push_back(op);
+  }
+  std::set<Name> checked;
+  for (const auto& schema : signatures.given()) {
+    const Name name(schema->domain(), schema->name());
+    if (!checked.insert(name).second) continue;
+    if (std::string warning = CheckGiven(name, names, in_model); !warning.empty()) warnings.push_back(warning);
+  }
+  for (const ForeignOperator& listed : lists.foreign_operators()) {
+    if (std::string warning = CheckListed(listed, names, known); !warning.empty()) warnings.push_back(warning);
+  }
+  return warnings;
+}
+
+}  // namespace amp

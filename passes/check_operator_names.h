@@ -1,0 +1,30 @@
+// Names of operators, in lists and signatures, that mean nothing for a model: most likely they are misspelt.
+//
+//   --deny com.microsft::Gelu             unknown operator; did you mean 'com.microsoft::Gelu'?
+//   --allow my.domain::Gate               in the model, but nobody knows its types: a signature is missing
+//   --op-signature 'my.domain::Gat(T)->T' the model has none; did you mean 'my.domain::Gate'?
+//
+// Operators of ONNX's own domains are checked where lists are read (passes/op_list_file.h); those of others may be
+// the model's, which nobody knows there yet.
+#ifndef AMP_PASSES_CHECK_OPERATOR_NAMES_H_
+#define AMP_PASSES_CHECK_OPERATOR_NAMES_H_
+
+#include <string>
+#include <vector>
+
+#include "ir/op_signatures.h"
+#include "passes/op_lists.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace amp {
+
+// One warning for each such name. `model` as it is in the file, before functions are inlined.
+std::vector<std::string> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
+                                            const OpSignatures& signatures);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_CHECK_OPERATOR_NAMES_H_
