@@ -310,10 +310,13 @@ class NodeCheck {
                                     node_.inputs[static_cast<size_t>(join.node_port)],
                                     absl::StrCat("input ", join.node_port)));
     }
+    absl::flat_hash_map<int, ValueId> first_body;  // of the outputs: the branches of an If agree
     for (const auto& join : flow->outputs) {
-      AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(join.body, join.body_port),
-                                    node_.outputs[static_cast<size_t>(join.node_port)],
-                                    absl::StrCat("output ", join.node_port)));
+      const std::string place = absl::StrCat("output ", join.node_port);
+      const ValueId inner = BodyOutput(join.body, join.body_port);
+      AMP_RETURN_IF_ERROR(CheckJoin(inner, node_.outputs[static_cast<size_t>(join.node_port)], place));
+      const ValueId other = first_body.try_emplace(join.node_port, inner).first->second;
+      AMP_RETURN_IF_ERROR(CheckJoin(inner, other, place));
     }
     for (const auto& state : flow->states) {
       AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(state.body, state.output), BodyInput(state.body, state.input),

@@ -13,8 +13,8 @@ bool HasOnlyTheseReaders(const Model& model, const CastPlan::Constant& constant)
   return model.value(constant.value).uses.size() == constant.low_readers.size();
 }
 
-// The copy as a new initializer or Constant node, read by the low readers. Returns its name.
-std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
+// The copy as a new initializer or Constant node, read by the low readers.
+ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
   const Value& original = model.value(constant.value);
   std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
   ValueId copy;
@@ -32,7 +32,7 @@ std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low,
     model.SetTensorType(copy, low);
   }
   model.MoveUses(constant.value, copy, constant.low_readers);
-  return name;
+  return copy;
 }
 
 void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* tensor) {
@@ -69,6 +69,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(constant.value));
     NarrowedWeight record;
     record.name = model.value(constant.value).name;
+    record.value = constant.value;
     record.stats = facts->stats;
     record.bytes_before = ConstantBytes(model, constant.value);
     record.original_stays = !HasOnlyTheseReaders(model, constant);
@@ -82,7 +83,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
                                         external, pending));
     if (record.original_stays) {
-      record.copy = AddCopy(model, constant, low, tensor);
+      record.low_copy = AddCopy(model, constant, low, tensor);
     } else {
       ReplaceOriginal(model, constant.value, low, tensor);
     }

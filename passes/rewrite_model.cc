@@ -24,6 +24,7 @@
 #include "passes/guard_structure.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
+#include "passes/record_rewrite.h"
 #include "passes/rewrite_record.h"
 #include "passes/suggest.h"
 #include "passes/write_report.h"
@@ -354,7 +355,7 @@ class Rewriter {
       SplitCasts(*origins, casts);
       RemoveRecord(model_);
     } else {
-      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded);
+      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights);
     }
     if (!unrecorded.empty()) {
       writer_.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
