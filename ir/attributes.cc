@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "ir/validate_attribute.h"
+#include "ir/validate_tensor.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -165,12 +167,15 @@ bool RestoreAttribute(Model& model, NodeId node, absl::string_view name, const s
   }
   AttributeProto parsed;
   if (!parsed.ParseFromString(*bytes) || parsed.name() != name) return false;
+  const Limits limits;
+  const bool is_sound = ValidateAttributeForm(parsed, model.ir_version(), InFunction::kNo).ok() &&
+                        ValidateAttributeValue(model.node(node).op_type(), parsed, limits).ok() &&
+                        (!parsed.has_t() || ValidateTensor(parsed.t(), limits, nullptr).ok());
   const bool is_plain = parsed.type() == AttributeProto::INT || parsed.type() == AttributeProto::FLOAT ||
-                        parsed.type() == AttributeProto::FLOATS || parsed.type() == AttributeProto::TENSOR;
-  const bool holds_more = parsed.has_g() || parsed.has_sparse_tensor() || parsed.graphs_size() > 0 ||
-                          parsed.tensors_size() > 0 || parsed.sparse_tensors_size() > 0;
+                        parsed.type() == AttributeProto::FLOATS || parsed.type() == AttributeProto::TENSOR ||
+                        parsed.type() == AttributeProto::TYPE_PROTO;
   const bool is_embedded = parsed.t().data_location() == onnx::TensorProto::DEFAULT;
-  if (!is_plain || holds_more || !is_embedded) return false;
+  if (!is_sound || !is_plain || !is_embedded) return false;
   Renew(model, node, name, parsed.type()).CopyFrom(parsed);
   return true;
 }

@@ -52,7 +52,7 @@ void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::Tensor
 // The attribute as bytes, to be put back later; nothing when it is absent.
 std::optional<std::string> SerializeAttribute(const Node& node, absl::string_view name);
 // Puts such bytes back, or removes the attribute where there are none. False, and no effect, for bytes that are no
-// attribute of this name or one that holds graphs or external data.
+// valid attribute of this name (ir/validate_attribute.h) or one that holds graphs or external data.
 bool RestoreAttribute(Model& model, NodeId node, absl::string_view name, const std::optional<std::string>& bytes);
 // Returns whether there was one.
 bool RemoveAttribute(Model& model, NodeId node, absl::string_view name);

@@ -309,10 +309,13 @@ class NodeCheck {
                                     node_.inputs[static_cast<size_t>(join.node_port)],
                                     absl::StrCat("input ", join.node_port)));
     }
+    absl::flat_hash_map<int, ValueId> first_body;  // of the outputs: the branches of an If agree
     for (const auto& join : flow->outputs) {
-      AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(join.body, join.body_port),
-                                    node_.outputs[static_cast<size_t>(join.node_port)],
-                                    absl::StrCat("output ", join.node_port)));
+      const std::string place = absl::StrCat("output ", join.node_port);
+      const ValueId inner = BodyOutput(join.body, join.body_port);
+      AMP_RETURN_IF_ERROR(CheckJoin(inner, node_.outputs[static_cast<size_t>(join.node_port)], place));
+      const ValueId other = first_body.try_emplace(join.node_port, inner).first->second;
+      AMP_RETURN_IF_ERROR(CheckJoin(inner, other, place));
     }
     for (const auto& state : flow->states) {
       AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(state.body, state.output), BodyInput(state.body, state.input),
@@ -326,9 +329,8 @@ class NodeCheck {
   ValueId BodyOutput(GraphId body, int port) const { return model_.graph(body).outputs[static_cast<size_t>(port)]; }
 
   absl::Status Failure(const std::string& place, absl::string_view expected, DType found) const {
-    return absl::InternalError(absl::StrCat("node '", Escaped(FindNodePaths(model_).nodes[static_cast<size_t>(id_)]),
-                                            "' (", Escaped(node_.op_type()), ") ", place, ": expected ", expected,
-                                            ", found ", DTypeName(found)));
+    return absl::InternalError(absl::StrCat("node '", Escaped(NodePath(model_, id_)), "' (", Escaped(node_.op_type()),
+                                            ") ", place, ": expected ", expected, ", found ", DTypeName(found)));
   }
 
   absl::Status CheckPort(ValueId id, int variable, const std::string& place) {

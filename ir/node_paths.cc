@@ -95,4 +95,6 @@ class PathFinder {
 
 NodePaths FindNodePaths(const Model& model) { return PathFinder(model).Find(); }
 
+std::string NodePath(const Model& model, NodeId node) { return FindNodePaths(model).nodes[static_cast<size_t>(node)]; }
+
 }  // namespace amp

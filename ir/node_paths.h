@@ -25,6 +25,8 @@ struct NodePaths {
 
 // Linear in the length of all paths. Nodes that are inserted later change none of them.
 NodePaths FindNodePaths(const Model& model);
+// Of one node, for a message; as slow as that of all.
+std::string NodePath(const Model& model, NodeId node);
 
 }  // namespace amp
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
@@ -152,10 +153,27 @@ std::vector<std::string> AttributesThatTypesEdit(const Node& node) {
   if (node.op_type() == "Constant") return {"value", "value_float", "value_floats"};
   if (node.op_type() == "ConstantOfShape") return {"value"};
   if (node.op_type() == "Attention") return {"softmax_precision"};
+  if (node.op_type() == "Optional") return {"type"};
   for (const TypeAttribute& row : kTypeAttributes) {
     if (node.op_type() == row.op_type) return {row.attribute};
   }
   return {};
+}
+
+bool ChoosesItsType(const Node& node) {
+  if (IsOneOf(node, {"Constant"})) {
+    const auto is_value = [](const onnx::AttributeProto& attribute) {
+      return absl::StartsWith(attribute.name(), "value") || attribute.name() == "sparse_value";
+    };
+    return std::count_if(node.proto->attribute().begin(), node.proto->attribute().end(), is_value) == 1;
+  }
+  if (HasMalformedFill(node)) return false;
+  if (IsOneOf(node, {"Optional"})) return HasAttribute(node, "type") || !node.inputs.empty();
+  if (node.schema == nullptr || node.schema->is_signature()) return true;
+  const auto& attributes = node.schema->onnx()->attributes();
+  return std::all_of(attributes.begin(), attributes.end(), [&](const auto& attribute) {
+    return !attribute.second.required || HasAttribute(node, attribute.first);
+  });
 }
 
 void SyncTypeAttributes(Model& model, NodeId id) {

@@ -21,6 +21,10 @@ void SyncTypeAttributes(Model& model, NodeId node);
 // The attributes of `node` that a change of its type may edit: those of SyncTypeAttributes, and a Constant's value.
 std::vector<std::string> AttributesThatTypesEdit(const Node& node);
 
+// Whether the node still has what chooses its type after such an edit: a Constant one value and no other, a fill one
+// element, an Optional a type or an input, all others the attributes that they cannot do without.
+bool ChoosesItsType(const Node& node);
+
 // Why a Cast in the main graph would not be one; empty when it would. Without casts nothing can change its type.
 std::string ObstacleToCasts(const Model& model);
 

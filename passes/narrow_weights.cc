@@ -17,8 +17,8 @@ double RelativeError(const NarrowedWeight& weight, DType low) {
   return 1 - LargestFinite(low) / weight.stats.largest;
 }
 
-// The copy as a new initializer or Constant node, read by the low readers. Returns its name.
-std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
+// The copy as a new initializer or Constant node, read by the low readers.
+ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
   const Value& original = model.value(constant.value);
   std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
   ValueId copy;
@@ -36,7 +36,7 @@ std::string AddCopy(Model& model, const CastPlan::Constant& constant, DType low,
     model.SetTensorType(copy, low);
   }
   model.MoveUses(constant.value, copy, constant.low_readers);
-  return name;
+  return copy;
 }
 
 void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* tensor) {
@@ -73,6 +73,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(constant.value));
     NarrowedWeight record;
     record.name = model.value(constant.value).name;
+    record.value = constant.value;
     record.stats = facts->stats;
     record.bytes_before = ConstantBytes(model, constant.value);
     record.original_stays = !constant.high_readers.empty();
@@ -88,7 +89,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
                                         external, pending));
     if (record.original_stays) {
-      record.copy = AddCopy(model, constant, low, tensor);
+      record.low_copy = AddCopy(model, constant, low, tensor);
     } else {
       ReplaceOriginal(model, constant.value, low, tensor);
     }

@@ -18,8 +18,9 @@ namespace amp {
 enum class WeightMode { kConvert, kCast };
 
 struct NarrowedWeight {
-  std::string name;  // of the float32 constant
-  std::string copy;  // name of the low copy, where the original stays
+  std::string name;          // of the float32 constant
+  ValueId value = kNone;     // it
+  ValueId low_copy = kNone;  // where the original stays
   int64_t bytes_before = 0;
   int64_t bytes_after = 0;  // the low copy, plus the original where it stays
   bool original_stays = false;

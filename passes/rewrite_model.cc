@@ -26,6 +26,7 @@
 #include "passes/guard_structure.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
+#include "passes/record_rewrite.h"
 #include "passes/rewrite_record.h"
 #include "passes/suggest.h"
 #include "passes/write_report.h"
@@ -373,7 +374,7 @@ class Rewriter {
       AddCopies(AssignCasts(model_, *origins), casts);
       RemoveRecord(model_);
     } else {
-      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights, folded.erased);
+      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights);
     }
     if (!unrecorded.empty()) {
       writer_.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));

@@ -1,12 +1,13 @@
 #include "passes/rewrite_record.h"
 
 #include <algorithm>
+#include <limits>
+#include <stdexcept>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/escaping.h"
-#include "ir/attributes.h"
 #include "ir/metadata.h"
+#include "ir/node_paths.h"
 #include "ir/operator_facts.h"
 #include "ir/status.h"
 #include "nlohmann/json.hpp"
@@ -17,121 +18,337 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr absl::string_view kKey = "amp.rewrite";
-constexpr int kVersion = 1;
-// Small constants keep their exact value; larger ones can only be widened again.
-constexpr size_t kLargestKeptAttribute = 256;
+constexpr int kVersion = 2;
+constexpr int kDeepestNesting = 16;  // of lists and objects in each other; records stay far below
 
-// The node's first output; what a record calls a node by, since nodes need no name.
-std::string KeyOf(const Model& model, NodeId id) {
-  for (ValueId out : model.node(id).outputs) {
-    if (out != kNone) return model.value(out).name;
+bool IsGone(const Model& model, ValueId id) {
+  const Value& value = model.value(id);
+  const auto& names = model.graph(value.graph).names;
+  const auto it = names.find(value.name);
+  return it == names.end() || it->second != id;
+}
+
+// The node's first output; kNone if it has none.
+ValueId KeyOf(const Node& node) {
+  const auto it = std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId out) { return out != kNone; });
+  return it == node.outputs.end() ? kNone : *it;
+}
+
+class RecordWriter {
+ public:
+  explicit RecordWriter(const Model& model) : model_(model) {}
+
+  Json Write(const RewriteRecord& record) {
+    Json json = {{"v", kVersion}, {"types", record.types}, {"opset", record.opset}, {"ir", record.ir_version}};
+    const auto add = [&](const char* key, Json list) {
+      if (!list.empty()) json[key] = std::move(list);
+    };
+    add("casts", List(record.casts, [&](NodeId id) { return Reference(id); }));
+    add("narrowed", List(record.narrowed, [&](ValueId id) { return ValueReference(id); }));
+    add("copies", List(record.copies, [&](const auto& copy) {
+          return Json::array({ValueReference(copy.first), ValueReference(copy.second)});
+        }));
+    add("inputs", record.inputs);
+    add("outputs", record.outputs);
+    add("body_inputs", List(record.body_inputs, [&](const RewriteRecord::BodyPort& port) {
+          return Json::array({Number(port.body), port.port});
+        }));
+    add("inlined", record.inlined);
+    add("frozen", record.frozen);
+    add("attributes", List(record.attributes, [&](const RewriteRecord::Attribute& attribute) {
+          Json before = nullptr;
+          if (attribute.before) before = absl::Base64Escape(*attribute.before);
+          return Json::array({Reference(attribute.node), attribute.name, before});
+        }));
+    Json casts = Json::array();  // none is left out: they refer to each other by position
+    for (const auto& cast : record.users_casts) casts.push_back(Write(cast));
+    add("users_casts", std::move(casts));
+    add("scopes", std::move(scopes_));
+    if (record.num_misfits + num_gone_ > 0) json["misfits"] = record.num_misfits + num_gone_;
+    return json;
   }
-  return "";
-}
 
-template <typename List>
-void AddUnlessEmpty(Json& json, const char* key, const List& list) {
-  if (!list.empty()) json[key] = list;
-}
+  const std::string& obstacle() const { return obstacle_; }
 
-Json AttributesJson(const std::vector<RewriteRecord::Attribute>& attributes) {
-  Json list = Json::array();
-  for (const auto& attribute : attributes) {
-    Json before = nullptr;
-    if (attribute.before) before = absl::Base64Escape(*attribute.before);
-    list.push_back({attribute.output, attribute.name, before});
-  }
-  return list;
-}
-
-Json PortsJson(const std::vector<RewriteRecord::BodyPort>& ports) {
-  Json list = Json::array();
-  for (const auto& port : ports) list.push_back({port.owner, port.body, port.port});
-  return list;
-}
-
-std::vector<RewriteRecord::BodyPort> PortsFromJson(const Json& json, const char* key) {
-  std::vector<RewriteRecord::BodyPort> ports;
-  for (const Json& port : json.value(key, Json::array())) ports.push_back({port.at(0), port.at(1), port.at(2)});
-  return ports;
-}
-
-RewriteRecord::BodyPort PortOf(const Model& model, GraphId graph, int port) {
-  const NodeId owner = model.graph(graph).owner;
-  const auto& bodies = model.node(owner).bodies;
-  const auto position = std::find(bodies.begin(), bodies.end(), graph) - bodies.begin();
-  return {KeyOf(model, owner), static_cast<int>(position), port};
-}
-
-Json BypassedCastsJson(const std::vector<RewriteRecord::BypassedCast>& casts) {
-  Json list = Json::array();
-  for (const auto& cast : casts) {
-    Json entry = {{"name", cast.name},
-                  {"input", cast.input},
-                  {"output", cast.output},
-                  {"source", cast.source},
-                  {"to", std::string(DTypeName(cast.to))},
-                  {"readers", cast.readers}};
-    if (!cast.scope.owner.empty()) entry["scope"] = PortsJson({cast.scope});
-    if (!cast.body_outputs.empty()) entry["body_outputs"] = PortsJson(cast.body_outputs);
-    list.push_back(std::move(entry));
-  }
-  return list;
-}
-
-// Exceptions of the JSON library say what does not fit.
-RewriteRecord RecordFromJson(const Json& json) {
-  RewriteRecord record;
-  const auto read = [&](const char* key, auto& out) {
-    if (json.contains(key)) json.at(key).get_to(out);
-  };
-  json.at("opset").get_to(record.opset);
-  json.at("ir").get_to(record.ir_version);
-  read("types", record.types);
-  read("casts", record.casts);
-  read("narrowed", record.narrowed);
-  read("copies", record.copies);
-  read("inputs", record.inputs);
-  read("outputs", record.outputs);
-  record.body_inputs = PortsFromJson(json, "body_inputs");
-  read("inlined", record.inlined);
-  read("frozen", record.frozen);
-  for (const Json& entry : json.value("attributes", Json::array())) {
-    RewriteRecord::Attribute attribute{entry.at(0), entry.at(1), std::nullopt};
-    if (!entry.at(2).is_null()) {
-      attribute.before.emplace();
-      absl::Base64Unescape(entry.at(2).get<std::string>(), &*attribute.before);
+ private:
+  // What names something that is gone is counted instead.
+  template <typename Entries, typename Describe>
+  Json List(const Entries& entries, Describe describe) {
+    Json json = Json::array();
+    for (const auto& entry : entries) {
+      is_gone_ = false;
+      Json described = describe(entry);
+      if (is_gone_) {
+        ++num_gone_;
+      } else {
+        json.push_back(std::move(described));
+      }
     }
-    record.attributes.push_back(std::move(attribute));
+    return json;
   }
-  for (const Json& entry : json.value("bypassed_casts", Json::array())) {
-    RewriteRecord::BypassedCast cast;
-    entry.at("name").get_to(cast.name);
-    entry.at("input").get_to(cast.input);
-    entry.at("output").get_to(cast.output);
-    entry.at("source").get_to(cast.source);
-    cast.to = ParseDType(entry.at("to").get<std::string>()).value_or(DType::kUndefined);
-    entry.at("readers").get_to(cast.readers);
-    if (entry.contains("scope")) cast.scope = PortsFromJson(entry, "scope").at(0);
-    cast.body_outputs = PortsFromJson(entry, "body_outputs");
-    record.bypassed_casts.push_back(std::move(cast));
-  }
-  return record;
-}
 
-bool IsFloatCast(const Model& model, NodeId id) {
-  const Node& node = model.node(id);
-  if (node.op_type() != "Cast" || !IsCast(node) || model.IsCallOfFunction(id) || node.inserted) return false;
-  if (node.inputs.size() != 1 || node.inputs[0] == kNone || node.outputs.size() != 1 || node.outputs[0] == kNone) {
-    return false;
+  Json Write(const RewriteRecord::UsersCast& cast) {
+    Json json = Json::object();
+    is_gone_ = false;
+    if (cast.node != kNone) {
+      json["cast"] = Reference(cast.node);
+    } else if (cast.source != kNone || cast.source_cast != kNone) {
+      json["name"] = cast.name;
+      json["output"] = cast.output;
+      json["to"] = std::string(DTypeName(cast.to));
+      if (cast.graph != kMainGraph) json["scope"] = Number(cast.graph);
+      json["source"] = cast.source == kNone ? Json(cast.source_cast) : ValueReference(cast.source);
+      if (cast.source != kNone && cast.source_name != model_.value(cast.source).name) json["was"] = cast.source_name;
+    }
+    if (is_gone_) ++num_gone_;
+    if (is_gone_ || json.empty()) json = {{"source", nullptr}};  // counted
+    const auto reader = [&](const Use& use) {
+      return Json::array({use.IsGraphOutput() ? Json(Number(use.graph)) : Reference(use.node), use.port});
+    };
+    json["readers"] = List(cast.readers, reader);
+    return json;
   }
-  const auto is_float = [](DType type) { return type == DType::kFloat32 || IsLowFloat(type); };
-  return is_float(model.value(node.inputs[0]).dtype) && is_float(model.value(node.outputs[0]).dtype);
-}
 
-template <typename T>
-void Append(std::vector<T>& to, std::vector<T> from) {
-  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  Json ValueReference(ValueId id) {
+    is_gone_ = is_gone_ || IsGone(model_, id);
+    const Value& value = model_.value(id);
+    if (value.graph == kMainGraph) return value.name;
+    return Json::array({value.name, Number(value.graph)});
+  }
+
+  Json Reference(NodeId id) {
+    const ValueId key = KeyOf(model_.node(id));
+    if (key != kNone) return ValueReference(key);
+    if (obstacle_.empty())
+      obstacle_ = absl::StrCat("node '", Escaped(NodePath(model_, id)), "' has no output to be called by");
+    return nullptr;
+  }
+
+  // Of a graph: 0 for the main graph, else its position in the table, from 1 on. As deep as graphs are nested.
+  int Number(GraphId graph) {
+    if (graph == kMainGraph) return 0;
+    if (const auto it = numbers_.find(graph); it != numbers_.end()) return it->second;
+    const NodeId owner = model_.graph(graph).owner;
+    const auto& bodies = model_.node(owner).bodies;
+    const auto position = std::find(bodies.begin(), bodies.end(), graph) - bodies.begin();
+    Json entry = Json::array({Reference(owner), position});
+    scopes_.push_back(std::move(entry));
+    return numbers_[graph] = static_cast<int>(scopes_.size());
+  }
+
+  const Model& model_;
+  Json scopes_ = Json::array();
+  absl::flat_hash_map<GraphId, int> numbers_;
+  bool is_gone_ = false;
+  int num_gone_ = 0;
+  std::string obstacle_;
+};
+
+// Throws what ReadRecord makes a Status of: the JSON library reports by exceptions too.
+class RecordReader {
+ public:
+  explicit RecordReader(const Model& model) : model_(model) {}
+
+  RewriteRecord Read(Json json) {
+    RewriteRecord record;
+    record.types = Strings(Take(json, "types"));
+    if (record.types.empty()) Fail("'types': expected at least one");
+    for (const std::string& type : record.types) {
+      if (!IsLowFloat(Type(type))) Fail("'types': expected 16-bit floats, found '", type, "'");
+    }
+    record.opset = Integer(Take(json, "opset"));
+    record.ir_version = Integer(Take(json, "ir"));
+    for (const Json& scope : TakeList(json, "scopes")) AddScope(scope);
+    for (const Json& cast : TakeList(json, "casts")) Keep(record.casts, CastOf(cast));
+    for (const Json& constant : TakeList(json, "narrowed")) Keep(record.narrowed, ValueOf(constant));
+    for (const Json& entry : TakeList(json, "copies")) {
+      const Json::array_t& pair = Tuple(entry, 2);
+      const ValueId copy = ValueOf(pair[0]), original = ValueOf(pair[1]);
+      if (copy != kNone && original != kNone) record.copies.emplace_back(copy, original);
+    }
+    record.inputs = Strings(TakeList(json, "inputs"));
+    record.outputs = Strings(TakeList(json, "outputs"));
+    for (const Json& entry : TakeList(json, "body_inputs")) {
+      const Json::array_t& pair = Tuple(entry, 2);
+      const int port = Integer(pair[1]);
+      if (const GraphId body = Body(pair[0]); body != kNone) record.body_inputs.push_back({body, port});
+    }
+    record.inlined = Strings(TakeList(json, "inlined"));
+    record.frozen = Strings(TakeList(json, "frozen"));
+    for (const Json& entry : TakeList(json, "attributes")) ReadAttribute(entry, record);
+    Json::array_t casts = TakeList(json, "users_casts");
+    for (Json& cast : casts) record.users_casts.push_back(ReadUsersCast(std::move(cast), casts.size()));
+    record.num_misfits = num_misfits_ + (json.contains("misfits") ? Integer(Take(json, "misfits")) : 0);
+    ExpectNothingIn(json);
+    return record;
+  }
+
+ private:
+  template <typename... Parts>
+  [[noreturn]] static void Fail(const Parts&... parts) {
+    throw std::invalid_argument(absl::StrCat(parts...));
+  }
+
+  // Taken fields are gone, so that what is left over at the end is known to be none of a record's.
+  static Json Take(Json& from, const char* key) {
+    if (!from.is_object()) Fail("expected an object with the field '", key, "'");
+    const auto it = from.find(key);
+    if (it == from.end()) Fail("expected a field '", key, "'");
+    Json taken = std::move(*it);
+    from.erase(it);
+    return taken;
+  }
+  static Json::array_t TakeList(Json& from, const char* key) {
+    if (!from.contains(key)) return {};
+    Json taken = Take(from, key);
+    if (!taken.is_array()) Fail("'", key, "': expected a list, found ", taken.type_name());
+    return std::move(taken.get_ref<Json::array_t&>());
+  }
+  static void ExpectNothingIn(const Json& json) {
+    if (!json.empty()) Fail("unknown field '", json.begin().key(), "'");
+  }
+
+  static int Integer(const Json& json) {
+    constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int>::max());
+    if (!json.is_number_unsigned() || json.get<uint64_t>() > kMost) {
+      Fail("expected an integer of 0 to ", kMost, ", found ", json.is_number() ? json.dump() : json.type_name());
+    }
+    return json.get<int>();
+  }
+  static std::string Text(const Json& json) {
+    if (!json.is_string()) Fail("expected a string, found ", json.type_name());
+    return json.get<std::string>();
+  }
+  static std::string Name(const Json& json) {
+    std::string name = Text(json);
+    if (name.empty()) Fail("expected a name, found an empty one");
+    return name;
+  }
+  static std::vector<std::string> Strings(const Json& json) {
+    if (!json.is_array()) Fail("expected a list of names, found ", json.type_name());
+    std::vector<std::string> names;
+    for (const Json& name : json) names.push_back(Name(name));
+    return names;
+  }
+  static const Json::array_t& Tuple(const Json& json, size_t size) {
+    if (!json.is_array()) Fail("expected a list of ", size, ", found ", json.type_name());
+    if (json.size() != size) Fail("expected a list of ", size, ", found one of ", json.size());
+    return json.get_ref<const Json::array_t&>();
+  }
+  static DType Type(const std::string& name) {
+    const std::optional<DType> type = ParseDType(name);
+    return type.value_or(DType::kUndefined);
+  }
+
+  // kNone for a body that the model does not have.
+  GraphId Scope(const Json& number) {
+    const auto position = static_cast<size_t>(Integer(number));
+    if (position >= scopes_.size()) Fail("expected one of ", scopes_.size(), " scopes, found number ", position);
+    return scopes_[position];
+  }
+  GraphId Body(const Json& number) {
+    const GraphId body = Scope(number);
+    if (body == kMainGraph) Fail("expected a body, found the main graph");
+    if (body == kNone) ++num_misfits_;
+    return body;
+  }
+  void AddScope(const Json& json) {
+    const Json::array_t& pair = Tuple(json, 2);
+    const auto position = static_cast<size_t>(Integer(pair[1]));
+    const NodeId owner = NodeOf(pair[0]);
+    const bool exists = owner != kNone && position < model_.node(owner).bodies.size();
+    scopes_.push_back(exists ? model_.node(owner).bodies[position] : kNone);
+  }
+
+  ValueId ValueOf(const Json& json) {
+    const bool is_of_main = json.is_string();
+    const std::string name = Name(is_of_main ? json : Tuple(json, 2)[0]);
+    const GraphId graph = is_of_main ? kMainGraph : Scope(json[1]);
+    if (graph != kNone) {
+      const auto& names = model_.graph(graph).names;
+      if (const auto it = names.find(name); it != names.end()) return it->second;
+    }
+    ++num_misfits_;
+    return kNone;
+  }
+  NodeId NodeOf(const Json& json) {
+    const ValueId value = ValueOf(json);
+    if (value == kNone) return kNone;
+    const NodeId producer = model_.value(value).producer;
+    if (producer == kNone) ++num_misfits_;
+    return producer;
+  }
+  NodeId CastOf(const Json& json) {
+    const NodeId id = NodeOf(json);
+    if (id == kNone) return kNone;
+    const Node& node = model_.node(id);
+    const bool is_cast = node.op_type() == "Cast" && IsCast(node) && !model_.IsCallOfFunction(id) &&
+                         node.bodies.empty() && node.inputs.size() == 1 && node.inputs[0] != kNone &&
+                         node.outputs.size() == 1;
+    if (!is_cast) ++num_misfits_;
+    return is_cast ? id : kNone;
+  }
+  static void Keep(std::vector<int32_t>& list, int32_t id) {
+    if (id != kNone) list.push_back(id);
+  }
+
+  void ReadAttribute(const Json& entry, RewriteRecord& record) {
+    const Json::array_t& parts = Tuple(entry, 3);
+    RewriteRecord::Attribute attribute{NodeOf(parts[0]), Name(parts[1]), std::nullopt};
+    if (!parts[2].is_null()) {
+      attribute.before.emplace();
+      if (!absl::Base64Unescape(Text(parts[2]), &*attribute.before)) Fail("'attributes': expected base64");
+    }
+    if (attribute.node != kNone) record.attributes.push_back(std::move(attribute));
+  }
+
+  // One without a source does not fit.
+  RewriteRecord::UsersCast ReadUsersCast(Json json, size_t num_casts) {
+    RewriteRecord::UsersCast cast;
+    for (const Json& reader : Take(json, "readers")) ReadReader(reader, cast);
+    if (json.contains("cast")) {
+      cast.node = CastOf(Take(json, "cast"));
+    } else if (Json source = Take(json, "source"); !source.is_null()) {
+      cast.name = Text(Take(json, "name"));
+      cast.output = Name(Take(json, "output"));
+      const std::string type = Text(Take(json, "to"));
+      cast.to = Type(type);
+      if (cast.to != DType::kFloat32 && !IsLowFloat(cast.to)) Fail("'to': expected a float, found '", type, "'");
+      if (json.contains("scope")) cast.graph = Body(Take(json, "scope"));
+      const std::string was = json.contains("was") ? Name(Take(json, "was")) : "";
+      if (source.is_number()) {
+        const int position = Integer(source);
+        if (static_cast<size_t>(position) >= num_casts) Fail("'source': found number ", position);
+        if (cast.graph != kNone) cast.source_cast = position;
+      } else if (const ValueId value = ValueOf(source); value != kNone && cast.graph != kNone) {
+        cast.source = value;
+        cast.source_name = was.empty() ? model_.value(value).name : was;
+      }
+    }
+    ExpectNothingIn(json);
+    return cast;
+  }
+  void ReadReader(const Json& json, RewriteRecord::UsersCast& cast) {
+    const Json::array_t& pair = Tuple(json, 2);
+    const int port = Integer(pair[1]);
+    if (pair[0].is_number()) {
+      if (const GraphId body = Body(pair[0]); body != kNone) cast.readers.push_back({kNone, port, body});
+    } else if (const NodeId node = NodeOf(pair[0]); node != kNone) {
+      cast.readers.push_back({node, port, model_.node(node).graph});
+    }
+  }
+
+  const Model& model_;
+  std::vector<GraphId> scopes_ = {kMainGraph};
+  int num_misfits_ = 0;
+};
+
+// Neither reading nor freeing it may recurse as deep as a file likes.
+Json ParseJson(const std::string& text) {
+  return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kDeepestNesting) throw std::invalid_argument(absl::StrCat("nested deeper than ", kDeepestNesting));
+    return true;
+  });
 }
 
 }  // namespace
@@ -140,178 +357,32 @@ absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
   const std::optional<std::string> text = FindMetadata(model, kKey);
   if (!text.has_value()) return std::optional<RewriteRecord>();
   try {
-    const Json json = Json::parse(*text);
-    if (json.at("v") != kVersion) {
-      return ModelError("metadata '", kKey, "': expected version ", kVersion, ", found ", Escaped(json.at("v").dump()));
+    Json json = ParseJson(*text);
+    const Json version = json.at("v");
+    if (version != kVersion) {
+      return ModelError("metadata '", kKey, "': expected version ", kVersion, ", found ",
+                        version.is_number() ? version.dump() : version.type_name());
     }
-    return std::optional<RewriteRecord>(RecordFromJson(json));
+    json.erase("v");
+    return std::optional<RewriteRecord>(RecordReader(model).Read(std::move(json)));
   } catch (const std::exception& error) {
     return ModelError("metadata '", kKey, "': not a record of a rewrite: ", Escaped(error.what()));
   }
 }
 
-void WriteRecord(Model& model, const RewriteRecord& record) {
-  Json json = {{"v", kVersion}, {"types", record.types}, {"opset", record.opset}, {"ir", record.ir_version}};
-  AddUnlessEmpty(json, "casts", record.casts);
-  AddUnlessEmpty(json, "narrowed", record.narrowed);
-  AddUnlessEmpty(json, "copies", record.copies);
-  AddUnlessEmpty(json, "inputs", record.inputs);
-  AddUnlessEmpty(json, "outputs", record.outputs);
-  AddUnlessEmpty(json, "body_inputs", PortsJson(record.body_inputs));
-  AddUnlessEmpty(json, "inlined", record.inlined);
-  AddUnlessEmpty(json, "frozen", record.frozen);
-  AddUnlessEmpty(json, "attributes", AttributesJson(record.attributes));
-  AddUnlessEmpty(json, "bypassed_casts", BypassedCastsJson(record.bypassed_casts));
-  SetMetadata(model, kKey, json.dump(-1, ' ', false, Json::error_handler_t::replace));
+std::string WriteRecord(Model& model, const RewriteRecord& record) {
+  RecordWriter writer(model);
+  const Json json = writer.Write(record);
+  std::string obstacle = writer.obstacle();
+  try {
+    if (obstacle.empty()) SetMetadata(model, kKey, json.dump());
+  } catch (const Json::type_error&) {
+    obstacle = "a name in it is not UTF-8";
+  }
+  if (!obstacle.empty()) RemoveRecord(model);
+  return obstacle;
 }
 
 void RemoveRecord(Model& model) { RemoveMetadata(model, kKey); }
-
-void RewriteRecorder::Begin(const Model& model, const std::vector<std::string>& inlined_functions) {
-  before_.inlined = inlined_functions;
-  before_.opset = model.opset("");
-  before_.ir_version = model.ir_version();
-  const Graph& main = model.graph(kMainGraph);
-  for (ValueId id : main.inputs) {
-    if (model.value(id).IsInitializer() && !model.IsConstant(id)) overridable_.push_back(model.value(id).name);
-  }
-}
-
-void RewriteRecorder::BeforeCasts(const Model& model) {
-  const Graph& main = model.graph(kMainGraph);
-  const auto is_float32 = [&](ValueId id) { return model.value(id).dtype == DType::kFloat32; };
-  std::transform(main.inputs.begin(), main.inputs.end(), std::back_inserter(float32_inputs_), is_float32);
-  std::transform(main.outputs.begin(), main.outputs.end(), std::back_inserter(float32_outputs_), is_float32);
-  for (GraphId graph = 1; graph < model.num_graphs(); ++graph) {
-    const std::vector<ValueId>& inputs = model.graph(graph).inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (ElementType(model.value(inputs[i])) == DType::kFloat32) {
-        body_inputs_.push_back({kNone, static_cast<int32_t>(i), graph});
-      }
-    }
-  }
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
-    const Node& node = model.node(id);
-    if (node.erased) continue;
-    for (std::string& name : AttributesThatTypesEdit(node)) {
-      std::optional<std::string> bytes = SerializeAttribute(node, name);
-      if (bytes && bytes->size() > kLargestKeptAttribute) break;  // of a Constant: widened, and its other forms absent
-      attributes_.push_back({id, std::move(name), std::move(bytes)});
-    }
-    if (!IsFloatCast(model, id)) continue;
-    SeenCast seen{node.inputs[0], {}, {}};
-    for (const Use& use : model.value(node.outputs[0]).uses) {
-      if (!use.IsGraphOutput() || use.graph != kMainGraph) seen.readers.push_back(use);
-    }
-    seen.record.name = std::string(node.name());
-    seen.record.input = model.value(node.inputs[0]).name;
-    seen.record.output = model.value(node.outputs[0]).name;
-    seen.record.to = model.value(node.outputs[0]).dtype;
-    casts_.emplace_back(id, std::move(seen));
-  }
-}
-
-std::string RewriteRecorder::ObstacleToRecord(const Model& model, const absl::flat_hash_set<std::string>& ours) const {
-  absl::flat_hash_set<absl::string_view> names;
-  for (ValueId id = 0; id < model.num_values(); ++id) {
-    const Value& value = model.value(id);
-    const bool is_gone = value.producer != kNone && model.node(value.producer).erased;
-    if (!is_gone && !names.insert(value.name).second) {
-      return absl::StrCat("several scopes have a value named '", Escaped(value.name), "'");
-    }
-  }
-  for (const auto& [id, seen] : casts_) {
-    const NodeId producer = model.value(seen.input).producer;
-    const bool is_users = producer != kNone && !ours.contains(seen.record.name) &&
-                          !ours.contains(std::string(model.node(producer).name()));
-    if (is_users && model.node(producer).erased) {
-      return absl::StrCat("casts in a row became superfluous, '", Escaped(seen.record.name), "' the last of them");
-    }
-  }
-  return "";
-}
-
-std::string RewriteRecorder::Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
-                                    const std::vector<NarrowedWeight>& weights,
-                                    const std::vector<NodeId>& erased_casts) {
-  // A record that cannot be read is as good as none; the loaded model's own checks have passed.
-  absl::StatusOr<std::optional<RewriteRecord>> earlier = ReadRecord(model);
-  RewriteRecord record = before_;
-  if (earlier.ok() && earlier->has_value()) {
-    record = **std::move(earlier);
-    Append(record.inlined, before_.inlined);
-  }
-  const std::string type(DTypeName(low));
-  if (std::find(record.types.begin(), record.types.end(), type) == record.types.end()) record.types.push_back(type);
-
-  absl::flat_hash_set<NodeId> erased(erased_casts.begin(), erased_casts.end());
-  absl::flat_hash_set<std::string> erased_names;
-  for (NodeId id : erased_casts) erased_names.emplace(model.node(id).name());
-  const absl::flat_hash_set<std::string> ours_before(record.casts.begin(), record.casts.end());
-  if (std::string obstacle = ObstacleToRecord(model, ours_before); !obstacle.empty()) {
-    RemoveRecord(model);
-    return obstacle;
-  }
-  std::erase_if(record.casts, [&](const std::string& name) { return erased_names.contains(name); });
-  for (const InsertedCast& cast : casts) {
-    if (!model.node(cast.node).erased) record.casts.emplace_back(model.node(cast.node).name());
-  }
-  for (const NarrowedWeight& weight : weights) {
-    if (weight.copy.empty()) {
-      record.narrowed.push_back(weight.name);
-    } else {
-      record.copies.emplace_back(weight.copy, weight.name);
-    }
-  }
-  const Graph& main = model.graph(kMainGraph);
-  const auto add_ports = [&](const std::vector<ValueId>& values, const std::vector<bool>& was_float32,
-                             std::vector<std::string>& names) {
-    for (size_t i = 0; i < values.size() && i < was_float32.size(); ++i) {
-      const Value& value = model.value(values[i]);
-      if (was_float32[i] && IsLowFloat(value.dtype) && !value.IsInitializer()) names.push_back(value.name);
-    }
-  };
-  add_ports(main.inputs, float32_inputs_, record.inputs);
-  add_ports(main.outputs, float32_outputs_, record.outputs);
-  for (const Use& input : body_inputs_) {
-    const ValueId id = model.graph(input.graph).inputs[static_cast<size_t>(input.port)];
-    if (IsLowFloat(ElementType(model.value(id)))) record.body_inputs.push_back(PortOf(model, input.graph, input.port));
-  }
-  absl::flat_hash_set<std::string> inputs_now;
-  for (ValueId id : main.inputs) inputs_now.insert(model.value(id).name);
-  for (const std::string& name : overridable_) {
-    if (!inputs_now.contains(name)) record.frozen.push_back(name);
-  }
-  absl::flat_hash_set<std::pair<std::string, std::string>> known_attributes;
-  for (const auto& attribute : record.attributes) known_attributes.emplace(attribute.output, attribute.name);
-  for (SeenAttribute& seen : attributes_) {
-    const Node& node = model.node(seen.node);
-    if (node.erased || SerializeAttribute(node, seen.name) == seen.before) continue;
-    std::string key = KeyOf(model, seen.node);
-    if (!known_attributes.emplace(key, seen.name).second) continue;  // the first one counts
-    record.attributes.push_back({std::move(key), std::move(seen.name), std::move(seen.before)});
-  }
-  for (auto& [id, seen] : casts_) {
-    if (ours_before.contains(seen.record.name)) continue;
-    seen.record.source = model.value(seen.input).name;
-    const GraphId home = model.node(id).graph;
-    if (home != model.value(seen.input).graph) seen.record.scope = PortOf(model, home, 0);
-    for (const Use& use : seen.readers) {
-      if (use.IsGraphOutput()) {
-        const Graph& body = model.graph(use.graph);
-        if (body.outputs[static_cast<size_t>(use.port)] != seen.input) continue;
-        seen.record.body_outputs.push_back(PortOf(model, use.graph, use.port));
-        continue;
-      }
-      const Node& reader = model.node(use.node);
-      if (reader.erased || reader.inputs[static_cast<size_t>(use.port)] != seen.input) continue;
-      seen.record.readers.emplace_back(KeyOf(model, use.node), use.port);
-    }
-    const bool is_bypassed = !seen.record.readers.empty() || !seen.record.body_outputs.empty();
-    if (erased.contains(id) || is_bypassed) record.bypassed_casts.push_back(std::move(seen.record));
-  }
-  WriteRecord(model, record);
-  return "";
-}
 
 }  // namespace amp

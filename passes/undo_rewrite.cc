@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "ir/attributes.h"
+#include "ir/check_order.h"
+#include "ir/control_flow.h"
 #include "ir/infer.h"
+#include "ir/node_paths.h"
 #include "ir/operator_facts.h"
+#include "ir/schema.h"
 #include "ir/status.h"
 #include "passes/diff_models.h"
+#include "passes/restore_users_casts.h"
 #include "passes/rewrite_record.h"
 #include "passes/write_report.h"
 
@@ -20,22 +24,27 @@ namespace {
 class Undo {
  public:
   Undo(Model& model, const RewriteRecord& record, ExternalData* external, PendingTensors& pending)
-      : model_(model), record_(record), external_(external), pending_(pending) {}
+      : model_(model), record_(record), external_(external), pending_(pending), num_misfits_(record.num_misfits) {}
 
   absl::Status Run() {
-    FindNames();
+    const std::vector<NodeId> casts = CastsOfOurs();
+    const std::vector<DType> outputs = OutputTypes();
     RestorePorts();
     RestoreBodies();
     AMP_RETURN_IF_ERROR(WidenConstants());
     RestoreAttributes();
     DropCopies();  // a later rewrite may have narrowed the original too
-    RemoveCasts();
-    RestoreUsersCasts();
-    model_.Commit();  // inference believes what bodies declare
+    num_misfits_ += RestoreUsersCasts(model_, record_.users_casts);  // graph outputs first get back their own producers
+    RemoveCasts(casts);
+    AMP_RETURN_IF_ERROR(CheckOrder(model_));
+    WidenFollowers(kMainGraph);
+    model_.Commit();
     InferTypes(model_);
     RemoveRecord(model_);
     model_.Commit();
-    return CheckTypes(model_);
+    AMP_RETURN_IF_ERROR(CheckTypes(model_));
+    AMP_RETURN_IF_ERROR(CheckAttributes());
+    return CheckOutputs(outputs);
   }
 
   const std::vector<std::string>& removed() const { return removed_; }
@@ -44,43 +53,59 @@ class Undo {
   int num_misfits() const { return num_misfits_; }
 
  private:
-  void FindNames() {
-    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
-      if (!model_.node(id).name().empty()) nodes_[std::string(model_.node(id).name())] = id;
+  // While types are those of the rewritten model.
+  std::vector<NodeId> CastsOfOurs() {
+    const auto may_be_ours = [&](ValueId id) {
+      const DType type = model_.value(id).dtype;
+      return type == DType::kUndefined || type == DType::kFloat32 || IsLowFloat(type);
+    };
+    std::vector<NodeId> casts;
+    for (NodeId id : record_.casts) {
+      const Node& node = model_.node(id);
+      const bool is_ours = may_be_ours(node.inputs[0]) && may_be_ours(node.outputs[0]);
+      is_ours ? casts.push_back(id) : CountMisfit();
     }
-    for (ValueId id = 0; id < model_.num_values(); ++id) values_[model_.value(id).name].push_back(id);
+    return casts;
   }
 
-  const std::vector<ValueId>& Values(const std::string& name) {
-    static const std::vector<ValueId> kNothing;
-    const auto it = values_.find(name);
-    if (it == values_.end()) ++num_misfits_;
-    return it == values_.end() ? kNothing : it->second;
+  std::vector<DType> OutputTypes() const {
+    std::vector<DType> types;
+    for (ValueId id : model_.graph(kMainGraph).outputs) types.push_back(model_.value(id).dtype);
+    return types;
   }
+
+  void CountMisfit() { ++num_misfits_; }
 
   void RestorePorts() {
     const Graph& main = model_.graph(kMainGraph);
-    const absl::flat_hash_set<std::string> inputs(record_.inputs.begin(), record_.inputs.end());
-    const absl::flat_hash_set<std::string> outputs(record_.outputs.begin(), record_.outputs.end());
-    for (ValueId id : main.inputs) {
-      const Value& value = model_.value(id);
-      if (inputs.contains(value.name) && IsLowFloat(value.dtype) && !value.IsInitializer())
-        model_.SetTensorType(id, DType::kFloat32);
+    for (const std::string& name : record_.inputs) {
+      const auto it = main.names.find(name);
+      const Value* value = it == main.names.end() ? nullptr : &model_.value(it->second);
+      const bool fits =
+          value != nullptr && value->is_graph_input && IsLowFloat(value->dtype) && !value->IsInitializer();
+      fits ? model_.SetTensorType(it->second, DType::kFloat32) : CountMisfit();
     }
-    for (size_t i = 0; i < main.outputs.size(); ++i) {
-      const Value& value = model_.value(main.outputs[i]);
-      if (!outputs.contains(value.name)) continue;
-      model_.SetGraphOutputType(static_cast<int>(i), DType::kFloat32);
+    for (const std::string& name : record_.outputs) {
+      bool fits = false;
+      for (size_t i = 0; i < main.outputs.size(); ++i) {
+        const Value& value = model_.value(main.outputs[i]);
+        const bool is_input_too = value.is_graph_input && value.dtype == DType::kFloat32;  // by now
+        if (value.name != name || !(IsLowFloat(value.dtype) || is_input_too)) continue;
+        model_.SetGraphOutputType(static_cast<int>(i), DType::kFloat32);
+        restored_outputs_.insert(i);
+        fits = true;
+      }
+      if (!fits) CountMisfit();
     }
   }
 
   void RestoreBodies() {
     for (const RewriteRecord::BodyPort& port : record_.body_inputs) {
-      const GraphId body = BodyOf(port);
-      const bool exists =
-          body != kNone && port.port >= 0 && port.port < static_cast<int>(model_.graph(body).inputs.size());
-      const ValueId id = exists ? model_.graph(body).inputs[static_cast<size_t>(port.port)] : kNone;
-      if (id != kNone && IsLowFloat(ElementType(model_.value(id)))) model_.SetElementType(id, DType::kFloat32);
+      const auto& inputs = model_.graph(port.body).inputs;
+      const bool exists = static_cast<size_t>(port.port) < inputs.size();
+      const ValueId id = exists ? inputs[static_cast<size_t>(port.port)] : kNone;
+      const bool fits = exists && IsLowFloat(ElementType(model_.value(id)));
+      fits ? model_.SetElementType(id, DType::kFloat32) : CountMisfit();
     }
     // Outputs of bodies and value_info follow from inference, and are written for graphs that were edited.
     for (GraphId graph = 0; graph < model_.num_graphs(); ++graph) {
@@ -93,97 +118,77 @@ class Undo {
     return value.is_tensor && IsLowFloat(value.dtype) && model_.IsConstant(id);
   }
 
-  // Readers of low copies read the float32 originals again.
-  void DropCopies() {
-    for (const auto& [copy_name, original_name] : record_.copies) {
-      const std::vector<ValueId> copies = Values(copy_name);
-      for (ValueId copy : copies) {
-        const ValueId original = ConstantNamed(original_name, model_.value(copy).graph);
-        if (!IsLowConstant(copy) || original == kNone) {
-          ++num_misfits_;
-          continue;
-        }
-        model_.ReplaceUses(copy, original, [](const Use&) { return true; });
-        if (!model_.value(copy).uses.empty()) {
-          ++num_misfits_;  // somebody made it a graph output
-        } else if (model_.value(copy).IsInitializer()) {
-          model_.RemoveInitializer(copy);
-        } else {
-          model_.Erase(model_.value(copy).producer);
-        }
-      }
-    }
-  }
-
-  // The one in `graph`, else in the nearest graph around it.
-  ValueId ConstantNamed(const std::string& name, GraphId graph) {
-    const std::vector<ValueId>& found = Values(name);
-    for (GraphId scope = graph;;) {
-      for (ValueId id : found) {
-        if (model_.value(id).graph == scope && model_.value(id).dtype == DType::kFloat32) return id;
-      }
-      const NodeId owner = model_.graph(scope).owner;
-      if (owner == kNone) return kNone;
-      scope = model_.node(owner).graph;
-    }
-  }
-
   absl::Status WidenConstants() {
-    absl::flat_hash_set<std::string> kept;  // whose exact value is among the attributes
-    for (const auto& attribute : record_.attributes) kept.insert(attribute.output);
-    for (const std::string& name : record_.narrowed) {
-      for (ValueId id : Values(name)) {
-        if (!IsLowConstant(id)) continue;
-        if (kept.contains(name)) {
-          model_.SetTensorType(id, DType::kFloat32);
-          ++num_widened_;
-          continue;
-        }
-        AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor, WidenConstant(model_, id, external_, pending_));
-        DropPayload(model_, id);
-        if (model_.value(id).IsInitializer()) {
-          model_.ReplaceInitializer(id, tensor);
-        } else {
-          AdoptTensor(model_, model_.value(id).producer, "value", tensor);
-          model_.SetTensorType(id, DType::kFloat32);
-        }
-        ++num_widened_;
-        ++num_lost_;
+    absl::flat_hash_set<NodeId> kept;  // whose exact value is among the attributes
+    for (const auto& attribute : record_.attributes) kept.insert(attribute.node);
+    for (ValueId id : record_.narrowed) {
+      if (!IsLowConstant(id)) {
+        CountMisfit();
+        continue;
       }
+      ++num_widened_;
+      const NodeId producer = model_.value(id).producer;
+      if (producer != kNone && kept.contains(producer)) {
+        model_.SetTensorType(id, DType::kFloat32);
+        continue;
+      }
+      AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor, WidenConstant(model_, id, external_, pending_));
+      DropPayload(model_, id);
+      if (model_.value(id).IsInitializer()) {
+        model_.ReplaceInitializer(id, tensor);
+      } else {
+        AdoptTensor(model_, producer, "value", tensor);
+        model_.SetTensorType(id, DType::kFloat32);
+      }
+      ++num_lost_;
     }
     return absl::OkStatus();
   }
 
   void RestoreAttributes() {
     for (const auto& attribute : record_.attributes) {
-      for (ValueId id : Values(attribute.output)) {
-        const NodeId node = model_.value(id).producer;
-        if (node == kNone) continue;
-        const std::vector<std::string> editable = AttributesThatTypesEdit(model_.node(node));
-        const bool may_edit = std::find(editable.begin(), editable.end(), attribute.name) != editable.end();
-        if (!may_edit || !RestoreAttribute(model_, node, attribute.name, attribute.before)) ++num_misfits_;
-      }
+      const std::vector<std::string> editable = AttributesThatTypesEdit(model_.node(attribute.node));
+      const bool may_edit = std::find(editable.begin(), editable.end(), attribute.name) != editable.end();
+      if (!may_edit || !RestoreAttribute(model_, attribute.node, attribute.name, attribute.before)) CountMisfit();
     }
   }
 
-  void RemoveCasts() {
-    for (const std::string& name : record_.casts) {
-      const auto it = nodes_.find(name);
-      if (it == nodes_.end() || !RemoveCast(it->second)) {
-        ++num_misfits_;
+  // Readers of low copies read the float32 originals again.
+  void DropCopies() {
+    for (const auto& [copy, original] : record_.copies) {
+      if (!DropCopy(copy, original)) CountMisfit();
+    }
+  }
+
+  bool DropCopy(ValueId copy, ValueId original) {
+    const bool is_pair =
+        IsLowConstant(copy) && model_.IsConstant(original) && model_.value(original).dtype == DType::kFloat32;
+    const NodeId producer = model_.value(copy).producer;
+    const bool is_gone = producer != kNone && (model_.node(producer).erased || !model_.node(producer).bodies.empty());
+    if (!is_pair || is_gone) return false;
+    model_.ReplaceUses(copy, original, [](const Use&) { return true; });
+    if (!model_.value(copy).uses.empty()) return false;  // somebody made it a graph output
+    if (model_.value(copy).IsInitializer()) {
+      model_.RemoveInitializer(copy);
+    } else {
+      model_.Erase(producer);
+    }
+    return true;
+  }
+
+  void RemoveCasts(const std::vector<NodeId>& casts) {
+    for (NodeId id : casts) {
+      if (!RemoveCast(id)) {
+        CountMisfit();
       } else {
-        removed_.push_back(name);
+        removed_.emplace_back(model_.NodeLabel(id));
       }
     }
   }
 
   bool RemoveCast(NodeId id) {
-    const Node& node = model_.node(id);
-    if (node.erased || !IsCast(node) || node.inputs.empty() || node.inputs[0] == kNone || node.outputs.empty() ||
-        node.outputs[0] == kNone) {
-      return false;
-    }
-    const ValueId source = node.inputs[0], out = node.outputs[0];
+    if (model_.node(id).erased) return false;
+    const ValueId source = model_.node(id).inputs[0], out = model_.node(id).outputs[0];
     if (model_.IsModelOutput(out)) {
       if (model_.value(source).producer == kNone || model_.IsModelOutput(source)) return false;
       model_.TakeOverGraphOutputs(out, source, model_.UniqueName(absl::StrCat(model_.value(source).name, "_undone")));
@@ -197,71 +202,66 @@ class Undo {
     return true;
   }
 
-  void RestoreUsersCasts() {
-    for (const auto& cast : record_.bypassed_casts) {
-      for (ValueId source : Values(cast.source)) RestoreUsersCast(source, cast);
-    }
-  }
-
-  void RestoreUsersCast(ValueId source, const RewriteRecord::BypassedCast& cast) {
-    const ValueId out = UsersCastOf(source, cast);
-    for (const auto& output : cast.body_outputs) RestoreBodyOutput(source, out, output);
-    for (const auto& [reader, port] : cast.readers) {
-      for (ValueId id : Values(reader)) {
-        const NodeId consumer = model_.value(id).producer;
-        if (consumer == kNone || port < 0 || port >= static_cast<int>(model_.node(consumer).inputs.size())) continue;
-        if (model_.node(consumer).inputs[static_cast<size_t>(port)] == source) model_.SetInput(consumer, port, out);
+  // Inference believes declarations where it knows nothing, behind calls of functions for one, and declarations are
+  // written from these types: what is float32 by now reaches its followers first.
+  void WidenFollowers(GraphId graph) {
+    for (NodeId id : model_.NodesInOrder(graph)) {
+      for (GraphId body : model_.node(id).bodies) WidenFollowers(body);
+      for (ValueId out : model_.node(id).outputs) {
+        if (out == kNone || !IsLowFloat(ElementType(model_.value(out)))) continue;
+        if (FollowsFloat32(model_.node(id), out)) model_.SetElementType(out, DType::kFloat32);
+      }
+      const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
+      for (const auto& join : flow ? flow->outputs : std::vector<ControlFlow::Join>()) {
+        const ValueId out = model_.node(id).outputs[static_cast<size_t>(join.node_port)];
+        const ValueId inner = model_.graph(join.body).outputs[static_cast<size_t>(join.body_port)];
+        const bool widens = out != kNone && IsLowFloat(ElementType(model_.value(out))) && IsFloat32(inner);
+        if (widens) model_.SetElementType(out, DType::kFloat32);
       }
     }
   }
 
-  void RestoreBodyOutput(ValueId source, ValueId out, const RewriteRecord::BodyPort& output) {
-    const GraphId body = BodyOf(output);
-    if (body == kNone) return;
-    model_.ReplaceUses(source, out, [&](const Use& use) {
-      return use.IsGraphOutput() && use.graph == body && use.port == output.port;
-    });
+  bool IsFloat32(ValueId id) const { return ElementType(model_.value(id)) == DType::kFloat32; }
+
+  // Whether an input of the same type variable is float32.
+  bool FollowsFloat32(const Node& node, ValueId out) const {
+    const bool keeps_type = KeepsElementType(node);
+    if (node.schema == nullptr || node.schema->num_inputs() == 0 || node.schema->num_outputs() == 0) return false;
+    const int variable = node.schema->OutputVariable(model_.value(out).producer_port);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool is_joined = keeps_type || node.schema->InputVariable(static_cast<int>(i)) == variable;
+      if (node.inputs[i] != kNone && is_joined && IsFloat32(node.inputs[i])) return true;
+    }
+    return false;
   }
 
-  GraphId BodyOf(const RewriteRecord::BodyPort& port) {
-    for (ValueId id : Values(port.owner)) {
-      const NodeId owner = model_.value(id).producer;
-      if (owner == kNone || port.body < 0 || port.body >= static_cast<int>(model_.node(owner).bodies.size())) continue;
-      return model_.node(owner).bodies[static_cast<size_t>(port.body)];
+  absl::Status CheckAttributes() const {
+    for (const auto& attribute : record_.attributes) {
+      if (model_.node(attribute.node).erased || ChoosesItsType(model_.node(attribute.node))) continue;
+      return absl::InternalError(absl::StrCat("node '", Escaped(NodePath(model_, attribute.node)),
+                                              "': expected attributes that choose one type, found '",
+                                              Escaped(attribute.name), "' changed or gone"));
     }
-    return kNone;
+    return absl::OkStatus();
   }
 
-  // The output of the cast, which is made anew where it is gone.
-  ValueId UsersCastOf(ValueId source, const RewriteRecord::BypassedCast& cast) {
-    for (const Use& use : model_.value(source).uses) {
-      if (use.IsGraphOutput() || !IsCast(model_.node(use.node))) continue;
-      const ValueId out = model_.node(use.node).outputs[0];
-      if (model_.value(out).name == cast.output) return out;
+  absl::Status CheckOutputs(const std::vector<DType>& before) const {
+    const auto& outputs = model_.graph(kMainGraph).outputs;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Value& value = model_.value(outputs[i]);
+      const DType expected = restored_outputs_.contains(i) ? DType::kFloat32 : before[i];
+      if (value.dtype == expected || value.dtype == DType::kUndefined || expected == DType::kUndefined) continue;
+      return absl::InternalError(absl::StrCat("graph output '", Escaped(value.name), "': expected ",
+                                              DTypeName(expected), ", found ", DTypeName(value.dtype)));
     }
-    const bool took_name_over = cast.source == cast.output;  // the source became the graph output that the cast was
-    Model::NewNode spec;
-    spec.op_type = "Cast";
-    spec.inputs = {source};
-    const std::string output = model_.UniqueName(took_name_over ? absl::StrCat(cast.output, "_undone") : cast.output);
-    spec.outputs = {output};
-    spec.name = cast.name;
-    const GraphId scope = cast.scope.owner.empty() ? kNone : BodyOf(cast.scope);
-    const NodeId node = scope == kNone
-                            ? model_.InsertAfter(model_.value(source).graph, model_.value(source).producer, spec)
-                            : model_.InsertAfter(scope, kNone, spec);
-    SetDType(model_, node, "to", cast.to);
-    const ValueId out = model_.node(node).outputs[0];
-    if (took_name_over && model_.IsModelOutput(source)) model_.TakeOverGraphOutputs(source, out, cast.input);
-    return out;
+    return absl::OkStatus();
   }
 
   Model& model_;
   const RewriteRecord& record_;
   ExternalData* external_;
   PendingTensors& pending_;
-  absl::flat_hash_map<std::string, NodeId> nodes_;
-  absl::flat_hash_map<std::string, std::vector<ValueId>> values_;  // of all scopes, as the record knows them
+  absl::flat_hash_set<size_t> restored_outputs_;
   std::vector<std::string> removed_;
   int num_widened_ = 0, num_lost_ = 0, num_misfits_ = 0;
 };
@@ -293,7 +293,9 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
                                  Escaped(record.frozen[0]), record.frozen.size() > 1 ? " and others" : ""));
   }
   if (undo.num_misfits() > 0) {
-    notes.push_back(absl::StrCat(undo.num_misfits(), " parts of the record no longer fit: the model was edited since"));
+    notes.push_back(absl::StrCat(Plural(static_cast<size_t>(undo.num_misfits()), "part"),
+                                 " of the record no longer fit", undo.num_misfits() == 1 ? "s" : "",
+                                 ": the model was edited since"));
   }
   return notes;
 }

@@ -1,0 +1,162 @@
+#include "passes/restore_users_casts.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ir/attributes.h"
+#include "ir/operator_facts.h"
+
+namespace amp {
+namespace {
+
+using Cast = RewriteRecord::UsersCast;
+
+class Restorer {
+ public:
+  Restorer(Model& model, const std::vector<Cast>& casts) : model_(model), casts_(casts) {}
+
+  int Run() {
+    absl::flat_hash_set<absl::string_view> names;
+    for (const Cast& cast : casts_) names.insert(cast.output);
+    for (ValueId id = 0; id < model_.num_values(); ++id) {
+      if (names.contains(model_.value(id).name)) NoteName(model_.value(id).graph, model_.value(id).name);
+    }
+    RestoreAll();
+    return num_misfits_;
+  }
+
+ private:
+  // The output of a cast, and the first of the record's casts above it.
+  struct Restored {
+    ValueId out = kNone;
+    const Cast* first = nullptr;
+  };
+
+  // A cast is made after the one that it reads, in whatever order the record has them.
+  void RestoreAll() {
+    std::vector<std::vector<size_t>> readers(casts_.size());
+    std::vector<size_t> ready;
+    size_t num_expected = 0;  // the others are counted already
+    for (size_t i = 0; i < casts_.size(); ++i) {
+      const bool stands_on_other = casts_[i].source_cast != kNone;
+      const bool stands_alone = casts_[i].node != kNone || casts_[i].source != kNone;
+      if (stands_on_other) readers[static_cast<size_t>(casts_[i].source_cast)].push_back(i);
+      if (stands_alone) ready.push_back(i);
+      num_expected += stands_alone || stands_on_other ? 1 : 0;
+    }
+    std::vector<Restored> restored(casts_.size());
+    for (size_t next = 0; next < ready.size(); ++next) {
+      const size_t i = ready[next];
+      const bool stands_on_other = casts_[i].source_cast != kNone;
+      restored[i] = Restore(casts_[i], stands_on_other ? restored[static_cast<size_t>(casts_[i].source_cast)]
+                                                       : Restored{casts_[i].source, &casts_[i]});
+      ready.insert(ready.end(), readers[i].begin(), readers[i].end());
+    }
+    num_misfits_ += static_cast<int>(num_expected - ready.size());  // that stand on each other or on a misfit
+  }
+
+  Restored Restore(const Cast& cast, Restored above) {
+    if (cast.node != kNone) {
+      above.out = model_.node(cast.node).erased ? kNone : model_.node(cast.node).outputs[0];
+    } else if (above.out != kNone) {
+      above.out = Make(above.out, cast, *above.first);
+    }
+    if (above.out == kNone) {
+      ++num_misfits_;
+      return above;
+    }
+    for (const Use& use : cast.readers) {
+      if (!Lead(use, above.out)) ++num_misfits_;
+    }
+    return above;
+  }
+
+  // kNone where what it is to read is gone.
+  ValueId Make(ValueId source, const Cast& cast, const Cast& first) {
+    const NodeId producer = model_.value(source).producer;
+    if (producer != kNone && model_.node(producer).erased) return kNone;
+    // What the first one read became the graph output that this one was.
+    const ValueId heir = first.source;
+    const bool took_name_over = heir != kNone && model_.value(heir).name == cast.output && model_.IsModelOutput(heir) &&
+                                model_.value(heir).producer != kNone;
+    const std::string name = took_name_over ? absl::StrCat(cast.output, "_undone") : cast.output;
+    Model::NewNode spec;
+    spec.op_type = "Cast";
+    spec.inputs = {source};
+    spec.outputs = {IsFree(name, cast.graph) ? name : model_.UniqueName(name)};
+    spec.name = cast.name;
+    const bool is_behind = model_.value(source).graph == cast.graph;
+    const NodeId node = model_.InsertAfter(cast.graph, is_behind ? producer : kNone, spec);
+    NoteName(cast.graph, spec.outputs[0]);
+    SetDType(model_, node, "to", cast.to);
+    const ValueId out = model_.node(node).outputs[0];
+    model_.CopyType(source, out);
+    model_.SetTensorType(out, cast.to);
+    if (!took_name_over) return out;
+    model_.TakeOverGraphOutputs(heir, out, model_.UniqueName(first.source_name));
+    NoteName(model_.value(heir).graph, model_.value(heir).name);
+    return out;
+  }
+
+  // Notes which graphs have a value of that name in themselves or inside.
+  void NoteName(GraphId graph, const std::string& name) {
+    for (GraphId around = graph; taken_.emplace(around, name).second && around != kMainGraph;) {
+      around = model_.node(model_.graph(around).owner).graph;
+    }
+  }
+
+  // Whether no graph around or inside this one has a value of that name. Others may: names are the scopes' own.
+  bool IsFree(const std::string& name, GraphId graph) const {
+    for (GraphId around = graph; around != kMainGraph;) {
+      around = model_.node(model_.graph(around).owner).graph;
+      if (model_.graph(around).names.contains(name)) return false;
+    }
+    return !taken_.contains(std::make_pair(graph, name));
+  }
+
+  // Lets `use` read `value` if it reads another value now that is the same but for casts.
+  bool Lead(const Use& use, ValueId value) {
+    const auto port = static_cast<size_t>(use.port);
+    if (!use.IsGraphOutput() && model_.node(use.node).erased) return false;
+    const size_t num_ports =
+        use.IsGraphOutput() ? model_.graph(use.graph).outputs.size() : model_.node(use.node).inputs.size();
+    if (port >= num_ports) return false;
+    const ValueId now =
+        use.IsGraphOutput() ? model_.graph(use.graph).outputs[port] : model_.node(use.node).inputs[port];
+    if (now == kNone || now == value || BeforeCasts(now) != BeforeCasts(value)) return false;
+    model_.MoveUses(now, value, {use});
+    return true;
+  }
+
+  // What a value was before all casts above it. What was walked once is remembered.
+  ValueId BeforeCasts(ValueId value) {
+    std::vector<ValueId> walked;
+    while (!before_casts_.contains(value)) {
+      walked.push_back(value);
+      const NodeId producer = model_.value(value).producer;
+      const bool is_cast = producer != kNone && IsCast(model_.node(producer)) &&
+                           !model_.node(producer).inputs.empty() && model_.node(producer).inputs[0] != kNone;
+      if (!is_cast) before_casts_[value] = value;
+      if (is_cast) value = model_.node(producer).inputs[0];
+    }
+    for (ValueId id : walked) before_casts_[id] = before_casts_[value];
+    return before_casts_[value];
+  }
+
+  Model& model_;
+  const std::vector<Cast>& casts_;
+  absl::flat_hash_map<ValueId, ValueId> before_casts_;
+  absl::flat_hash_set<std::pair<GraphId, std::string>> taken_;
+  int num_misfits_ = 0;
+};
+
+}  // namespace
+
+int RestoreUsersCasts(Model& model, const std::vector<RewriteRecord::UsersCast>& casts) {
+  return Restorer(model, casts).Run();
+}
+
+}  // namespace amp
