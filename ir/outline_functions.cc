@@ -46,10 +46,10 @@ class Outliner {
   }
 
   // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
-  // all calls of a function went back to it, they keep none.
+  // no call of such an operator changed, they keep none.
   void DropNeedlessNames() {
-    for (const auto& [function, call] : unnamed_) {
-      if (!changed_.contains(function)) call->clear_name();
+    for (NodeProto* call : unnamed_) {
+      if (!changed_.contains(call->op_type())) call->clear_name();
     }
   }
 
@@ -155,11 +155,11 @@ class Outliner {
     } else if (maker.Key() == Body(origin, *maker.function()) && StillValid(original, maker)) {
       maker.WriteOriginalCall(call);
       ++record_.num_unchanged;
-      if (origin.node->name().empty()) unnamed_.emplace_back(origin.function, call);
+      if (origin.node->name().empty()) unnamed_.push_back(call);
     } else {
       maker.WriteCall(NameFor(maker, original), call, &made);
       ++record_.num_calls;
-      changed_.insert(origin.function);
+      changed_.insert(original.name());
     }
     calls_[call->name()] = std::move(made);
     return call;
@@ -259,8 +259,8 @@ class Outliner {
   std::map<std::string, std::string> by_body_;
   FunctionMaker::CallOrigins calls_;
   std::vector<FunctionProto*> made_;
-  std::vector<std::pair<int, NodeProto*>> unnamed_;  // function, its calls that went back to it and had no name
-  absl::flat_hash_set<int> changed_;                 // functions of which some call changed
+  std::vector<NodeProto*> unnamed_;  // calls that went back to their function and had no name
+  NameSet changed_;                  // operators of which some call changed
   OutlinedFunctions record_;
 };
 
