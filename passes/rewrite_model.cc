@@ -355,7 +355,7 @@ class Rewriter {
     RemoveUndeclaredAttributes(model_);
     recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
-    writer_.RecordIo(model_, plan, released_);
+    writer_.RecordIo(model_, *graph_, paint_, plan, released_);
     std::vector<InsertedCast> casts = ApplyCasts(model_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kCasts, nullptr));
     if (stopped_) return absl::OkStatus();  // a dry run: see ObstacleToStopping

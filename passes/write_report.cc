@@ -349,14 +349,8 @@ void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
   report_.original_calls = outlined.num_unchanged;
 }
 
-// "sm (Softmax, denied)"
-std::string ReportWriter::ReasonInBrief(const Model& model, NodeId id) const {
-  const int index = node_index_[static_cast<size_t>(id)];
-  return absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(OperatorName(model.node(id))),
-                      index < 0 ? "" : absl::StrCat(", ", report_.nodes[static_cast<size_t>(index)].reason_kind), ")");
-}
-
-void ReportWriter::RecordIo(const Model& model, const CastPlan& plan, const ReleasedIo& released) {
+void ReportWriter::RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                            const CastPlan& plan, const ReleasedIo& released) {
   const absl::flat_hash_set<ValueId> low(plan.low_values.begin(), plan.low_values.end());
   const auto advise = [&](absl::string_view ports, const std::vector<std::string>& high) {
     if (high.empty()) return;
@@ -365,20 +359,28 @@ void ReportWriter::RecordIo(const Model& model, const CastPlan& plan, const Rele
   };
   const Graph& main = model.graph(kMainGraph);
   std::vector<std::string> inputs, outputs;
+  // "sm, Softmax: denied"
+  const auto in_brief = [&](NodeId id, VertexId v) {
+    const absl::string_view reason = v == kNone ? "" : ReasonName(paint[static_cast<size_t>(v)].reason.kind);
+    return absl::StrCat(Escaped(model.NodeLabel(id)), ", ", Escaped(OperatorName(model.node(id))),
+                        reason.empty() ? "" : ": ", reason);
+  };
   const auto stays = [&](ValueId id, bool is_released) {
     return is_released && ElementType(model.value(id)) == DType::kFloat32 && !low.contains(id);
   };
   for (size_t i = 0; i < main.outputs.size(); ++i) {
     const Value& value = model.value(main.outputs[i]);
     if (!stays(main.outputs[i], released.outputs[i])) continue;
-    outputs.push_back(absl::StrCat(Escaped(value.name), ", given by ",
-                                   value.producer == kNone ? "no node" : ReasonInBrief(model, value.producer)));
+    const std::string by =
+        value.producer == kNone ? "no node" : in_brief(value.producer, graph.OfValue(main.outputs[i]));
+    outputs.push_back(absl::StrCat(Escaped(value.name), " (given by ", by, ")"));
   }
   for (size_t i = 0; i < main.inputs.size(); ++i) {
     const Value& value = model.value(main.inputs[i]);
     const auto reader = absl::c_find_if(value.uses, [](const Use& use) { return !use.IsGraphOutput(); });
     if (!stays(main.inputs[i], released.inputs[i]) || reader == value.uses.end()) continue;
-    inputs.push_back(absl::StrCat(Escaped(value.name), ", read by ", ReasonInBrief(model, reader->node)));
+    const std::string by = in_brief(reader->node, graph.OfUse(*reader));
+    inputs.push_back(absl::StrCat(Escaped(value.name), " (read by ", by, ")"));
   }
   advise("outputs", outputs);
   advise("inputs", inputs);

@@ -26,9 +26,9 @@ class ReportWriter {
   // Calls of model-local functions that were replaced before, and why the others stay.
   void RecordFunctions(const InlinedFunctions& inlined);
   void RecordOutlined(const OutlinedFunctions& outlined);
-  // Which graph inputs and outputs stay float32 although they are released. After ExplainNodes, before the plan is
-  // applied.
-  void RecordIo(const Model& model, const CastPlan& plan, const ReleasedIo& released);
+  // Which graph inputs and outputs stay float32 although they are released. Before the plan is applied.
+  void RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                const CastPlan& plan, const ReleasedIo& released);
   void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
@@ -41,8 +41,6 @@ class ReportWriter {
   void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
 
  private:
-  std::string ReasonInBrief(const Model& model, NodeId id) const;
-
   Report report_;
   std::string opset_obstacle_;
   const InlinedFunctions* inlined_ = nullptr;

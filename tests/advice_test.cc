@@ -87,9 +87,9 @@ TEST_CASE("an operand in an attribute that becomes infinite is a warning, a satu
 
 TEST_CASE("released inputs and outputs that stay float32 are named, with the operator") {
   const std::string advice =
-      "advice: graph outputs that may be float16 stay float32: z, given by sm (Softmax, denied), e, given by ex (Exp, "
+      "advice: graph outputs that may be float16 stay float32: z (given by sm, Softmax: denied), e (given by ex, Exp: "
       "denied); --explain has the reasons\n"
-      "advice: graph inputs that may be float16 stay float32: u, read by ex (Exp, denied); --explain has the reasons\n";
+      "advice: graph inputs that may be float16 stay float32: u (read by ex, Exp: denied); --explain has the reasons\n";
   CHECK(Said(kDeniedEnds, {"--keep-io", "none"}) == advice);
   CHECK(Said(kDeniedEnds, {"--policy", "float16"}) == advice);
   CHECK(Said(kDeniedEnds, {"--keep-io", "z,e,u"}).empty());
@@ -98,11 +98,24 @@ TEST_CASE("released inputs and outputs that stay float32 are named, with the ope
             .empty());
 }
 
+TEST_CASE("the reason is that of the output, where the node has others that are low") {
+  CHECK(
+      Said(R"(g (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) {
+      a = MatMul (x, x)
+      [if] p, z = If (c) <then_branch = yes () => (float[2,2] p1, float[2,2] q1) { p1 = Relu (a) [sm] q1 = Softmax (x) },
+                          else_branch = no () => (float[2,2] p2, float[2,2] q2) { p2 = Relu (a) q2 = Softmax (x) }>
+      y = MatMul (p, p)
+    })",
+           {"--keep-io", "none"}) ==
+      "advice: graph outputs that may be float16 stay float32: z (given by if, If: no-allowed-path); --explain has the "
+      "reasons\n");
+}
+
 TEST_CASE("an output that no node gives, or a constant one, stays float32 by its nature") {
   CHECK(Said(R"(g (float[2,2] x, float[2,2] through) => (float[2,2] y, float[2,2] through, float[2,2] w)
       <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, x) })",
              {"--keep-io", "none"}) ==
-        "advice: graph outputs that may be float16 stay float32: through, given by no node, w, given by no node; "
+        "advice: graph outputs that may be float16 stay float32: through (given by no node), w (given by no node); "
         "--explain has the reasons\n");
 }
 

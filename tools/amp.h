@@ -9,7 +9,8 @@
 //
 // Errors of both functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
 // model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output). The message
-// is one line that names the place, what was expected and what was found.
+// is one line that names the place, what was expected and what was found; RewriteFile's begins with the file or the
+// option that is at fault.
 #ifndef AMP_TOOLS_AMP_H_
 #define AMP_TOOLS_AMP_H_
 
