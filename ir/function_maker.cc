@@ -377,10 +377,8 @@ void FunctionMaker::ImportDomains() {
     for (const auto& known : wanted) {
       if (known.first == name) return;
     }
-    for (const auto& of_model : around_.model->opset_import()) {
-      if (CanonicalDomain(of_model.domain()) == name) version = of_model.version();
-    }
-    wanted.emplace_back(name, version);
+    const int64_t of_model = ImportedVersion(*around_.model, domain);
+    wanted.emplace_back(name, of_model == 0 ? version : of_model);
   };
   for (const auto& own : original_.opset_import()) import(own.domain(), own.version());
   ForEachNodeWithin(function_->node(), [&](const NodeProto& node) { import(node.domain(), 1); });

@@ -69,12 +69,7 @@ std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
   return order;
 }
 
-int Model::opset(absl::string_view domain) const {
-  for (const auto& import : proto_->opset_import()) {
-    if (CanonicalDomain(import.domain()) == CanonicalDomain(domain)) return static_cast<int>(import.version());
-  }
-  return 0;
-}
+int Model::opset(absl::string_view domain) const { return static_cast<int>(ImportedVersion(*proto_, domain)); }
 
 void Model::SetOpset(absl::string_view domain, int version) {
   for (auto& import : *proto_->mutable_opset_import()) {

@@ -393,11 +393,7 @@ void Inliner::CopyTypes(const Instance& instance, const Scope& scope, GraphProto
   if (types.empty()) return;
   const auto& outputs = instance.call.output();
   for (const NodeProto& node : instance.function.node()) {
-    int version = 0;
-    for (const auto& import : instance.function.opset_import()) {
-      if (CanonicalDomain(import.domain()) == CanonicalDomain(node.domain()))
-        version = static_cast<int>(import.version());
-    }
+    const int version = static_cast<int>(ImportedVersion(instance.function, node.domain()));
     const bool is_known = FindOpSchema(CanonicalDomain(node.domain()), node.op_type(), version) != nullptr;
     if (plan_.Callee(node) < 0 && is_known) continue;
     for (const std::string& name : node.output()) {
@@ -416,16 +412,11 @@ void Inliner::CopyTypes(const Instance& instance, const Scope& scope, GraphProto
 
 // Lets the model import a domain of the function.
 void Inliner::Import(absl::string_view domain, const FunctionProto& function) {
-  const absl::string_view wanted = CanonicalDomain(domain);
-  for (const auto& import : model_.opset_import()) {
-    if (CanonicalDomain(import.domain()) == wanted) return;
-  }
-  for (const auto& import : function.opset_import()) {
-    if (CanonicalDomain(import.domain()) == wanted) {
-      model_.add_opset_import()->CopyFrom(import);
-      return;
-    }
-  }
+  const int64_t version = ImportedVersion(function, domain);
+  if (version == 0 || ImportedVersion(model_, domain) != 0) return;
+  auto* import = model_.add_opset_import();
+  import->set_domain(std::string(CanonicalDomain(domain)));
+  import->set_version(version);
 }
 
 void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {

@@ -44,6 +44,7 @@ struct InlineOptions {
 };
 
 struct InlinedFunctions {
+  int opset_before = 0;                                           // of ai.onnx, before LiftModelToFunctions
   int num_calls = 0;                                              // that were inlined
   std::vector<InlinedCall> calls;                                 // the same, outer ones first
   absl::flat_hash_map<const onnx::NodeProto*, int32_t> call_of;   // of inlined nodes, into `calls`

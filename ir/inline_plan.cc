@@ -30,13 +30,6 @@ int64_t SaturatedProduct(int64_t a, int64_t b) {
 
 bool HoldsGraph(const onnx::AttributeProto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; }
 
-int64_t ImportOf(const FunctionProto& function, absl::string_view domain) {
-  for (const auto& import : function.opset_import()) {
-    if (CanonicalDomain(import.domain()) == domain) return import.version();
-  }
-  return 0;
-}
-
 const OpSchema* SchemaAt(const NodeProto& node, int64_t version) {
   if (version < 1 || version > INT32_MAX) return nullptr;
   return FindOpSchema(CanonicalDomain(node.domain()), node.op_type(), static_cast<int>(version));
@@ -112,7 +105,7 @@ void InlinePlan::Judge(int index, const std::vector<std::string>& opaque_domains
   }
   facts.obstacle = ObstacleOfVersions(function);
   const auto imported = imports_.find("");
-  const int64_t own = ImportOf(function, ""), models = imported == imports_.end() ? 0 : imported->second;
+  const int64_t own = ImportedVersion(function, ""), models = imported == imports_.end() ? 0 : imported->second;
   if (facts.obstacle.empty() || own <= 0 || models <= 0 || own == models) return;
   if (own > models) {
     facts.wanted_opset = own;
@@ -146,7 +139,7 @@ std::string InlinePlan::ObstacleOfVersions(const FunctionProto& function) {
 // Inlined nodes mean what the model's imports say, so that must be what they meant before.
 std::string InlinePlan::ObstacleOfOperator(const NodeProto& node, const FunctionProto& function) {
   const std::string domain(CanonicalDomain(node.domain()));
-  const int64_t own = ImportOf(function, domain);
+  const int64_t own = ImportedVersion(function, domain);
   if (own == 0) return "";
   const int64_t models = imports_.try_emplace(domain, own).first->second;
   if (models == own) return "";

@@ -19,13 +19,6 @@ namespace {
 using onnx::FunctionProto;
 using onnx::NodeProto;
 
-int OnnxImport(const FunctionProto& function) {
-  for (const auto& import : function.opset_import()) {
-    if (CanonicalDomain(import.domain()).empty()) return static_cast<int>(import.version());
-  }
-  return 0;
-}
-
 // A node that changes between the opsets and whose attributes the adapters cannot see; "" if there is none.
 std::string UnseenAttribute(const FunctionProto& function, int from, int to) {
   std::string found;
@@ -77,7 +70,7 @@ std::unique_ptr<FunctionProto> FunctionOf(const FunctionProto& function, const o
 }  // namespace
 
 std::unique_ptr<FunctionProto> LiftFunction(const FunctionProto& function, int opset, std::string* why) {
-  *why = UnseenAttribute(function, OnnxImport(function), opset);
+  *why = UnseenAttribute(function, static_cast<int>(ImportedVersion(function, "")), opset);
   if (!why->empty()) return nullptr;
   auto arena = std::make_unique<google::protobuf::Arena>();
   onnx::ModelProto* proto = ModelOf(function, arena.get());

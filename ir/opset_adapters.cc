@@ -200,16 +200,9 @@ void ForEachNodeProto(const Nodes& nodes, const Visit& visit) {
   }
 }
 
-int OnnxImport(const FunctionProto& function) {
-  for (const auto& import : function.opset_import()) {
-    if (IsOnnx(import.domain())) return static_cast<int>(import.version());
-  }
-  return 0;
-}
-
 // The highest opset in [from, limit] at which every operator of the function is the version that the function imports.
 int ReachOfFunction(const FunctionProto& function, int from, int limit, std::string* why) {
-  const int own = OnnxImport(function);
+  const int own = static_cast<int>(ImportedVersion(function, ""));
   int reach = limit;
   ForEachNodeProto(function.node(), [&](const onnx::NodeProto& node) {
     if (!IsOnnx(node.domain())) return;

@@ -18,6 +18,14 @@
 namespace amp {
 namespace {
 
+template <typename Imports>
+int64_t VersionIn(const Imports& imports, absl::string_view domain) {
+  for (const auto& import : imports) {
+    if (CanonicalDomain(import.domain()) == CanonicalDomain(domain)) return import.version();
+  }
+  return 0;
+}
+
 using ImportList = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
 using NodeList = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
@@ -120,6 +128,14 @@ void RepairList(ImportList* list, const std::function<void(NodeSamples*)>& colle
 }
 
 }  // namespace
+
+int64_t ImportedVersion(const onnx::ModelProto& model, absl::string_view domain) {
+  return VersionIn(model.opset_import(), domain);
+}
+
+int64_t ImportedVersion(const onnx::FunctionProto& function, absl::string_view domain) {
+  return VersionIn(function.opset_import(), domain);
+}
 
 int RepairOpsetImports(onnx::ModelProto& model, std::vector<std::string>* warnings) {
   int64_t highest = 0;

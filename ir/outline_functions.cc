@@ -178,12 +178,7 @@ class Outliner {
     bool valid = true;
     ForEachNodeWithin(original.node(), [&](const NodeProto& node) {
       const absl::string_view domain = CanonicalDomain(node.domain());
-      int64_t own = 0, models = 0;
-      for (const auto& import : original.opset_import())
-        own = CanonicalDomain(import.domain()) == domain ? import.version() : own;
-      for (const auto& import : around_.model->opset_import()) {
-        models = CanonicalDomain(import.domain()) == domain ? import.version() : models;
-      }
+      const int64_t own = ImportedVersion(original, domain), models = ImportedVersion(*around_.model, domain);
       if (own == models || own > INT32_MAX || models > INT32_MAX) return;
       valid &= FindOpSchema(domain, node.op_type(), static_cast<int>(own)) ==
                FindOpSchema(domain, node.op_type(), static_cast<int>(models));
@@ -195,12 +190,8 @@ class Outliner {
     const std::string key = absl::StrCat(original.domain(), "\n", original.name(), "\n", maker.Key());
     std::string& name = by_body_[key];
     if (!name.empty()) return name;
-    int64_t opset = 0;
-    for (const auto& import : around_.model->opset_import()) {
-      if (CanonicalDomain(import.domain()).empty()) opset = import.version();
-    }
-    const std::string wanted =
-        absl::StrCat(original.name(), maker.touches_low() ? "_low" : absl::StrCat("_opset", opset));
+    const std::string wanted = absl::StrCat(
+        original.name(), maker.touches_low() ? "_low" : absl::StrCat("_opset", ImportedVersion(*around_.model, "")));
     name = wanted;
     for (int i = 1; !names_.insert(NameKey(original.domain(), name)).second; ++i) name = absl::StrCat(wanted, "_", i);
     maker.function()->set_name(name);

@@ -32,16 +32,18 @@ ValueId ReadBy(const Model& model, const Use& use) {
 
 }  // namespace
 
-void RewriteRecorder::Begin(const Model& model, const std::vector<std::string>& inlined_functions) {
+void RewriteRecorder::Begin(const Model& model, const InlinedFunctions* inlined) {
   // A record that cannot be read is as good as none; the loaded model's own checks have passed.
   absl::StatusOr<std::optional<RewriteRecord>> earlier = ReadRecord(model);
   if (earlier.ok() && earlier->has_value()) {
     record_ = **std::move(earlier);
   } else {
-    record_.opset = model.opset("");
+    record_.opset = inlined != nullptr && inlined->opset_before > 0 ? inlined->opset_before : model.opset("");
     record_.ir_version = model.ir_version();
   }
-  record_.inlined.insert(record_.inlined.end(), inlined_functions.begin(), inlined_functions.end());
+  if (inlined != nullptr) {
+    record_.inlined.insert(record_.inlined.end(), inlined->functions.begin(), inlined->functions.end());
+  }
   ours_.insert(record_.casts.begin(), record_.casts.end());
   copied_from_.insert(record_.copies.begin(), record_.copies.end());
   for (ValueId id : model.graph(kMainGraph).inputs) {

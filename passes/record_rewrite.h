@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/graph.h"
+#include "ir/inline_functions.h"
 #include "passes/insert_casts.h"
 #include "passes/narrow_weights.h"
 #include "passes/rewrite_record.h"
@@ -23,8 +24,9 @@ namespace amp {
 
 class RewriteRecorder {
  public:
-  // Of the model as it came, before initializers are frozen and the opset is lifted.
-  void Begin(const Model& model, const std::vector<std::string>& inlined_functions);
+  // Of the model as it came, before initializers are frozen and the opset is lifted. `inlined`: what had happened to it
+  // already; may be null.
+  void Begin(const Model& model, const InlinedFunctions* inlined);
   // Right before types change.
   void BeforeCasts(const Model& model);
   // Right after the last edit: adds this rewrite to what the model's record says already. Where the model cannot hold a

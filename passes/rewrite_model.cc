@@ -99,7 +99,7 @@ class Rewriter {
  private:
   // Whether the model was changed.
   absl::StatusOr<bool> RunStages() {
-    recorder_.Begin(model_, settings_.inlined == nullptr ? std::vector<std::string>() : settings_.inlined->functions);
+    recorder_.Begin(model_, settings_.inlined);
     writer_.Begin(model_, settings_.low, settings_.target.name);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kLoad, nullptr));
     if (stopped_) return CommitEdits();

@@ -339,6 +339,7 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
 
 void ReportWriter::RecordFunctions(const InlinedFunctions& inlined) {
   inlined_ = &inlined;
+  if (inlined.opset_before > 0) report_.opset_before = inlined.opset_before;
   report_.inlined_calls = inlined.num_calls;
   report_.inlined_functions = inlined.functions;
 }

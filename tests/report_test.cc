@@ -143,6 +143,19 @@ TEST_CASE("the user's casts that go are listed") {
   CHECK(report["removed_casts"] == Json::array({"widen"}));
 }
 
+TEST_CASE("the opset before is the file's, also where a function of another one lifts the model first") {
+  constexpr absl::string_view kOlder = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [call] a = local.mean (x)  [mm] y = MatMul (a, a) }
+    <domain: "local", opset_import: ["" : 18]> mean (a) => (b) {
+      axes = Constant <value_ints = [1]> ()
+      b = ReduceMean <keepdims = 1> (a, axes)
+    })";
+  for (const std::string functions : {"inline", "specialise"}) {
+    const Json report = ReportOf({"--functions", functions}, kOlder);
+    CHECK(report["opset"] == Json::parse(R"({"before": 17, "after": 18})"));
+  }
+}
+
 TEST_CASE("weights that a caller may override get advice") {
   const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");

@@ -225,9 +225,11 @@ absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf:
   inlining.max_bytes = limits.model_bytes;
   if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
   if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
+  const int opset_before = static_cast<int>(ImportedVersion(model, ""));
   AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
   const int functions_before = model.functions_size();
   AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
+  inlined.opset_before = opset_before;
   settings.came_edited = inlined.num_calls > 0 || model.functions_size() != functions_before;
   std::vector<std::string> known_warnings;
   if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
