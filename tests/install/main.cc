@@ -11,7 +11,9 @@ int main(int argc, char** argv) {
     std::cerr << "usage: example MODEL.onnx\n";
     return 1;
   }
-  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);
+  amp::RewriteOptions options;
+  options.dtype = amp::RewriteOptions::Dtype::kFloat16;
+  const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model, options);
   if (!result.ok()) {
     std::cerr << result.status() << "\n";
     return 1;
