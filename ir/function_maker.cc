@@ -34,7 +34,10 @@ FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallOrigins& ca
       call_(origins.calls[static_cast<size_t>(call)]),
       call_id_(call),
       original_(origins.functions->functions(call_.function)),
-      function_(google::protobuf::Arena::CreateMessage<onnx::FunctionProto>(arena)) {}
+      function_(google::protobuf::Arena::CreateMessage<onnx::FunctionProto>(arena)) {
+  for (int i = 0; i < original_.input_size(); ++i) inputs_.try_emplace(original_.input(i), i);
+  for (size_t i = 0; i < call_.outputs.size(); ++i) call_outputs_.try_emplace(call_.outputs[i], static_cast<int>(i));
+}
 
 void FunctionMaker::Make(const Nodes& nodes, const NameSet& live) {
   Declare(nodes);
@@ -61,16 +64,14 @@ void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, InlinedN
   call->set_op_type(name);
   std::vector<std::string> outputs;
   for (const auto& [inner, value] : outputs_) {
-    const auto at = std::find(call_.outputs.begin(), call_.outputs.end(), inner) - call_.outputs.begin();
-    outputs.push_back(at < static_cast<int64_t>(origin->outputs.size()) ? origin->outputs[static_cast<size_t>(at)]
-                                                                        : "");
+    const auto at = static_cast<size_t>(call_outputs_.at(inner));
+    outputs.push_back(at < origin->outputs.size() ? origin->outputs[at] : "");
     call->add_output(value);
   }
   origin->outputs = std::move(outputs);
   origin->inputs.resize(static_cast<size_t>(original_.input_size()));
   for (const std::string& hint : extra_hints_) {  // what the caller read there is what it passed for that input
-    const auto at = std::find(original_.input().begin(), original_.input().end(), hint) - original_.input().begin();
-    origin->inputs.push_back(hint.empty() ? "" : origin->inputs[static_cast<size_t>(at)]);
+    origin->inputs.push_back(hint.empty() ? "" : origin->inputs[static_cast<size_t>(inputs_.at(hint))]);
   }
   for (const std::string& value : extra_outputs_) call->add_output(value);
   if (!uses_attributes_) call->clear_attribute();
@@ -78,11 +79,10 @@ void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, InlinedN
 
 void FunctionMaker::WriteOriginalCall(NodeProto* call) const {
   StartCall(call);
+  const absl::flat_hash_map<std::string, std::string> values(outputs_.begin(), outputs_.end());
   for (int i = 0; i < call_.node->output_size(); ++i) {
-    const auto it = std::find_if(outputs_.begin(), outputs_.end(), [&](const auto& output) {
-      return output.first == call_.outputs[static_cast<size_t>(i)];
-    });
-    call->add_output(it == outputs_.end() || call_.node->output(i).empty() ? std::string() : it->second);
+    const auto it = values.find(call_.outputs[static_cast<size_t>(i)]);
+    call->add_output(it == values.end() || call_.node->output(i).empty() ? std::string() : it->second);
   }
 }
 
@@ -96,10 +96,6 @@ std::string FunctionMaker::WithoutLabel(const std::string& name, absl::string_vi
   absl::string_view rest = name;
   const bool has_label = absl::ConsumePrefix(&rest, call_.label + "/") && !rest.empty();
   return std::string(has_label ? rest : otherwise);
-}
-
-bool FunctionMaker::IsInput(const std::string& name) const {
-  return std::find(original_.input().begin(), original_.input().end(), name) != original_.input().end();
 }
 
 std::string FunctionMaker::UniqueName(const std::string& wanted) {
@@ -119,7 +115,7 @@ void FunctionMaker::Declare(const Nodes& nodes) {
 std::string FunctionMaker::HintOf(const InlinedNode* origin, int port) const {
   if (origin != nullptr && port < static_cast<int>(origin->inputs.size())) {
     const std::string& name = origin->inputs[static_cast<size_t>(port)];
-    if (IsInput(name)) return name;
+    if (inputs_.contains(name)) return name;
   }
   return "";
 }
@@ -139,23 +135,21 @@ void FunctionMaker::AddInput(const std::string& value, const std::string& hint) 
   std::string& name = reads_[Hint(value, hint)];
   name = UniqueName(hint.empty() ? "input" : hint);
   extra_inputs_.push_back({name, value});
+  extra_input_of_.try_emplace(value, name);
   extra_hints_.push_back(hint);
 }
 
 void FunctionMaker::BindUnhinted(const std::string& value) {
   std::string& name = reads_[Hint(value, "")];
   if (!name.empty()) return;
-  for (int i = 0; i < original_.input_size(); ++i) {
+  for (const int i : inputs_for_[value]) {
     const std::string& input = original_.input(i);
-    const bool is_passed = i < call_.node->input_size() && call_.node->input(i) == value;
-    const auto it = is_passed ? bound_.try_emplace(input, value).first : bound_.find(input);
-    if (it == bound_.end() || it->second != value) continue;
+    if (bound_.try_emplace(input, value).first->second != value) continue;
     name = input;
     return;
   }
-  for (const auto& [input, of_extra] : extra_inputs_) {
-    if (of_extra != value) continue;
-    name = input;
+  if (const auto it = extra_input_of_.find(value); it != extra_input_of_.end()) {
+    name = it->second;
     return;
   }
   if (!around_.new_tensors.contains(value)) return AddInput(value, "");
@@ -169,10 +163,19 @@ void FunctionMaker::BindInputs(const Nodes& nodes) {
   };
   // What the call passed keeps its input wherever it is still read, in whatever order.
   for_each_read([&](const std::string& value, const std::string& hint) {
-    const auto at = std::find(original_.input().begin(), original_.input().end(), hint) - original_.input().begin();
-    if (at < call_.node->input_size() && call_.node->input(static_cast<int>(at)) == value) bound_[hint] = value;
+    const auto at = inputs_.find(hint);
+    if (at == inputs_.end() || at->second >= call_.node->input_size()) return;
+    if (call_.node->input(at->second) == value) bound_[hint] = value;
   });
   for_each_read([&](const std::string& value, const std::string& hint) { BindRead(value, hint); });
+  for (int i = 0; i < original_.input_size(); ++i) {
+    const auto bound = bound_.find(original_.input(i));
+    if (bound != bound_.end()) {
+      inputs_for_[bound->second].push_back(i);
+    } else if (i < call_.node->input_size()) {
+      inputs_for_[call_.node->input(i)].push_back(i);
+    }
+  }
   for (const std::string& value : unhinted_) BindUnhinted(value);
   for (const std::string& name : original_.input()) function_->add_input(name);
   for (const auto& [name, value] : extra_inputs_) {

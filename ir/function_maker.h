@@ -73,7 +73,6 @@ class FunctionMaker {
   std::string UniqueName(const std::string& wanted);
   std::string WithoutLabel(const std::string& name, absl::string_view otherwise) const;
 
-  bool IsInput(const std::string& name) const;
   void Declare(const Nodes& nodes);
 
   // Which input of the function a read stands for; "" where that cannot be told.
@@ -123,11 +122,14 @@ class FunctionMaker {
   const CallOrigin& call_;
   int call_id_;
   const onnx::FunctionProto& original_;
+  absl::flat_hash_map<std::string, int> inputs_, call_outputs_;  // of the original: name -> position
   onnx::FunctionProto* function_;
   NameSet names_;                                        // inside the function
   std::map<std::string, std::string> inner_;             // what the nodes define: value -> the function's name
   std::map<Hint, std::string> reads_;                    // what they read from outside: -> the function's name
   absl::flat_hash_map<std::string, std::string> bound_;  // input of the function -> value
+  absl::flat_hash_map<std::string, std::vector<int>> inputs_for_;  // value -> inputs that it is or was passed for
+  absl::flat_hash_map<std::string, std::string> extra_input_of_;   // value -> the first of its extra inputs
   std::vector<std::pair<std::string, std::string>> extra_inputs_;  // the function's name, value
   std::vector<std::pair<std::string, std::string>> outputs_;       // the original's name, value ("": nobody wants it)
   std::vector<std::string> extra_hints_, extra_outputs_, embedded_, unhinted_;

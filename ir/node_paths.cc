@@ -8,8 +8,7 @@
 namespace amp {
 namespace {
 
-// "then_branch", or "branches.1" for the second graph of a list.
-std::string BodyLabel(const onnx::NodeProto& owner, const onnx::GraphProto* body) {
+std::string LabelOf(const onnx::NodeProto& owner, const onnx::GraphProto* body) {
   for (const auto& attribute : owner.attribute()) {
     if (attribute.has_g() && &attribute.g() == body) return attribute.name();
     for (int i = 0; i < attribute.graphs_size(); ++i) {
@@ -57,7 +56,7 @@ class PathFinder {
     const Node& owner = model_.node(graph.owner);
     const std::string label = model_.NodeLabel(graph.owner);
     std::string base = absl::StrCat(PathIn(owner.graph, label), "/");
-    if (owner.bodies.size() > 1) absl::StrAppend(&base, BodyLabel(*owner.proto, graph.proto), "/");
+    if (owner.bodies.size() > 1) absl::StrAppend(&base, BodyLabel(model_, id), "/");
     bases_[static_cast<size_t>(id)] = std::move(base);
     labels_[static_cast<size_t>(id)] = label;
     known_[static_cast<size_t>(id)] = true;
@@ -92,6 +91,10 @@ class PathFinder {
 };
 
 }  // namespace
+
+std::string BodyLabel(const Model& model, GraphId body) {
+  return LabelOf(*model.node(model.graph(body).owner).proto, model.graph(body).proto);
+}
 
 NodePaths FindNodePaths(const Model& model) { return PathFinder(model).Find(); }
 

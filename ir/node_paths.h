@@ -23,6 +23,9 @@ struct NodePaths {
   std::vector<std::string> calls;  // by index into Model::calls(); empty for calls of which no node is left
 };
 
+// What a node calls its body: "then_branch", or "branches.1" for the second graph of a list.
+std::string BodyLabel(const Model& model, GraphId body);
+
 // Linear in the length of all paths. Nodes that are inserted later change none of them.
 NodePaths FindNodePaths(const Model& model);
 // Of one node, for a message; as slow as that of all.

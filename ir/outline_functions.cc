@@ -46,7 +46,7 @@ class Outliner {
   }
 
   // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
-  // no call of such an operator changed, they keep none.
+  // no call of such an operator changed, those of the graphs keep none; those in copies keep their labels.
   void DropNeedlessNames() {
     for (NodeProto* call : unnamed_) {
       if (!changed_.contains(call->op_type())) call->clear_name();

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/strings/str_format.h"
 #include "ir/external_data.h"
 #include "ir/model_walk.h"
 #include "ir/save_payload.h"
@@ -13,6 +14,20 @@ namespace amp {
 namespace {
 
 constexpr int64_t kMostElements = 64;
+
+// Names hold what they like, and a terminal acts on it.
+std::string WithoutControls(absl::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const bool is_control = (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f;
+    if (is_control) {
+      absl::StrAppendFormat(&shown, "\\x%02x", static_cast<unsigned char>(c));
+    } else {
+      shown.push_back(c);
+    }
+  }
+  return shown;
+}
 
 }  // namespace
 
@@ -37,6 +52,7 @@ absl::StatusOr<std::string> PrintModel(Model& model) {
       entry->set_value("left out");
     });
     text = PrintOnnxText(model.proto());
+    if (text.ok()) text = WithoutControls(*text);
   }
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     *model.graph(graph).proto->mutable_value_info() = infos[static_cast<size_t>(graph)];

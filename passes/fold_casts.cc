@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/operator_facts.h"
 #include "passes/insert_casts.h"
@@ -58,6 +59,7 @@ void SinkCast(Model& model, NodeId id, FoldedCasts& folded) {
 
 FoldedCasts FoldCasts(Model& model) {
   FoldedCasts folded;
+  absl::flat_hash_set<NodeId> seen;
   std::vector<NodeId> lost_readers;
   for (GraphId scope = 0; scope < model.num_graphs(); ++scope) {
     for (NodeId id : model.NodesInOrder(scope)) {
@@ -70,7 +72,7 @@ FoldedCasts FoldCasts(Model& model) {
       model.ReplaceUses(model.node(id).outputs[0], source,
                         [&](const Use& use) { return !use.IsGraphOutput() || use.graph == home; });
       HandOverOutput(model, id, source);
-      lost_readers.push_back(first);
+      if (seen.insert(first).second) lost_readers.push_back(first);
       for (NodeId cast : {id, first}) {
         if (!IsDead(model, cast)) continue;
         model.Erase(cast);

@@ -64,7 +64,8 @@ bool RuleMatcher::MatchesNode(size_t rule, NodeId id, const std::string& label) 
     return std::any_of(outputs.begin(), outputs.end(),
                        [&](ValueId output) { return output != kNone && Holds(rule, model_.value(output).name); });
   }
-  return Holds(rule, label) || Holds(rule, paths_.nodes[static_cast<size_t>(id)]);
+  const std::string& path = paths_.nodes[static_cast<size_t>(id)];
+  return Holds(rule, path) || (path != label && Holds(rule, label));
 }
 
 int RuleMatcher::LevelOf(size_t rule, NodeId id, const std::string& label, int32_t& call) const {

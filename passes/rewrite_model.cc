@@ -397,13 +397,15 @@ class Rewriter {
   }
 
   static void AddCopies(const std::vector<std::pair<NodeId, NodeId>>& copies, std::vector<InsertedCast>& casts) {
+    if (copies.empty()) return;
+    absl::flat_hash_map<NodeId, size_t> position;
+    for (size_t i = 0; i < casts.size(); ++i) position[casts[i].node] = i;
     for (const auto& [original, copy] : copies) {
-      const auto is_original = [id = original](const InsertedCast& cast) { return cast.node == id; };
-      const auto it = std::find_if(casts.begin(), casts.end(), is_original);
-      if (it == casts.end()) continue;
-      InsertedCast made = *it;
+      const auto it = position.find(original);
+      if (it == position.end()) continue;
+      InsertedCast made = casts[it->second];
       made.node = copy;
-      casts.push_back(made);
+      casts.push_back(std::move(made));
     }
   }
 

@@ -1,6 +1,7 @@
 #include "passes/stages.h"
 
 #include "absl/strings/str_join.h"
+#include "ir/node_paths.h"
 #include "ir/print_model.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
@@ -24,9 +25,27 @@ constexpr Row kRows[] = {
 
 std::string Heading(Stage stage) { return absl::StrCat("---- after ", StageName(stage), "\n"); }
 
-// "mm T", the node and the type variable.
+// "output y of its then_branch"
+std::string PortLabel(const Model& model, const VertexGraph& graph, VertexId v) {
+  const Graph& body = model.graph(graph[v].body);
+  const std::string of_body = absl::StrCat(" of its ", Escaped(BodyLabel(model, graph[v].body)));
+  for (size_t i = 0; i < body.inputs.size(); ++i) {
+    if (graph.OfBodyInput(graph[v].body, static_cast<int>(i)) == v)
+      return absl::StrCat("input ", Escaped(model.value(body.inputs[i]).name), of_body);
+  }
+  for (size_t i = 0; i < body.outputs.size(); ++i) {
+    if (graph.OfBodyOutput(graph[v].body, static_cast<int>(i)) == v)
+      return absl::StrCat("output ", Escaped(model.value(body.outputs[i]).name), of_body);
+  }
+  return absl::StrCat("a port", of_body);
+}
+
+// "mm T", the node and the type variable; "if output y of its then_branch".
 std::string VertexLabel(const Model& model, const VertexGraph& graph, VertexId v) {
   const Vertex& vertex = graph[v];
+  if (vertex.body != kNone) {
+    return absl::StrCat(Escaped(model.NodeLabel(vertex.node)), " ", PortLabel(model, graph, v));
+  }
   const OpSchema* schema = model.node(vertex.node).schema;
   const bool is_named = schema != nullptr && vertex.variable < static_cast<int>(schema->variables().size());
   return absl::StrCat(

@@ -65,6 +65,31 @@ TEST_CASE("stages show the model or what was decided") {
   CHECK(absl::StrContains(Run({"--print-after", "fold"}).Shown(), "<float16[4,2] w"));
 }
 
+TEST_CASE("ports of bodies are shown by their names") {
+  const std::string bytes = *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, bool c, int64 n) => (float[2,2] y) {
+      [if] a = If (c) <then_branch = t () => (float[2,2] p) { [mm] p = MatMul (x, x) },
+                       else_branch = e () => (float[2,2] q) { [exp] q = Exp (x) }>
+      [loop] y = Loop (n, c, a) <body = l (int64 i, bool go, float[2,2] s) => (bool on, float[2,2] t) {
+        on = Identity (go)
+        [mm2] t = MatMul (s, s)
+      }>
+    })");
+  const std::string shown = Run({"--print-after", "paint"}, bytes).Shown();
+  CHECK(absl::StrContains(shown, "\nif output q of its else_branch: "));
+  CHECK(absl::StrContains(shown, "\nloop input s of its body: "));
+  CHECK(absl::StrContains(Run({"--print-after", "guard"}, bytes).Shown(), "---- after guard\n"));
+}
+
+TEST_CASE("control characters of names do not reach the terminal") {
+  const std::string bytes = *ParseOnnxText(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[2,2] x) => (float[2,2] y) { [\"m\x1b[31m\"] y = MatMul (x, x) }");
+  const std::string shown = Run({"--print-after", "all"}, bytes).output.out;
+  CHECK(absl::StrContains(shown, "m\\x1b[31m"));
+  CHECK_FALSE(absl::StrContains(shown, "\x1b"));
+}
+
 TEST_CASE("several stages are printed in their order, all of them with 'all'") {
   CHECK(absl::StartsWith(Run({"--print-after", "paint", "--print-after", "infer"}).Shown(), "---- after infer"));
   const std::string all = Run({"--print-after", "all"}).Shown();
