@@ -308,6 +308,7 @@ void FunctionMaker::Rename(NodeProto& node) {
     node.clear_name();
     if (!origin->name.empty()) node.set_name(origin->name);
   } else if (!node.name().empty() && node.output_size() > 0) {
+    inserted_.push_back({node.name(), node.output(0), node.input_size() > 0 ? node.input(0) : ""});
     node.set_name(node.output(0));
   }
 }

@@ -59,6 +59,11 @@ class FunctionMaker {
   // All that matters of the function but its name.
   std::string Key() const;
   bool touches_low() const { return touches_low_; }
+  // Nodes that a rewrite inserted: what they were called, what they are called in here, and what they read in here.
+  struct InsertedNode {
+    std::string before, name, value;
+  };
+  const std::vector<InsertedNode>& inserted() const { return inserted_; }
 
   // The call of what was made, in the model's names. `origin`: of the call; its outputs follow.
   void WriteCall(const std::string& name, onnx::NodeProto* call, InlinedNode* origin) const;
@@ -132,6 +137,7 @@ class FunctionMaker {
   absl::flat_hash_map<std::string, std::string> extra_input_of_;   // value -> the first of its extra inputs
   std::vector<std::pair<std::string, std::string>> extra_inputs_;  // the function's name, value
   std::vector<std::pair<std::string, std::string>> outputs_;       // the original's name, value ("": nobody wants it)
+  std::vector<InsertedNode> inserted_;
   std::vector<std::string> extra_hints_, extra_outputs_, embedded_, unhinted_;
   bool uses_attributes_ = false, touches_low_ = false, has_pending_ = false;
 };

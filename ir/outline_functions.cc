@@ -157,7 +157,11 @@ class Outliner {
       ++record_.num_unchanged;
       if (origin.node->name().empty()) unnamed_.push_back(call);
     } else {
-      maker.WriteCall(NameFor(maker, original), call, &made);
+      const std::string name = NameFor(maker, original);
+      for (const auto& node : maker.inserted()) {
+        record_.moved[node.before] = {absl::StrCat(name, "/", node.name), absl::StrCat(name, "/", node.value)};
+      }
+      maker.WriteCall(name, call, &made);
       ++record_.num_calls;
       changed_.insert(original.name());
     }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/graph.h"
 #include "ir/pending_tensor.h"
@@ -28,7 +29,10 @@ absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins)
 struct OutlinedFunctions {
   std::vector<std::string> functions;                                    // the new ones, "domain::name"
   std::map<std::string, std::pair<std::string, std::string>> originals;  // of those: domain, name
-  int num_calls = 0;                                                     // of them
+  // Where nodes are that the rewrite inserted and that are in new functions now, by the name they had: "F_low/name",
+  // and what they read, "F_low/value".
+  absl::flat_hash_map<std::string, std::pair<std::string, std::string>> moved;
+  int num_calls = 0;      // of them
   int num_unchanged = 0;  // calls that went back to their original function
 };
 

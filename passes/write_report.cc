@@ -1,6 +1,7 @@
 #include "passes/write_report.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
@@ -348,6 +349,22 @@ void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
   report_.specialised_functions = outlined.functions;
   report_.specialised_calls = outlined.num_calls;
   report_.original_calls = outlined.num_unchanged;
+  // A cast in a function is in the file once, for all calls.
+  std::vector<CastReport> casts;
+  absl::flat_hash_map<std::string, size_t> position;
+  for (CastReport& cast : report_.casts) {
+    if (const auto it = outlined.moved.find(cast.name); it != outlined.moved.end()) {
+      std::tie(cast.name, cast.value) = it->second;
+    }
+    const auto [it, is_new] = position.try_emplace(cast.name, casts.size());
+    if (is_new) {
+      casts.push_back(std::move(cast));
+    } else {
+      auto& readers = casts[it->second].readers;
+      readers.insert(readers.end(), cast.readers.begin(), cast.readers.end());
+    }
+  }
+  report_.casts = std::move(casts);
 }
 
 void ReportWriter::RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,

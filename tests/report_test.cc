@@ -156,6 +156,55 @@ TEST_CASE("the opset before is the file's, also where a function of another one 
   }
 }
 
+// Calls that become calls of one copy; `act` alone is float32.
+constexpr absl::string_view kCalls = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+  g (float[2,2] x) => (float[2,2] y) { [one] a = my.block (x)  [two] y = my.block (a) }
+  <domain: "my", opset_import: ["" : 17]> block (a) => (b) {
+    [mm] c = MatMul (a, a)
+    [act] d = Exp (c)
+    [mm2] b = MatMul (d, a)
+  })";
+
+TEST_CASE("casts in specialised functions are reported as they are in the file") {
+  const Run run({"--functions", "specialise", "--report", "-", "--quiet"}, kCalls);
+  REQUIRE(run.output.exit_code == 0);
+  std::vector<std::string> reported;
+  const Json report = Json::parse(run.output.out);
+  for (const Json& cast : report["casts"]) reported.push_back(cast["name"]);
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(run.folder.Read("out.onnx")));
+  std::vector<std::string> found;
+  for (const auto& node : model.graph().node()) {
+    if (node.op_type() == "Cast") found.push_back(node.name());
+  }
+  REQUIRE(model.functions_size() == 1);
+  for (const auto& node : model.functions(0).node()) {
+    if (node.op_type() == "Cast") found.push_back(absl::StrCat(model.functions(0).name(), "/", node.name()));
+  }
+  std::sort(reported.begin(), reported.end());
+  std::sort(found.begin(), found.end());
+  CHECK(reported == found);
+  CHECK(found.size() == 4);
+}
+
+TEST_CASE("calls that all go back to their functions leave a record") {
+  const std::vector<std::string> flags = {"--functions", "specialise", "--deny-node", "act"};
+  constexpr absl::string_view kElsewhere = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [call] a = my.act (x)  [mm] y = MatMul (a, x) }
+    <domain: "my", opset_import: ["" : 17]> act (a) => (b) { [act] b = Exp (a) })";
+  const Json report = ReportOf(flags, kElsewhere);
+  CHECK(report["functions"]["original_calls"] == 1);
+  CHECK(report["advice"] == Json::array());
+  const Run run(flags, kElsewhere);
+  const ToolOutput back = RunAmpRewrite({run.out, "-o", run.folder.File("back.onnx"), "--policy", "float32"});
+  CHECK(back.exit_code == 0);
+  onnx::ModelProto before, after;
+  REQUIRE(before.ParseFromString(run.folder.Read("in.onnx")));
+  REQUIRE(after.ParseFromString(run.folder.Read("back.onnx")));
+  CHECK(after.graph().node_size() == before.graph().node_size());
+  CHECK(after.functions_size() == 1);
+}
+
 TEST_CASE("weights that a caller may override get advice") {
   const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
