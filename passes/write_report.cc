@@ -203,6 +203,32 @@ class Explainer {
     return path;
   }
 
+  std::string Downstream(const Reason& reason) const {
+    const bool is_guarded = paint_[static_cast<size_t>(reason.root)].reason.kind == ReasonKind::kGuard;
+    if (is_guarded) return absl::StrCat("downstream of ", DenialPath(reason), ", which a guard keeps float32");
+    return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
+  }
+
+  // What keeps a vertex float32, in two or three words: "is denied".
+  std::string InBrief(VertexId v) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    if (reason.kind == ReasonKind::kDenied) return "is denied";
+    if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("is downstream of ", Label(reason.root));
+    if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
+    if (reason.kind == ReasonKind::kUnlisted && IsCast(model_.node(graph_[v].node))) return "is the model's own cast";
+    if (reason.kind == ReasonKind::kUnlisted) return "is on no list";
+    return absl::StrCat("stays float32: ", reason.detail.empty() ? ReasonName(reason.kind) : reason.detail);
+  }
+
+  // Of an infer node that is not on a path between two allowed ones.
+  std::string WhyNotBetween(const Reason& reason) const {
+    if (reason.missing == MissingEnd::kUnknown) return "infer: not on a path between two allowed operators";
+    const bool is_behind = reason.missing == MissingEnd::kBehind;
+    if (reason.via == kNone) return absl::StrCat("infer: no path ", is_behind ? "to" : "from", " an allowed operator");
+    return absl::StrCat("infer: no allowed operator ", is_behind ? "behind it before " : "ahead of it after ",
+                        PortLabel(reason.via), ", which ", InBrief(reason.via));
+  }
+
   std::string PortLabel(VertexId v) const {
     return absl::StrCat(graph_[v].body == kNone ? "" : "a port of the body of ", Label(v));
   }
@@ -240,7 +266,7 @@ class Explainer {
       case ReasonKind::kLevel:
         return absl::StrCat(reason.detail, from);
       case ReasonKind::kDeniedByPath:
-        return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
+        return Downstream(reason);
       case ReasonKind::kGuard:
         return absl::StrCat("guard: ", reason.detail);
       case ReasonKind::kUnlisted:
@@ -267,8 +293,7 @@ class Explainer {
         if (ReadsShapeAlone(model_.node(graph_[v].node), 0)) {
           return absl::StrCat("reads the shape alone: it is the same in ", DTypeName(graph_.low()));
         }
-        return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
-                                                : "infer: not on a path between two allowed operators";
+        return node.op_class == OpClass::kClear ? "clear: no low operator beside it" : WhyNotBetween(reason);
       case ReasonKind::kNotFloat32:
         return node.type == "-" ? "no float32 in or out" : absl::StrCat("already ", node.type);
     }
