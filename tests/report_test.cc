@@ -137,6 +137,25 @@ TEST_CASE("a cast for a graph output names it, and an unknown size is null") {
   CHECK(report["totals"]["known_activation_bytes"] == Json::parse(R"({"before": 0, "after": 0})"));
 }
 
+TEST_CASE("readers inside bodies are named by path, as nodes are") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, 4}> {
+      y = MatMul (x, w)
+      [if] z = If (c) <then_branch = yes () => (float[2,2] p) { [exp] e = Exp (w) p = MatMul (x, e) },
+                       else_branch = no () => (float[2,2] q) { [exp] q = Exp (y) }>
+    })");
+  std::vector<std::string> readers, paths;
+  for (const Json& cast : report["casts"]) {
+    for (const Json& reader : cast["readers"]) readers.push_back(reader);
+  }
+  for (const Json& node : report["nodes"]) paths.push_back(node["path"]);
+  CHECK(readers == std::vector<std::string>{"MatMul#0", "if/then_branch/MatMul#0", "if/else_branch/exp", "(output y)",
+                                            "(output z)", "if/then_branch/MatMul#0", "(output q of if/else_branch)"});
+  CHECK(report["weights"][0]["original_readers"] == Json::array({"if/then_branch/exp"}));
+  CHECK(paths == std::vector<std::string>{"MatMul#0", "if", "if/then_branch/exp", "if/then_branch/MatMul#0",
+                                          "if/else_branch/exp"});
+}
+
 TEST_CASE("the user's casts that go are listed") {
   const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float16[2,2] x) => (float[2,2] y) { [widen] a = Cast <to = 1> (x)  y = MatMul (a, a) })");
