@@ -13,6 +13,7 @@
 #include "ir/schema.h"
 #include "ir/shape.h"
 #include "ir/status.h"
+#include "passes/rewrite_record.h"
 
 namespace amp {
 namespace {
@@ -310,8 +311,14 @@ class Explainer {
   const NodePaths paths_;
 };
 
+// Whether a rewrite gave the model that low type and can be taken back. A record that cannot be read has its own error.
+bool IsRecorded(const Model& model, const std::string& type) {
+  const auto record = ReadRecord(model);
+  return record.ok() && record->has_value() && absl::c_linear_search((*record)->types, type);
+}
+
 // The commonest reason why no operator of the allow list is low.
-std::string WhyUnchanged(const Report& report) {
+std::string WhyUnchanged(const Model& model, const Report& report) {
   absl::flat_hash_map<std::string, int> counts;
   const NodeReport* telling = nullptr;
   for (const NodeReport& node : report.nodes) {
@@ -321,7 +328,12 @@ std::string WhyUnchanged(const Report& report) {
     if (telling == nullptr || count > counts[telling->reason_kind]) telling = &node;
   }
   if (telling == nullptr) return "it has no operator of class allow";
-  return absl::StrFormat("no allowed operator can become low (%d: %s)", counts[telling->reason_kind], telling->reason);
+  const int count = counts[telling->reason_kind];
+  const bool is_of_other_run = telling->reason_kind == ReasonName(ReasonKind::kNotFloat32) &&
+                               telling->type != DTypeName(report.low) && IsRecorded(model, telling->type);
+  return absl::StrFormat(
+      "no allowed operator can become low (%d node%s: %s)%s", count, count == 1 ? "" : "s", telling->reason,
+      is_of_other_run ? "; to change its type, take the rewrite back first with --policy float32" : "");
 }
 
 }  // namespace
@@ -457,7 +469,7 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
     AddAdvice(
         absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
   }
-  if (!changed) report_.unchanged_because = WhyUnchanged(report_);
+  if (!changed) report_.unchanged_because = WhyUnchanged(model, report_);
   return std::move(report_);
 }
 

@@ -118,10 +118,30 @@ TEST_CASE("casts and constants have a class and a reason of their own") {
   CHECK(Because(ReportOf(graph, {"--deny", "Cast"}), "stays") == "denied: denied: given on the command line (--deny)");
 }
 
+TEST_CASE("a model that a rewrite gave the other 16-bit type says how to change it") {
+  const ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", WithHead("g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) }"));
+  const std::string mixed = folder.File("mixed.onnx");
+  REQUIRE(RunAmpRewrite({in, "-o", mixed}).exit_code == 0);
+  const auto last_words = [&](const Flags& flags) {
+    Flags arguments = {mixed, "--dry-run"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return RunAmpRewrite(arguments).out;
+  };
+  CHECK(
+      absl::StrContains(last_words({"--dtype", "bfloat16"}),
+                        "(the input as it is: no allowed operator can become low (1 node: already float16); to change "
+                        "its type, take the rewrite back first with --policy float32)\n"));
+  CHECK(absl::StrContains(last_words({}), "low (1 node: already float16))\n"));
+}
+
 TEST_CASE("a model in 16 bits is said to be so") {
   const Json half = ReportOf("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(half, "mm") == "not-float32: already float16");
-  CHECK(half["unchanged_because"] == "no allowed operator can become low (1: already float16)");
+  const Json other =
+      ReportOf("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }", {"--dtype", "bfloat16"});
+  CHECK(other["unchanged_because"] == "no allowed operator can become low (1 node: already float16)");
+  CHECK(half["unchanged_because"] == "no allowed operator can become low (1 node: already float16)");
   const Json brain = ReportOf("g (bfloat16[2,2] x) => (bfloat16[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(brain, "mm") == "not-float32: already bfloat16");
   const Json integers = ReportOf("g (int32[2,2] x) => (int32[2,2] y) { [mm] y = MatMul (x, x) }");

@@ -203,12 +203,12 @@ TEST_CASE("a model that stays says why, and keeps its bytes") {
   CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
   const Json report = ReportOf({"--deny-node", "mm"});
   CHECK(report["changed"] == false);
-  CHECK(report["unchanged_because"] == "no allowed operator can become low (1: excluded by --deny-node)");
+  CHECK(report["unchanged_because"] == "no allowed operator can become low (1 node: excluded by --deny-node)");
   CHECK(report["totals"]["low"] == 0);
   CHECK(absl::EndsWith(
       run.output.err,
       absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ", run.out,
-                   " (the input as it is: no allowed operator can become low (1: excluded by --deny-node))\n")));
+                   " (the input as it is: no allowed operator can become low (1 node: excluded by --deny-node))\n")));
 }
 
 TEST_CASE("unsafe-force-all carries a warning") {
