@@ -300,7 +300,7 @@ class Rewriter {
   }
 
   absl::Status ReportUnmatchedRules() {
-    for (std::string& sentence : DescribeUnmatchedRules(lists_, classes_)) {
+    for (std::string& sentence : DescribeUnmatchedRules(model_, lists_, classes_)) {
       if (settings_.strict) return UsageError(sentence);
       model_.AddWarning(std::move(sentence));
     }

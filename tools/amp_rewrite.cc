@@ -229,7 +229,7 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
   AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
-  app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
+  app.add_flag("--strict", o.strict, "a GLOB or an operator that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
