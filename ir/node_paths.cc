@@ -35,6 +35,10 @@ class PathFinder {
       paths.nodes[static_cast<size_t>(id)] = Unique(PathIn(node.graph, model_.NodeLabel(id)));
       FindCalls(node, paths.calls);
     }
+    for (GraphId id = 0; id < model_.num_graphs(); ++id) {
+      FindBase(id);
+      paths.graphs.emplace_back(absl::StripSuffix(bases_[static_cast<size_t>(id)], "/"));
+    }
     return paths;
   }
 

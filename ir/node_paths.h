@@ -19,8 +19,9 @@
 namespace amp {
 
 struct NodePaths {
-  std::vector<std::string> nodes;  // by NodeId; empty for erased ones
-  std::vector<std::string> calls;  // by index into Model::calls(); empty for calls of which no node is left
+  std::vector<std::string> nodes;   // by NodeId; empty for erased ones
+  std::vector<std::string> graphs;  // by GraphId: "If_0/then_branch"; "" for the main graph
+  std::vector<std::string> calls;   // by index into Model::calls(); empty for calls of which no node is left
 };
 
 // What a node calls its body: "then_branch", or "branches.1" for the second graph of a list.

@@ -130,9 +130,27 @@ std::string RefusesTypes(const Model& model, const Node& node, const OpSchema& n
 
 bool IsOnnx(absl::string_view domain) { return CanonicalDomain(domain).empty(); }
 
-// What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form.
+// The first opset that defines the operator; 0 if none does.
+int FirstOpset(absl::string_view op_type) {
+  for (int opset = 1; opset <= kNewestAdaptedOpset; ++opset) {
+    if (FindOpSchema("", op_type, opset) != nullptr) return opset;
+  }
+  return 0;
+}
+
+// Why a node that ONNX does not define at the model's opset has no newer form.
+std::string WhyUndefined(const Model& model, NodeId id) {
+  const std::string op_type = Escaped(model.node(id).op_type());
+  const int opset = model.opset(""), first = FirstOpset(model.node(id).op_type());
+  return absl::StrCat("node '", Escaped(model.NodeLabel(id)), "': ONNX has no ", op_type,
+                      first > opset ? absl::StrCat(" before opset ", first, " and the model imports ", opset)
+                                    : absl::StrCat(" at opset ", opset, ", which the model imports"),
+                      ", so it cannot be lifted");
+}
+
+// What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form. REQUIRES: it
+// has a schema.
 std::string Lacks(const Node& node) {
-  if (node.schema == nullptr) return "ONNX does not define the operator at the model's opset";
   const onnx::OpSchema& schema = *node.schema->onnx();
   const auto counts = [](size_t count, int least, int most) {
     return static_cast<int>(count) >= least && static_cast<int>(count) <= most;
@@ -171,6 +189,11 @@ std::string SettlesLater(const Model& model, NodeId id, const Change& change, in
 // The highest opset in [from, limit] that the node can be lifted to, with the reason when it is below `limit`.
 int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& changes, std::string* why) {
   const Node& node = model.node(id);
+  if (limit <= from) return limit;
+  if (node.schema == nullptr) {
+    *why = WhyUndefined(model, id);
+    return from;
+  }
   absl::string_view op_type = node.op_type();
   const std::string lacks = Lacks(node);
   for (int opset = from + 1; opset <= limit; ++opset) {
@@ -318,14 +341,6 @@ void Lift(Model& model, int target) {
 bool IsUndefinedOnnx(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   return !node.erased && IsOnnx(node.domain()) && node.schema == nullptr && !model.IsCallOfFunction(id);
-}
-
-// The first opset that defines the operator; 0 if none does.
-int FirstOpset(absl::string_view op_type) {
-  for (int opset = 1; opset <= kNewestAdaptedOpset; ++opset) {
-    if (FindOpSchema("", op_type, opset) != nullptr) return opset;
-  }
-  return 0;
 }
 
 // The first imported domain that is not ONNX's: "com.microsoft". Empty if there is none.

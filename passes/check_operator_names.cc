@@ -1,12 +1,15 @@
 #include "passes/check_operator_names.h"
 
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ir/model_walk.h"
 #include "ir/status.h"
+#include "onnx/onnx_pb.h"
 #include "passes/call_record.h"
+#include "passes/op_list_file.h"
 #include "passes/suggest.h"
 
 namespace amp {
@@ -26,35 +29,51 @@ struct ModelNames {
 
 std::string Shown(const Name& name) { return Escaped(OperatorLabel(name.first, name.second)); }
 
-std::string CheckListed(const ForeignOperator& listed, const ModelNames& model, const OperatorNames& known) {
+struct Complaint {
+  std::string text;  // empty: none
+  bool is_unknown = false;
+};
+
+Complaint CheckListed(const ForeignOperator& listed, const ModelNames& model, const OperatorNames& known) {
   const Name name(listed.domain, listed.op);
-  if (model.functions.contains(name)) return "";
+  if (model.functions.contains(name)) return {};
   if (!model.nodes.contains(name)) {
     const std::string suggestion = DidYouMeanOperator(listed.domain, listed.op, known);
-    return absl::StrCat(
-        listed.origin, ": unknown operator '", Shown(name), "'",
-        suggestion.empty() ? ": neither ONNX, nor a signature, nor the model has one of that name" : suggestion);
+    return {absl::StrCat(listed.origin, ": unknown operator '", Shown(name), "'",
+                         suggestion.empty() ? ": neither ONNX, nor a signature, nor the model has one of that name"
+                                            : suggestion),
+            true};
   }
   // What no signature describes stays float32 anyway.
-  if (listed.op_class == OpClass::kDeny || listed.op_class == OpClass::kUnlisted) return "";
-  return absl::StrCat(listed.origin, ": '", Shown(name), "' has no signature, so it stays as it is; to say what it ",
-                      "takes and gives: --op-signature '", Shown(name), "(T...) -> T'");
+  if (listed.op_class == OpClass::kDeny || listed.op_class == OpClass::kUnlisted) return {};
+  return {absl::StrCat(listed.origin, ": '", Shown(name), "' has no signature, so it stays as it is; to say what it ",
+                       "takes and gives: --op-signature '", Shown(name), "(T...) -> T'")};
 }
 
-std::string CheckGiven(const Name& name, const ModelNames& model, const OperatorNames& in_model) {
+Complaint CheckGiven(const Name& name, const ModelNames& model, const OperatorNames& in_model) {
   if (model.functions.contains(name)) {
-    return absl::StrCat("--op-signature: the model defines '", Shown(name),
-                        "' as a function, so its signature is not used");
+    return {absl::StrCat("--op-signature: the model defines '", Shown(name),
+                         "' as a function, so its signature is not used")};
   }
-  if (model.nodes.contains(name)) return "";
-  return absl::StrCat("--op-signature: the model has no operator '", Shown(name), "'",
-                      DidYouMeanOperator(name.first, name.second, in_model));
+  if (model.nodes.contains(name)) return {};
+  return {absl::StrCat("--op-signature: the model has no operator '", Shown(name), "'",
+                       DidYouMeanOperator(name.first, name.second, in_model)),
+          true};
+}
+
+bool HasNodeOfName(const onnx::GraphProto& graph, const std::string& name) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    bool found = node.name() == name;
+    ForEachBody(node, [&](const onnx::GraphProto& body) { found = found || HasNodeOfName(body, name); });
+    if (found) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
-std::vector<std::string> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
-                                            const OpSignatures& signatures) {
+absl::StatusOr<std::vector<std::string>> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
+                                                            const OpSignatures& signatures, UnknownNames unknown) {
   std::vector<std::string> warnings;
   if (lists.foreign_operators().empty() && signatures.given().empty()) return warnings;
   const ModelNames names(model);
@@ -64,16 +83,36 @@ std::vector<std::string> CheckOperatorNames(const onnx::ModelProto& model, const
   for (const auto* more : {&names.nodes, &names.functions}) {
     for (const auto& [domain, op] : *more) known[domain].push_back(op);
   }
+  std::vector<Complaint> complaints;
   std::set<Name> checked;
   for (const auto& schema : signatures.given()) {
     const Name name(schema->domain(), schema->name());
     if (!checked.insert(name).second) continue;
-    if (std::string warning = CheckGiven(name, names, in_model); !warning.empty()) warnings.push_back(warning);
+    complaints.push_back(CheckGiven(name, names, in_model));
   }
   for (const ForeignOperator& listed : lists.foreign_operators()) {
-    if (std::string warning = CheckListed(listed, names, known); !warning.empty()) warnings.push_back(warning);
+    complaints.push_back(CheckListed(listed, names, known));
+  }
+  for (Complaint& complaint : complaints) {
+    if (complaint.is_unknown && unknown == UnknownNames::kRefuse) return UsageError(complaint.text);
+    if (!complaint.text.empty()) warnings.push_back(std::move(complaint.text));
   }
   return warnings;
+}
+
+absl::Status ExplainUnknownOperator(const absl::Status& error, const onnx::ModelProto& model) {
+  const std::optional<std::string> op = UnknownOperator(error);
+  if (!op) return error;
+  const ModelNames names(model);
+  for (const auto* known : {&names.nodes, &names.functions}) {
+    for (const Name& name : *known) {
+      if (name.second != *op || name.first.empty()) continue;
+      return absl::Status(error.code(), absl::StrCat(error.message(), "; the model has '", Shown(name), "'"));
+    }
+  }
+  if (!HasNodeOfName(model.graph(), *op)) return error;
+  return absl::Status(error.code(), absl::StrCat(error.message(), "; a node of the model has that name: --deny-node ",
+                                                 Escaped(*op), " or --allow-node"));
 }
 
 }  // namespace amp

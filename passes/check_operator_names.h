@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "ir/op_signatures.h"
 #include "passes/op_lists.h"
 
@@ -21,9 +22,17 @@ class ModelProto;
 
 namespace amp {
 
-// One warning for each such name. `model` as it is in the file, before functions are inlined.
-std::vector<std::string> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
-                                            const OpSignatures& signatures);
+// What a name is that neither ONNX, nor a signature, nor the model has: a warning or an error.
+enum class UnknownNames { kWarn, kRefuse };
+
+// One warning for each such name. `model` as it is in the file, before functions are inlined. Error with kRefuse:
+// kInvalidArgument for the first name that nobody has.
+absl::StatusOr<std::vector<std::string>> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
+                                                            const OpSignatures& signatures, UnknownNames unknown);
+
+// `error` of loading lists; if it is about an operator that ONNX does not have, with what `model` calls so: an operator
+// of another domain, or a node.
+absl::Status ExplainUnknownOperator(const absl::Status& error, const onnx::ModelProto& model);
 
 }  // namespace amp
 

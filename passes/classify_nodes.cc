@@ -2,10 +2,15 @@
 
 #include <optional>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/node_facts.h"
+#include "ir/node_paths.h"
 #include "ir/status.h"
 #include "passes/match_rules.h"
+#include "passes/suggest.h"
 
 namespace amp {
 namespace {
@@ -47,6 +52,45 @@ void ApplyFunctionRows(const Model& model, NodeId id, const std::vector<const Op
   }
 }
 
+// What rules by name could have meant.
+struct KnownNames {
+  std::vector<std::string> paths, outputs;
+  absl::flat_hash_set<std::string> operators;
+
+  explicit KnownNames(const Model& model) {
+    const NodePaths all = FindNodePaths(model);
+    for (NodeId id = 0; id < model.num_nodes(); ++id) {
+      const Node& node = model.node(id);
+      if (node.erased || node.inserted) continue;
+      paths.push_back(all.nodes[static_cast<size_t>(id)]);
+      operators.insert(OperatorLabel(node.domain(), node.op_type()));
+      for (ValueId output : node.outputs) {
+        if (output != kNone) outputs.push_back(model.value(output).name);
+      }
+    }
+  }
+};
+
+// The end of the sentence about a rule that matches nothing; "" if there is nothing to suggest.
+std::string WhatWasMeant(const Model& model, const NameRule& rule, std::optional<KnownNames>& known) {
+  const std::string& pattern = rule.glob.pattern();
+  const bool is_flag = absl::StartsWith(rule.origin, "--");
+  if (is_flag && absl::StrContains(pattern, ',')) return "; a comma is part of a name; repeat the flag";
+  if (!rule.glob.is_literal()) return "";
+  if (!known) known.emplace(model);
+  const auto did_you_mean = [](const std::string& name) {
+    return name.empty() ? "" : absl::StrCat("; did you mean '", Escaped(name), "'?");
+  };
+  if (rule.subject == NameRule::Subject::kTensor) return did_you_mean(ClosestName(pattern, known->outputs));
+  if (is_flag && known->operators.contains(pattern)) {
+    return absl::StrCat("; an operator: --", OpClassName(rule.op_class), " ", Escaped(pattern));
+  }
+  const std::string tail = absl::StrCat("/", pattern);
+  const auto ends_so = [&](const std::string& path) { return absl::EndsWith(path, tail); };
+  const auto path = absl::c_find_if(known->paths, ends_so);
+  return did_you_mean(path != known->paths.end() ? *path : ClosestName(pattern, known->paths));
+}
+
 }  // namespace
 
 ClassOrigin OriginOf(const Model& model, const Classification& c) {
@@ -82,14 +126,15 @@ NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const Target
   return classes;
 }
 
-std::vector<std::string> DescribeUnmatchedRules(const OpLists& lists, const NodeClasses& classes) {
+std::vector<std::string> DescribeUnmatchedRules(const Model& model, const OpLists& lists, const NodeClasses& classes) {
   std::vector<std::string> sentences;
+  std::optional<KnownNames> known;
   for (size_t i = 0; i < lists.name_rules().size(); ++i) {
     if (classes.rule_matches[i] != 0) continue;
     const NameRule& rule = lists.name_rules()[i];
     const bool is_tensor = rule.subject == NameRule::Subject::kTensor;
     sentences.push_back(absl::StrCat(rule.origin, ": pattern '", Escaped(rule.glob.pattern()), "' matches no ",
-                                     is_tensor ? "output of a node" : "node"));
+                                     is_tensor ? "output of a node" : "node", WhatWasMeant(model, rule, known)));
   }
   return sentences;
 }

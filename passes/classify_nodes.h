@@ -48,8 +48,8 @@ struct NodeClasses {
 // "Conv#12". Nodes times rules, plus one look-up per node and per call around it.
 NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const TargetPromises& promises);
 
-// One sentence for every rule that matched nothing, in the order of the rules.
-std::vector<std::string> DescribeUnmatchedRules(const OpLists& lists, const NodeClasses& classes);
+// One sentence for every rule that matched nothing, in the order of the rules, with what may have been meant.
+std::vector<std::string> DescribeUnmatchedRules(const Model& model, const OpLists& lists, const NodeClasses& classes);
 
 }  // namespace amp
 

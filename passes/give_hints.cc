@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/matrix_dims.h"
+#include "ir/opset_adapters.h"
 #include "ir/schema.h"
 #include "ir/status.h"
 
@@ -111,8 +112,21 @@ std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& grap
   std::vector<std::string> hints;
   for (const auto& [opset, gain] : gains) {
     const size_t count = gain.first.size();
-    hints.push_back(absl::StrCat("opset ", opset, " would let ", count, " more node", count == 1 ? "" : "s", " run in ",
-                                 DTypeName(graph.low()), ": ", absl::StrJoin(gain.second, ", ")));
+    const absl::string_view low = DTypeName(graph.low());
+    const std::string operators = absl::StrJoin(gain.second, ", ");
+    std::string obstacle;
+    if (ReachableOpset(model, opset, &obstacle) == opset) {
+      hints.push_back(absl::StrCat("opset ", opset, " would let ", count, " more node", count == 1 ? "" : "s",
+                                   " run in ", low, ": ", operators));
+      continue;
+    }
+    if (opset > NewestAdaptedOpset())
+      obstacle = absl::StrCat("this program lifts to ", NewestAdaptedOpset(), " at most");
+    const absl::string_view nodes = count == 1 ? "node" : "nodes", stay = count == 1 ? "stays" : "stay";
+    const std::string which = gain.second.size() == 1 ? absl::StrCat(count, " ", operators, " ", nodes)
+                                                      : absl::StrCat(count, " ", nodes, " (", operators, ")");
+    hints.push_back(absl::StrCat(which, " ", stay, " float32: ONNX allows ", low, " there from opset ", opset,
+                                 " on, and ", obstacle));
   }
   return hints;
 }

@@ -17,7 +17,7 @@ std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph&
                                           const std::vector<VertexPaint>& paint);
 
 // About operators that would take the low type at a newer opset: "opset 22 would let 3 more nodes run in bfloat16:
-// Conv, MaxPool".
+// Conv, MaxPool"; where LiftOpset does not reach it, why they stay float32.
 std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& graph,
                                      const std::vector<VertexPaint>& paint);
 

@@ -130,9 +130,22 @@ class CastPlanner {
 
 }  // namespace
 
-std::string ReaderLabel(const Model& model, const Use& use) {
-  if (!use.IsGraphOutput()) return model.NodeLabel(use.node);
-  return absl::StrCat("(output ", model.value(model.graph(use.graph).outputs[static_cast<size_t>(use.port)]).name, ")");
+ReaderNames::ReaderNames(const Model& model) : model_(model), paths_(FindNodePaths(model)) {
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    std::vector<std::string>& names = outputs_.emplace_back();
+    for (ValueId output : model.graph(graph).outputs) names.push_back(model.value(output).name);
+  }
+}
+
+std::string ReaderNames::Of(const Use& use) const {
+  if (!use.IsGraphOutput()) {
+    const auto node = static_cast<size_t>(use.node);
+    return node < paths_.nodes.size() ? paths_.nodes[node] : model_.NodeLabel(use.node);
+  }
+  const auto graph = static_cast<size_t>(use.graph);
+  const std::string& name = outputs_[graph][static_cast<size_t>(use.port)];
+  const std::string& body = paths_.graphs[graph];
+  return absl::StrCat("(output ", name, body.empty() ? "" : " of ", body, ")");
 }
 
 CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
@@ -199,10 +212,8 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const CastPlan& plan, DType l
   CastInserter inserter(model);
   for (const PlannedCasts& casts : plan.casts) {
     const size_t first = inserted.size();
-    for (const ScopedReaders& place : casts.places) {
-      InsertedCast record{kNone, casts.value, casts.from, casts.to, {}, NumElements(model, casts.value)};
-      for (const Use& use : place.readers) record.readers.push_back(ReaderLabel(model, use));
-      inserted.push_back(std::move(record));
+    for (size_t i = 0; i < casts.places.size(); ++i) {
+      inserted.push_back({kNone, casts.value, casts.from, casts.to, {}, NumElements(model, casts.value)});
     }
     const std::string public_name = model.value(casts.value).name;
     const std::vector<NodeId> nodes = inserter.Insert(casts.value, casts.to, casts.places);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "ir/node_paths.h"
 #include "passes/paint_graph.h"
 
 namespace amp {
@@ -56,15 +57,27 @@ struct CastPlan {
 CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
                    const ReleasedIo& released, DType low);
 
-// The node's label, "(output NAME)" for an output of a graph.
-std::string ReaderLabel(const Model& model, const Use& use);
+// What readers are called: as the model had them when this was made, so that edits change no name.
+class ReaderNames {
+ public:
+  // `model` must outlive this. Linear in the length of all names.
+  explicit ReaderNames(const Model& model);
+  // The node's path, "(output NAME)" for an output of the model, "(output NAME of If_0/then_branch)" for one of a body.
+  // Newer nodes have their label.
+  std::string Of(const Use& use) const;
+
+ private:
+  const Model& model_;
+  const NodePaths paths_;
+  std::vector<std::vector<std::string>> outputs_;  // by GraphId and port
+};
 
 // A Cast that was inserted.
 struct InsertedCast {
   NodeId node = kNone;
   ValueId value = kNone;  // what it reads
   DType from = DType::kFloat32, to = DType::kFloat32;
-  std::vector<std::string> readers;  // see ReaderLabel
+  std::vector<std::string> readers;  // see ReaderNames; filled once all edits are made
   int64_t num_elements = -1;         // -1: not known
 };
 

@@ -54,20 +54,17 @@ void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* 
 
 }  // namespace
 
-absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan, DType low, WeightMode mode,
-                                              ConstantSurvey& survey, ExternalData* external, PendingTensors& pending) {
+absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& names, const CastPlan& plan, DType low,
+                                              WeightMode mode, ConstantSurvey& survey, ExternalData* external,
+                                              PendingTensors& pending) {
   NarrowedWeights result;
   CastInserter inserter(model);
   for (const CastPlan::Constant& constant : plan.constants) {
     if (mode == WeightMode::kCast) {
       const std::vector<ScopedReaders> places = PlaceConversions(model, constant.value, constant.low_readers);
-      for (const ScopedReaders& place : places) {
-        InsertedCast& cast =
-            result.casts.emplace_back(InsertedCast{kNone, constant.value, DType::kFloat32, low, {}, -1});
-        for (const Use& use : place.readers) cast.readers.push_back(ReaderLabel(model, use));
+      for (NodeId node : inserter.Insert(constant.value, low, places)) {
+        result.casts.push_back({node, constant.value, DType::kFloat32, low, {}, -1});
       }
-      const std::vector<NodeId> nodes = inserter.Insert(constant.value, low, places);
-      for (size_t i = 0; i < nodes.size(); ++i) result.casts[result.casts.size() - nodes.size() + i].node = nodes[i];
       continue;
     }
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(constant.value));
@@ -77,7 +74,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan
     record.stats = facts->stats;
     record.bytes_before = ConstantBytes(model, constant.value);
     record.original_stays = !constant.high_readers.empty();
-    for (const Use& use : constant.high_readers) record.original_readers.push_back(ReaderLabel(model, use));
+    for (const Use& use : constant.high_readers) record.original_readers.push_back(names.Of(use));
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
     const auto is_bound = [&](const Use& use) {
       return !use.IsGraphOutput() && IsSaturatingBound(model.node(use.node), use.port);

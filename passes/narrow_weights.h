@@ -24,7 +24,7 @@ struct NarrowedWeight {
   int64_t bytes_before = 0;
   int64_t bytes_after = 0;  // the low copy, plus the original where it stays
   bool original_stays = false;
-  std::vector<std::string> original_readers;  // who it stays for, see ReaderLabel
+  std::vector<std::string> original_readers;  // who it stays for, see ReaderNames
   bool saturated = false;                     // bounds beyond the low range became its largest finite value
   double relative_error = 0;                  // infinite for what became infinite
   NarrowingStats stats;
@@ -35,9 +35,10 @@ struct NarrowedWeights {
   std::vector<InsertedCast> casts;  // WeightMode::kCast
 };
 
-// Edits the model by the plan's constants. Errors: reading external data.
-absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const CastPlan& plan, DType low, WeightMode mode,
-                                              ConstantSurvey& survey, ExternalData* external, PendingTensors& pending);
+// Edits the model by the plan's constants; `names` are its readers'. Errors: reading external data.
+absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& names, const CastPlan& plan, DType low,
+                                              WeightMode mode, ConstantSurvey& survey, ExternalData* external,
+                                              PendingTensors& pending);
 
 }  // namespace amp
 

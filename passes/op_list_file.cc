@@ -19,6 +19,7 @@ namespace amp {
 namespace {
 
 constexpr absl::string_view kBlanks = " \t";
+constexpr absl::string_view kUnknownOperator = "amp/unknown-operator";
 
 // Takes the text before the first blank off the front of `line`, and the blanks after it.
 absl::string_view TakeWord(absl::string_view& line) {
@@ -72,8 +73,10 @@ absl::Status CheckOperator(const OpRow& row, const OpSignatures& signatures) {
   const std::vector<std::string>& onnx = RegisteredOperators(row.domain);
   if (std::binary_search(onnx.begin(), onnx.end(), row.op)) return CheckConditions(row);
   if (onnx.empty()) return absl::OkStatus();
-  return UsageError("unknown operator '", Escaped(row.Label()), "'",
-                    DidYouMeanOperator(row.domain, row.op, KnownOperators(signatures)));
+  absl::Status unknown = UsageError("unknown operator '", Escaped(row.Label()), "'",
+                                    DidYouMeanOperator(row.domain, row.op, KnownOperators(signatures)));
+  unknown.SetPayload(kUnknownOperator, absl::Cord(row.op));
+  return unknown;
 }
 
 absl::Status ParseConditions(absl::string_view text, OpRow& row) {
@@ -114,7 +117,7 @@ class FileParser {
       }
       absl::ConsumeSuffix(&line, "\r");
       if (absl::Status status = ParseLine(line); !status.ok()) {
-        return absl::Status(status.code(), absl::StrCat(Here(), ": ", status.message()));
+        return AtPlace(Here(), status);
       }
     }
     return std::move(file_);
@@ -270,6 +273,18 @@ absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& si
   row.op = std::string(name);
   AMP_RETURN_IF_ERROR(CheckOperator(row, signatures));
   return row;
+}
+
+absl::Status AtPlace(absl::string_view place, const absl::Status& status) {
+  absl::Status placed(status.code(), absl::StrCat(place, ": ", status.message()));
+  status.ForEachPayload([&](absl::string_view key, const absl::Cord& payload) { placed.SetPayload(key, payload); });
+  return placed;
+}
+
+std::optional<std::string> UnknownOperator(const absl::Status& status) {
+  const auto op = status.GetPayload(kUnknownOperator);
+  if (!op) return std::nullopt;
+  return std::string(*op);
 }
 
 bool IsKnownOperator(const OpRow& row, const OpSignatures& signatures) {

@@ -103,6 +103,11 @@ absl::StatusOr<OpListFile> ParseOpListFile(absl::string_view name, absl::string_
 // One operator with its conditions, as in the first column of a file or an item of --deny; class and reason stay empty.
 absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& signatures);
 
+// `status` with the place in front of its message.
+absl::Status AtPlace(absl::string_view place, const absl::Status& status);
+// The operator that no domain of ONNX has, if that is what `status` is about: a model may tell what was meant.
+std::optional<std::string> UnknownOperator(const absl::Status& status);
+
 // Whether the operator of a row is known here: to ONNX or by its signature.
 bool IsKnownOperator(const OpRow& row, const OpSignatures& signatures);
 // All that are.

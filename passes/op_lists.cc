@@ -135,7 +135,7 @@ absl::Status AddEdit(const OpListOptions::Edit& edit, const OpSignatures& signat
     const bool remove = absl::ConsumePrefix(&item, "-");
     if (item.empty()) return UsageError(flag, ": empty item in '", Escaped(edit.items), "'");
     absl::StatusOr<OpRow> row = ParseOpItem(item, signatures);
-    if (!row.ok()) return absl::Status(row.status().code(), absl::StrCat(flag, ": ", row.status().message()));
+    if (!row.ok()) return AtPlace(flag, row.status());
     row->op_class = remove ? OpClass::kUnlisted : edit.op_class;
     row->why = "given on the command line";
     row->origin = flag;

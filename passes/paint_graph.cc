@@ -1,7 +1,9 @@
 #include "passes/paint_graph.h"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -49,6 +51,8 @@ class Painter {
     }
     JoinExistingCasts();  // P8
     for (VertexId v = 0; v < graph_.size(); ++v) ExplainHigh(v);
+    ExplainMissing(MissingEnd::kAhead);
+    ExplainMissing(MissingEnd::kBehind);
     return std::move(paint_);
   }
 
@@ -84,6 +88,11 @@ class Painter {
     return group == kNone ? kNone : group_obstacle_[static_cast<size_t>(group)];
   }
   bool MayChange(VertexId v) const { return MayChangeAlone(v) && GroupObstacle(v) == kNone; }
+  // Whether a path between two allowed vertices may go on through w.
+  bool LeadsThrough(VertexId w) {
+    const bool is_soft = class_of(w) == OpClass::kInfer || class_of(w) == OpClass::kClear;
+    return is_soft && !at(w).denied && MayChange(w);
+  }
   void MakeLow(VertexId v, ReasonKind kind, VertexId via) {
     at(v).low = true;
     at(v).reason = {kind, via, ""};
@@ -191,8 +200,7 @@ class Painter {
   void PaintBetween(const std::vector<VertexId>& seeds) {
     std::vector<bool> downstream(paint_.size(), false);
     Flood(seeds, true, false, [&](VertexId w, VertexId) {
-      const bool through = class_of(w) == OpClass::kInfer || class_of(w) == OpClass::kClear;
-      if (!through || at(w).denied || downstream[static_cast<size_t>(w)] || !MayChange(w)) return false;
+      if (!LeadsThrough(w) || downstream[static_cast<size_t>(w)]) return false;
       downstream[static_cast<size_t>(w)] = true;
       return true;
     });
@@ -201,6 +209,10 @@ class Painter {
       MakeLow(w, ReasonKind::kBetween, from);
       return true;
     });
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (!LeadsThrough(v) || at(v).low) continue;
+      at(v).reason.missing = downstream[static_cast<size_t>(v)] ? MissingEnd::kBehind : MissingEnd::kAhead;
+    }
   }
 
   void FollowProducers() {
@@ -283,7 +295,24 @@ class Painter {
       paint.reason = {ReasonKind::kGroup, obstacle, ""};
       return;
     }
-    set(ReasonKind::kNoAllowedPath);
+    paint.reason.kind = ReasonKind::kNoAllowedPath;
+  }
+
+  // Breadth-first from every float32 vertex that cuts paths, away from the missing end: the first to arrive is nearest.
+  void ExplainMissing(MissingEnd missing) {
+    const auto is_asked = [&](VertexId v) { return !at(v).low && at(v).reason.missing == missing; };
+    std::deque<std::pair<VertexId, VertexId>> queue;  // where the way is cut, and how far that has spread
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (graph_[v].is_high && !at(v).low && !LeadsThrough(v)) queue.emplace_back(v, v);
+    }
+    for (; !queue.empty(); queue.pop_front()) {
+      const auto [cut, v] = queue.front();
+      for (VertexId w : missing == MissingEnd::kAhead ? graph_.Readers(v) : graph_.Producers(v)) {
+        if (!is_asked(w) || at(w).reason.via != kNone) continue;
+        at(w).reason.via = cut;
+        queue.emplace_back(cut, w);
+      }
+    }
   }
 
   const Model& model_;

@@ -55,11 +55,16 @@ enum class ReasonKind {
 // "seeded", "denied-by-path", ...: the report's stable names.
 absl::string_view ReasonName(ReasonKind kind);
 
+// What an infer vertex lacks for a path between two allowed ones: one ahead of it or, where there is one, one behind
+// it.
+enum class MissingEnd { kUnknown, kAhead, kBehind };
+
 struct Reason {
   ReasonKind kind = ReasonKind::kNoAllowedPath;
-  VertexId via = kNone;
+  VertexId via = kNone;  // of kNoAllowedPath: the nearest vertex where the way to the missing end is cut; none: no cut
   std::string detail;
   VertexId root = kNone;  // of a path of denials: the vertex that is denied itself
+  MissingEnd missing = MissingEnd::kUnknown;
 };
 
 struct VertexPaint {

@@ -300,7 +300,7 @@ class Rewriter {
   }
 
   absl::Status ReportUnmatchedRules() {
-    for (std::string& sentence : DescribeUnmatchedRules(lists_, classes_)) {
+    for (std::string& sentence : DescribeUnmatchedRules(model_, lists_, classes_)) {
       if (settings_.strict) return UsageError(sentence);
       model_.AddWarning(std::move(sentence));
     }
@@ -356,10 +356,11 @@ class Rewriter {
     recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     writer_.RecordIo(model_, *graph_, paint_, plan, released_);
+    const ReaderNames names(model_);
     std::vector<InsertedCast> casts = ApplyCasts(model_, plan, settings_.low);
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kCasts, nullptr));
     if (stopped_) return absl::OkStatus();  // a dry run: see ObstacleToStopping
-    AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, plan, settings_.low, settings_.weights,
+    AMP_ASSIGN_OR_RETURN(NarrowedWeights narrowed, NarrowWeights(model_, names, plan, settings_.low, settings_.weights,
                                                                  survey_, external_, outcome_.pending));
     UpdateTypeAttributes(model_, *graph_, paint_);  // after the weights: a missing output_dtype means the scale's type
     casts.insert(casts.end(), narrowed.casts.begin(), narrowed.casts.end());
@@ -371,7 +372,7 @@ class Rewriter {
     if (origins == nullptr) RecordCalls(model_, classes_, nullptr);
     if (origins != nullptr) AddCopies(AssignCasts(model_, *origins), casts);
     AdviseOnRecord(recorder_.Finish(model_, settings_.low, casts, narrowed.weights));
-    TellReaders(casts);
+    TellReaders(names, casts);
     writer_.RecordRemovedCasts(model_, folded.erased);
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
@@ -411,12 +412,12 @@ class Rewriter {
   }
 
   // Who reads the casts in the end.
-  void TellReaders(std::vector<InsertedCast>& casts) const {
+  void TellReaders(const ReaderNames& names, std::vector<InsertedCast>& casts) const {
     for (InsertedCast& cast : casts) {
       if (model_.node(cast.node).erased) continue;
       cast.readers.clear();
       for (const Use& use : model_.value(model_.node(cast.node).outputs[0]).uses) {
-        cast.readers.push_back(ReaderLabel(model_, use));
+        cast.readers.push_back(names.Of(use));
       }
     }
   }

@@ -14,6 +14,7 @@
 #include "ir/schema.h"
 #include "ir/shape.h"
 #include "ir/status.h"
+#include "passes/rewrite_record.h"
 
 namespace amp {
 namespace {
@@ -204,6 +205,32 @@ class Explainer {
     return path;
   }
 
+  std::string Downstream(const Reason& reason) const {
+    const bool is_guarded = paint_[static_cast<size_t>(reason.root)].reason.kind == ReasonKind::kGuard;
+    if (is_guarded) return absl::StrCat("downstream of ", DenialPath(reason), ", which a guard keeps float32");
+    return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
+  }
+
+  // What keeps a vertex float32, in two or three words: "is denied".
+  std::string InBrief(VertexId v) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    if (reason.kind == ReasonKind::kDenied) return "is denied";
+    if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("is downstream of ", Label(reason.root));
+    if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
+    if (reason.kind == ReasonKind::kUnlisted && IsCast(model_.node(graph_[v].node))) return "is the model's own cast";
+    if (reason.kind == ReasonKind::kUnlisted) return "is on no list";
+    return absl::StrCat("stays float32: ", reason.detail.empty() ? ReasonName(reason.kind) : reason.detail);
+  }
+
+  // Of an infer node that is not on a path between two allowed ones.
+  std::string WhyNotBetween(const Reason& reason) const {
+    if (reason.missing == MissingEnd::kUnknown) return "infer: not on a path between two allowed operators";
+    const bool is_behind = reason.missing == MissingEnd::kBehind;
+    if (reason.via == kNone) return absl::StrCat("infer: no path ", is_behind ? "to" : "from", " an allowed operator");
+    return absl::StrCat("infer: no allowed operator ", is_behind ? "behind it before " : "ahead of it after ",
+                        PortLabel(reason.via), ", which ", InBrief(reason.via));
+  }
+
   std::string PortLabel(VertexId v) const {
     return absl::StrCat(graph_[v].body == kNone ? "" : "a port of the body of ", Label(v));
   }
@@ -241,7 +268,7 @@ class Explainer {
       case ReasonKind::kLevel:
         return absl::StrCat(reason.detail, from);
       case ReasonKind::kDeniedByPath:
-        return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
+        return Downstream(reason);
       case ReasonKind::kGuard:
         return absl::StrCat("guard: ", reason.detail);
       case ReasonKind::kUnlisted:
@@ -268,8 +295,7 @@ class Explainer {
         if (ReadsShapeAlone(model_.node(graph_[v].node), 0)) {
           return absl::StrCat("reads the shape alone: it is the same in ", DTypeName(graph_.low()));
         }
-        return node.op_class == OpClass::kClear ? "clear: no low operator beside it"
-                                                : "infer: not on a path between two allowed operators";
+        return node.op_class == OpClass::kClear ? "clear: no low operator beside it" : WhyNotBetween(reason);
       case ReasonKind::kNotFloat32:
         return node.type == "-" ? "no float32 in or out" : absl::StrCat("already ", node.type);
     }
@@ -286,8 +312,14 @@ class Explainer {
   const NodePaths paths_;
 };
 
+// Whether a rewrite gave the model that low type and can be taken back. A record that cannot be read has its own error.
+bool IsRecorded(const Model& model, const std::string& type) {
+  const auto record = ReadRecord(model);
+  return record.ok() && record->has_value() && absl::c_linear_search((*record)->types, type);
+}
+
 // The commonest reason why no operator of the allow list is low.
-std::string WhyUnchanged(const Report& report) {
+std::string WhyUnchanged(const Model& model, const Report& report) {
   absl::flat_hash_map<std::string, int> counts;
   const NodeReport* telling = nullptr;
   for (const NodeReport& node : report.nodes) {
@@ -297,7 +329,12 @@ std::string WhyUnchanged(const Report& report) {
     if (telling == nullptr || count > counts[telling->reason_kind]) telling = &node;
   }
   if (telling == nullptr) return "it has no operator of class allow";
-  return absl::StrFormat("no allowed operator can become low (%d: %s)", counts[telling->reason_kind], telling->reason);
+  const int count = counts[telling->reason_kind];
+  const bool is_of_other_run = telling->reason_kind == ReasonName(ReasonKind::kNotFloat32) &&
+                               telling->type != DTypeName(report.low) && IsRecorded(model, telling->type);
+  return absl::StrFormat(
+      "no allowed operator can become low (%d node%s: %s)%s", count, count == 1 ? "" : "s", telling->reason,
+      is_of_other_run ? "; to change its type, take the rewrite back first with --policy float32" : "");
 }
 
 }  // namespace
@@ -449,7 +486,7 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
     AddAdvice(
         absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
   }
-  if (!changed) report_.unchanged_because = WhyUnchanged(report_);
+  if (!changed) report_.unchanged_because = WhyUnchanged(model, report_);
   return std::move(report_);
 }
 

@@ -168,9 +168,36 @@ TEST_CASE("rules that match nothing are reported, shadowed ones are not") {
   REQUIRE(lists.ok());
   const NodeClasses classes = ClassifyNodes(*model, *lists, {});
   CHECK(classes.nodes[0].op_class == OpClass::kDeny);
-  CHECK(DescribeUnmatchedRules(*lists, classes) ==
-        std::vector<std::string>{"--deny-tensor: pattern 'x' matches no output of a node",
+  CHECK(DescribeUnmatchedRules(*model, *lists, classes) ==
+        std::vector<std::string>{"--deny-tensor: pattern 'x' matches no output of a node; did you mean 'y'?",
                                  "--allow-node: pattern 'm*' matches no node"});
+}
+
+TEST_CASE("a rule that matches nothing says what may have been meant") {
+  const auto model = MustParse(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, float[4] x) => (float[4] y) {
+      [head] h = Relu (x)
+      [if] y = If (c) <then_branch = t () => (float[4] p) { [probs] p = Softmax (h) },
+                       else_branch = e () => (float[4] q) { q = Relu (h) }>
+    })");
+  const auto sentence = [&](const OpListOptions& options) {
+    const absl::StatusOr<OpLists> lists = OpLists::Load(options);
+    REQUIRE(lists.ok());
+    const std::vector<std::string> sentences =
+        DescribeUnmatchedRules(*model, *lists, ClassifyNodes(*model, *lists, {}));
+    REQUIRE(sentences.size() == 1);
+    return sentences[0];
+  };
+  const auto of_node = [&](const std::string& pattern) { return sentence({.deny_nodes = {pattern}}); };
+  CHECK(of_node("then_branch/probs") ==
+        "--deny-node: pattern 'then_branch/probs' matches no node; did you mean 'if/then_branch/probs'?");
+  CHECK(of_node("heed") == "--deny-node: pattern 'heed' matches no node; did you mean 'head'?");
+  CHECK(of_node("Softmax") == "--deny-node: pattern 'Softmax' matches no node; an operator: --deny Softmax");
+  CHECK(of_node("head,probs") ==
+        "--deny-node: pattern 'head,probs' matches no node; a comma is part of a name; repeat the flag");
+  CHECK(of_node("xyzzy*") == "--deny-node: pattern 'xyzzy*' matches no node");
+  CHECK(sentence({.allow_nodes = {"Softmax"}}) ==
+        "--allow-node: pattern 'Softmax' matches no node; an operator: --allow Softmax");
 }
 
 TEST_CASE("nodes of bodies are classified too") {

@@ -80,6 +80,38 @@ TEST_CASE("lists and flags that are wrong are named, not the model") {
   CHECK(f.Error(2, {}) == "expected -o OUT.onnx, --in-place or --dry-run");
 }
 
+TEST_CASE("an operator that ONNX does not have may be one of the model's other names") {
+  constexpr absl::string_view kNames = R"(<ir_version: 8, opset_import: ["" : 17, "my.domain" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [mm0] a = MatMul (x, x) [gate] b = my.domain.Gate (a) y = my.domain.Block (b) }
+    <domain: "my.domain", opset_import: ["" : 17]> Block (a) => (b) { [inside] b = MatMul (a, a) })";
+  Folder f;
+  f.model = f.scratch.Write("names.onnx", *ParseOnnxText(kNames));
+  const std::string list = f.scratch.Write("x.list", "Gate deny why\n");
+  CHECK(f.Error(2, {"--dry-run", "--deny", "Gate"}) ==
+        "--deny: unknown operator 'Gate'; the model has 'my.domain::Gate'");
+  CHECK(f.Error(2, {"--dry-run", "--lists", list}) ==
+        absl::StrCat(list, ":1: unknown operator 'Gate'; the model has 'my.domain::Gate'"));
+  CHECK(f.Error(2, {"--dry-run", "--infer", "Block"}) ==
+        "--infer: unknown operator 'Block'; the model has 'my.domain::Block'");
+  CHECK(f.Error(2, {"--dry-run", "--deny", "mm0"}) ==
+        "--deny: unknown operator 'mm0'; a node of the model has that name: --deny-node mm0 or --allow-node");
+  CHECK(f.Error(2, {"--dry-run", "--deny", "Xyzzy"}) == "--deny: unknown operator 'Xyzzy'");
+  f.model = f.File("none.onnx");
+  CHECK(f.Error(2, {"--dry-run", "--deny", "Gate"}) == "--deny: unknown operator 'Gate'");
+}
+
+TEST_CASE("what names nothing in the model is an error under --strict") {
+  const Folder f;
+  CHECK(f.Error(2, {"--dry-run", "--strict", "--deny", "foo::Bar"}) ==
+        absl::StrCat(f.model,
+                     ": --deny: unknown operator 'foo::Bar': neither ONNX, nor a signature, nor the model has "
+                     "one of that name"));
+  CHECK(f.Error(2, {"--dry-run", "--strict", "--op-signature", "foo::Bar(T) -> T"}) ==
+        absl::StrCat(f.model, ": --op-signature: the model has no operator 'foo::Bar'"));
+  CHECK(f.Error(2, {"--dry-run", "--strict", "--deny-node", "nobody"}) ==
+        absl::StrCat(f.model, ": --deny-node: pattern 'nobody' matches no node"));
+}
+
 TEST_CASE("what is wrong with the model names the model, also where a flag asks too much of it") {
   const Folder f;
   CHECK(f.Error(2, {"--dry-run", "--keep-io", "zz"}) ==

@@ -50,6 +50,41 @@ constexpr char kAllClasses[] = R"(g (float[2,2] x) => (float[2,2] y) {
     [last] y = MatMul (d, d)
   })";
 
+TEST_CASE("what is not between two allowed operators names where the way is cut, on the side that lacks one") {
+  const Json report = ReportOf(R"(g (float[2,2] x, float[2,2] u) => (float[2,2] y, float[2,2] end, float[2,2] alone) {
+    [first] a = Add (u, u)
+    [mm] b = MatMul (a, x)
+    [behind] c = Mul (b, b)
+    [clear] d = Relu (c)
+    [exp] e = Exp (d)
+    [ahead] f = Mul (e, e)
+    [last] y = MatMul (f, f)
+    [ends] end = Sub (b, b)
+    [odd] o = Sin (u)
+    [after] alone = Mul (o, o)
+  })",
+                               {"--guards", "none"});
+  CHECK(Because(report, "first") == "no-allowed-path: infer: no path from an allowed operator");
+  CHECK(Because(report, "behind") ==
+        "no-allowed-path: infer: no allowed operator behind it before exp, which is denied");
+  CHECK(Because(report, "ahead") == "denied-by-path: downstream of a denied operator: exp");
+  CHECK(Because(report, "ends") == "no-allowed-path: infer: no path to an allowed operator");
+  CHECK(Because(report, "after") ==
+        "no-allowed-path: infer: no allowed operator ahead of it after odd, which is on no list");
+}
+
+TEST_CASE("what is downstream of a guarded operator does not call it denied") {
+  const Json report = ReportOf(R"(g (float[2,2] x) => (float[2,2] y) <float tiny = {1e-12}> {
+    [mm] a = MatMul (x, x)
+    [guarded] b = Add (a, tiny)
+    [relu] c = Relu (b)
+    [mul] d = Mul (c, c)
+    y = MatMul (d, d)
+  })");
+  CHECK(absl::StartsWith(Because(report, "guarded"), "guard: "));
+  CHECK(Because(report, "relu") == "denied-by-path: downstream of guarded, which a guard keeps float32");
+}
+
 TEST_CASE("a level that keeps a node float32 is the reason, not the list that it overrules") {
   const Json denied = ReportOf(kAllClasses, {"--level", "treat-infer-as-deny"});
   CHECK(Because(denied, "add") == "level: --level treat-infer-as-deny takes class infer for deny");
@@ -83,10 +118,30 @@ TEST_CASE("casts and constants have a class and a reason of their own") {
   CHECK(Because(ReportOf(graph, {"--deny", "Cast"}), "stays") == "denied: denied: given on the command line (--deny)");
 }
 
+TEST_CASE("a model that a rewrite gave the other 16-bit type says how to change it") {
+  const ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", WithHead("g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) }"));
+  const std::string mixed = folder.File("mixed.onnx");
+  REQUIRE(RunAmpRewrite({in, "-o", mixed}).exit_code == 0);
+  const auto last_words = [&](const Flags& flags) {
+    Flags arguments = {mixed, "--dry-run"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return RunAmpRewrite(arguments).out;
+  };
+  CHECK(
+      absl::StrContains(last_words({"--dtype", "bfloat16"}),
+                        "(the input as it is: no allowed operator can become low (1 node: already float16); to change "
+                        "its type, take the rewrite back first with --policy float32)\n"));
+  CHECK(absl::StrContains(last_words({}), "low (1 node: already float16))\n"));
+}
+
 TEST_CASE("a model in 16 bits is said to be so") {
   const Json half = ReportOf("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(half, "mm") == "not-float32: already float16");
-  CHECK(half["unchanged_because"] == "no allowed operator can become low (1: already float16)");
+  const Json other =
+      ReportOf("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }", {"--dtype", "bfloat16"});
+  CHECK(other["unchanged_because"] == "no allowed operator can become low (1 node: already float16)");
+  CHECK(half["unchanged_because"] == "no allowed operator can become low (1 node: already float16)");
   const Json brain = ReportOf("g (bfloat16[2,2] x) => (bfloat16[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(brain, "mm") == "not-float32: already bfloat16");
   const Json integers = ReportOf("g (int32[2,2] x) => (int32[2,2] y) { [mm] y = MatMul (x, x) }");

@@ -91,6 +91,33 @@ TEST_CASE("hints are for reports: they are not printed by every run") {
   CHECK(RunAmpRewrite({in, "--dry-run", "--explain"}).out.find("advice: 1 of 1 low") != std::string::npos);
 }
 
+TEST_CASE("advice is said once: in the table, or on stderr where there is none") {
+  const ScratchFolder folder;
+  const std::string in = folder.Write("in.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })"));
+  const std::string advice = "advice: weights that a caller may override are cast at run time: w;";
+  const ToolOutput brief = RunAmpRewrite({in, "--dry-run"});
+  CHECK(brief.out.find(advice) == std::string::npos);
+  CHECK(brief.err.find(advice) != std::string::npos);
+  const ToolOutput explained = RunAmpRewrite({in, "--dry-run", "--explain"});
+  CHECK(explained.out.find(advice) != std::string::npos);
+  CHECK(explained.err.empty());
+}
+
+TEST_CASE("an opset that cannot be reached is no advice, only the reason") {
+  const std::string einsum = R"(g (float[2,2] x) => (float[2,2] y) {
+    a = MatMul (x, x) [e] y = Einsum <equation = "ij,jk->ik"> (a, a) })";
+  CHECK(AdviceOn(einsum, {"--dtype", "bfloat16"}) ==
+        Lines{"1 Einsum node stays float32: ONNX allows bfloat16 there from opset 28 on, and this program lifts to 25 "
+              "at most"});
+  CHECK(AdviceOn(R"(g (float[2,2] x, float[2] s) => (float[2,2] y) {
+    a = MatMul (x, x) c = Relu (a) [ln] d = LayerNormalization (c, s) [b] y = Mul (d, d) })",
+                 {"--dtype", "bfloat16", "--opset", "keep"},
+                 12) == Lines{"3 nodes (MatMul, Mul, Relu) stay float32: ONNX allows bfloat16 there from opset 13 on, "
+                              "and node 'ln': ONNX has no "
+                              "LayerNormalization before opset 17 and the model imports 12, so it cannot be lifted"});
+}
+
 TEST_CASE("what a newer opset would gain") {
   const std::string graph = R"(g (float[1,8,8,8] x, float[8,8,1,1] w) => (float[1,8,8,8] y) {
     a = Conv (x, w) b = MatMul (a, a) c = Conv (b, w) y = MaxPool <kernel_shape = [1, 1]> (c) })";

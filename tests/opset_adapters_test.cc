@@ -200,8 +200,13 @@ TEST_CASE("the first node without an adapter stops the model, and nothing is edi
       "[n] y = Resize <coordinate_transformation_mode = \"tf_half_pixel_for_nn\"> (x, r, s) }");
   CheckStop(9, 22, 12, "Erf#0 (Erf) at opset 13: version 13 does not take its types",
             "g (int32[2] x) => (int32[2] y) { y = Erf (x) }");
-  CheckStop(12, 22, 12, "Affine#0 (Affine) at opset 13: ONNX does not define the operator at the model's opset",
+  CheckStop(12, 22, 12,
+            "node 'Affine#0': ONNX has no Affine at opset 12, which the model imports, so it cannot be lifted",
             "g (float[2] x) => (float[2] y) { a = Relu (x) y = Affine (a) }");
+  CheckStop(
+      16, 22, 16,
+      "node 'ln': ONNX has no LayerNormalization before opset 17 and the model imports 16, so it cannot be lifted",
+      "g (float[2] x, float[2] s) => (float[2] y) { [ln] y = LayerNormalization (x, s) }");
   CheckStop(22, 26, 25, "opset 26 is newer than the adapters", "g (float[2] x) => (float[2] y) { y = Relu (x) }");
 }
 

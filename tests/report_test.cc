@@ -137,6 +137,25 @@ TEST_CASE("a cast for a graph output names it, and an unknown size is null") {
   CHECK(report["totals"]["known_activation_bytes"] == Json::parse(R"({"before": 0, "after": 0})"));
 }
 
+TEST_CASE("readers inside bodies are named by path, as nodes are") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, 4}> {
+      y = MatMul (x, w)
+      [if] z = If (c) <then_branch = yes () => (float[2,2] p) { [exp] e = Exp (w) p = MatMul (x, e) },
+                       else_branch = no () => (float[2,2] q) { [exp] q = Exp (y) }>
+    })");
+  std::vector<std::string> readers, paths;
+  for (const Json& cast : report["casts"]) {
+    for (const Json& reader : cast["readers"]) readers.push_back(reader);
+  }
+  for (const Json& node : report["nodes"]) paths.push_back(node["path"]);
+  CHECK(readers == std::vector<std::string>{"MatMul#0", "if/then_branch/MatMul#0", "if/else_branch/exp", "(output y)",
+                                            "(output z)", "if/then_branch/MatMul#0", "(output q of if/else_branch)"});
+  CHECK(report["weights"][0]["original_readers"] == Json::array({"if/then_branch/exp"}));
+  CHECK(paths == std::vector<std::string>{"MatMul#0", "if", "if/then_branch/exp", "if/then_branch/MatMul#0",
+                                          "if/else_branch/exp"});
+}
+
 TEST_CASE("the user's casts that go are listed") {
   const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float16[2,2] x) => (float[2,2] y) { [widen] a = Cast <to = 1> (x)  y = MatMul (a, a) })");
@@ -219,8 +238,11 @@ TEST_CASE("what blocks a newer opset is named") {
       y = MatMul (x, x)
     })");
   REQUIRE(report["advice"].size() == 2);
-  CHECK(report["advice"][1] == "opset 22 would let 1 more node run in bfloat16: AveragePool");
-  CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "pool (AveragePool)"));
+  const std::string why = "pool (AveragePool) at opset 22: with ceil_mode, a window may start in the padding";
+  CHECK(report["advice"][0] ==
+        absl::StrCat("more operators could run in bfloat16, but opset 22 cannot be reached: ", why));
+  CHECK(report["advice"][1] ==
+        absl::StrCat("1 AveragePool node stays float32: ONNX allows bfloat16 there from opset 22 on, and ", why));
   CHECK(report["opset"] == Json::parse(R"({"before": 21, "after": 21})"));
 }
 
@@ -230,12 +252,12 @@ TEST_CASE("a model that stays says why, and keeps its bytes") {
   CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
   const Json report = ReportOf({"--deny-node", "mm"});
   CHECK(report["changed"] == false);
-  CHECK(report["unchanged_because"] == "no allowed operator can become low (1: excluded by --deny-node)");
+  CHECK(report["unchanged_because"] == "no allowed operator can become low (1 node: excluded by --deny-node)");
   CHECK(report["totals"]["low"] == 0);
   CHECK(absl::EndsWith(
       run.output.err,
       absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ", run.out,
-                   " (the input as it is: no allowed operator can become low (1: excluded by --deny-node))\n")));
+                   " (the input as it is: no allowed operator can become low (1 node: excluded by --deny-node))\n")));
 }
 
 TEST_CASE("unsafe-force-all carries a warning") {

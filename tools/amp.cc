@@ -21,6 +21,7 @@
 #include "ir/status.h"
 #include "ir/validate.h"
 #include "passes/check_operator_names.h"
+#include "passes/op_list_file.h"
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "passes/suggest.h"
@@ -312,12 +313,25 @@ absl::Status RefuseExternalData(const onnx::ModelProto& model) {
                     "': external data needs a path to be found by; see RewriteFile");
 }
 
+absl::StatusOr<std::vector<std::string>> CheckNames(const onnx::ModelProto& model, const Setup& setup) {
+  const UnknownNames unknown = setup.choices.options.strict ? UnknownNames::kRefuse : UnknownNames::kWarn;
+  return CheckOperatorNames(model, setup.lists, *setup.signatures, unknown);
+}
+
 // What is in the file, where the model in memory has been edited. Keeps the warnings.
 absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOptions& read, LoadedFile edited) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   file.warnings = std::move(edited.warnings);
   return file;
+}
+
+// `error`, with what the model knows about it; as it is where the model cannot be read.
+absl::Status ExplainByFile(const absl::Status& error, const std::string& input, const RewriteOptions& options) {
+  ReadOptions read;
+  read.limits = LimitsFrom(options.limits);
+  const absl::StatusOr<LoadedFile> file = LoadModel(input, read);
+  return file.ok() ? ExplainUnknownOperator(error, *file->model) : error;
 }
 
 absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& input, const std::string& output,
@@ -327,7 +341,8 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
-  file.warnings = Joined(CheckOperatorNames(*file.model, setup.lists, *setup.signatures), std::move(file.warnings));
+  AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*file.model, setup));
+  file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
@@ -367,7 +382,8 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   setup.settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
   AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  warnings = Joined(CheckOperatorNames(*copy, setup.lists, *setup.signatures), std::move(warnings));
+  AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*copy, setup));
+  warnings = Joined(std::move(misnamed), std::move(warnings));
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
   setup.settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, setup.signatures));
@@ -380,8 +396,10 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(Setup setup, SetUp(options));
-  absl::StatusOr<RewriteSummary> summary = RewriteFileAs(std::move(setup), input, output, options);
+  absl::StatusOr<Setup> setup = SetUp(options);
+  if (!setup.ok() && UnknownOperator(setup.status())) return ExplainByFile(setup.status(), input, options);
+  if (!setup.ok()) return setup.status();
+  absl::StatusOr<RewriteSummary> summary = RewriteFileAs(*std::move(setup), input, output, options);
   if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
   return summary;
 }

@@ -229,7 +229,7 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
   AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
-  app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
+  app.add_flag("--strict", o.strict, "a GLOB or an operator that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
@@ -361,7 +361,7 @@ absl::Status Interpret(Arguments& a) {
   return CheckReportPath(a);
 }
 
-void PrintWarnings(const Arguments& a, const RewriteSummary& summary, std::string& err) {
+void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, std::string& err) {
   constexpr size_t kShown = 5;
   const size_t shown = a.verbose ? summary.warnings.size() : std::min(summary.warnings.size(), kShown);
   for (size_t i = 0; i < shown; ++i) {
@@ -370,6 +370,7 @@ void PrintWarnings(const Arguments& a, const RewriteSummary& summary, std::strin
   if (shown < summary.warnings.size()) {
     absl::StrAppend(&err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
   }
+  if (a.options.explain) return;  // the table has the advice
   for (const std::string& advice : summary.advice) absl::StrAppend(&err, "amp-rewrite: advice: ", advice, "\n");
 }
 
@@ -384,7 +385,7 @@ absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
   }
   if (a.quiet) return absl::OkStatus();
   output.err += summary.compatibility;
-  PrintWarnings(a, summary, output.err);
+  PrintWarningsAndAdvice(a, summary, output.err);
   std::string& text = report_on_stdout ? output.err : output.out;  // stdout is the report's alone then
   text += summary.stages;
   text += summary.policy_dtypes;
