@@ -66,6 +66,20 @@ TEST_CASE("a target without fast kernels keeps everything float32 and says so") 
   CHECK(absl::StartsWith(run.output.err, "Mixed precision compatibility check (mixed_float16): WARNING\n"));
 }
 
+TEST_CASE("where a target closes the gate, the check says so, and how to open it") {
+  const std::string way_out =
+      ", so nothing is converted; for a machine that has them: --target cuda:8.0, or leave "
+      "--target out.\n";
+  for (const char* target : {"cpu:avx2", "tpu", "cuda:5.0"}) {
+    const Run run({"--target", target});
+    CHECK(run.output.err == absl::StrCat("Mixed precision compatibility check (mixed_float16): WARNING\n  ", target,
+                                         " has no fast float16 kernels", way_out));
+    CHECK(absl::StartsWith(run.output.out, "Converted 0 of 3 nodes"));
+  }
+  CHECK(Run({"--target", "cuda:8.0"}).Report()["changed"]);  // what it points to is open, to both types
+  CHECK(Run({"--target", "cuda:8.0", "--dtype", "bfloat16"}).Report()["changed"]);
+}
+
 TEST_CASE("the gate is one of hardware: no flag that names nodes opens it") {
   CHECK_FALSE(Run({"--target", "cpu:avx2", "--allow-node", "mm"}).Report()["changed"]);
   CHECK_FALSE(Run({"--target", "cpu:avx2", "--level", "unsafe-force-all"}).Report()["changed"]);
@@ -119,7 +133,8 @@ TEST_CASE("auto looks at this machine") {
 
   const Run by_target({"--target", "auto"});
   CHECK(by_target.Report()["target"] == ChooseTarget(hardware, DType::kFloat16).name);
-  CHECK(by_target.output.err == CheckCompatibility(hardware, DType::kFloat16).Text(DType::kFloat16));
+  const Gate gate = by_target.Report()["changed"] ? Gate::kOpen : Gate::kClosed;
+  CHECK(by_target.output.err == CheckCompatibility(hardware, DType::kFloat16, gate).Text(DType::kFloat16));
   CHECK(Run({"--target", "auto", "--quiet"}).output.err.empty());
 }
 

@@ -68,7 +68,8 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
     choices.target.promises.insert(target->promises.begin(), target->promises.end());
   }
   if (hardware) {
-    choices.compatibility = CheckCompatibility(*hardware, choices.low).Text(choices.low);
+    const Gate gate = choices.target.can_run_low ? Gate::kOpen : Gate::kClosed;
+    choices.compatibility = CheckCompatibility(*hardware, choices.low, gate).Text(choices.low);
   } else if (target) {
     choices.compatibility = CheckCompatibility(*target, choices.low).Text(choices.low);
   }
