@@ -214,6 +214,18 @@ TEST_CASE("an unknown policy lists the valid ones") {
         "'mixed_float16'?\n");
 }
 
+TEST_CASE("a printed list says for which type it is, and is refused for another") {
+  const ScratchFolder folder;
+  const std::string lists = RunAmpRewrite({"--print-lists"}).out;
+  CHECK(absl::StartsWith(lists, "# effective lists of profile seed for float16\ntype float16\nfollow off"));
+  const std::string brain = RunAmpRewrite({"--print-lists", "--dtype", "bfloat16", "--profile", "tf-latest"}).out;
+  CHECK(absl::StartsWith(brain, "# effective lists of profile tf-latest for bfloat16\ntype bfloat16\nfollow on"));
+  const std::string path = folder.Write("p.list", lists);
+  CHECK(Run({"--lists", path}).folder.Read("out.onnx") == Run({}).folder.Read("out.onnx"));
+  CHECK(Run({"--lists", path, "--dtype", "bfloat16"}).Error() ==
+        absl::StrCat(path, ":2: the list is for float16, but the low type is bfloat16\n"));
+}
+
 TEST_CASE("policy and target through the library") {
   const onnx::ModelProto model = ModelFromText(std::string(kClassifier));
   RewriteOptions options;

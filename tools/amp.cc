@@ -111,6 +111,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const Rewrite
 absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low,
                                   std::shared_ptr<const OpSignatures> signatures) {
   OpListOptions lists;
+  lists.low = low;
   lists.signatures = std::move(signatures);
   AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, low));
   lists.files = options.lists;

@@ -226,8 +226,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->type_name(absl::StrJoin(StageNames(), "|"))
       ->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
-  app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
-  app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
+  app.add_flag("--print-lists", a.print_lists, "print the effective lists for --dtype and stop")->group(output);
+  app.add_flag("--list-profiles", a.list_profiles, "print the profiles, a line each, and stop")->group(output);
   AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
   app.add_flag("--strict", o.strict, "a GLOB that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
