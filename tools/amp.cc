@@ -268,7 +268,8 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);
   summary.unchanged_because = outcome.report.unchanged_because;
-  summary.policy_dtypes = PolicyDtypes(options);
+  const bool took_nothing_back = options.policy == RewriteOptions::Policy::kFloat32 && !summary.changed;
+  if (!took_nothing_back) summary.policy_dtypes = PolicyDtypes(options);
   summary.compatibility = setup.choices.compatibility;
   summary.warnings = warnings;
   summary.advice = outcome.report.advice;
