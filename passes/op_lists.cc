@@ -169,8 +169,11 @@ absl::Status AddEdit(const OpListOptions::Edit& edit, const OpSignatures& signat
     if (other == flags.rows.end()) {
       flags.rows.push_back(*std::move(row));
     } else if (other->op_class != row->op_class) {
-      return UsageError(flag, ": '", row->Label(), "' is ", OpClassName(row->op_class), " here, but ",
-                        OpClassName(other->op_class), " by ", other->origin);
+      const std::string label = row->Label();
+      if (other->origin == flag) {
+        return UsageError(flag, ": '", label, "' is given both as '", label, "' and as '-", label, "'");
+      }
+      return UsageError("'", label, "' is given to both ", other->origin, " and ", flag);
     }
   }
   return absl::OkStatus();

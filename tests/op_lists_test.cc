@@ -279,8 +279,8 @@ TEST_CASE("flags that are wrong say which") {
   };
   CHECK(error({{OpClass::kDeny, "Sofmax"}}) == "--deny: unknown operator 'Sofmax'; did you mean 'Softmax'?");
   CHECK(error({{OpClass::kInfer, "Add,,Sub"}}) == "--infer: empty item in 'Add,,Sub'");
-  CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kDeny, "Add"}}) ==
-        "--deny: 'Add' is deny here, but allow by --allow");
+  CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kDeny, "Add"}}) == "'Add' is given to both --allow and --deny");
+  CHECK(error({{OpClass::kDeny, "Add,-Add"}}) == "--deny: 'Add' is given both as 'Add' and as '-Add'");
   CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kAllow, "Add"}}) == "");
   CHECK(OpLists::Load({.deny_nodes = {"a", "["}}).status().message() ==
         "--deny-node: pattern '[': '[' without ']'; one that is meant as it stands is written '[[]'");

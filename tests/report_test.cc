@@ -294,6 +294,26 @@ TEST_CASE("wrong values and combinations have exit code 2") {
   CheckFails({"--opset", "9"}, 2, "it can only be raised");
   CheckFails({"--max-weight-error", "-1"}, 2, "--max-weight-error");
   CheckFails({"--deny-node", "[z-a]"}, 2, "[z-a]");
+  CheckFails({"--deny", "Conv", "--allow", "Conv"}, 2, ": 'Conv' is given to both --allow and --deny\n");
+}
+
+TEST_CASE("a flag twice, and one without its value") {
+  CheckFails({"--dtype", "float16", "--dtype", "bfloat16"}, 2, "error: --dtype: given twice\n");
+  CheckFails({"--target", "any", "--target=any"}, 2, "error: --target: given twice\n");
+  CheckFails({"--max-rank", "1", "--max-rank", "2"}, 2, "error: --max-rank: given twice\n");
+  CheckFails({"--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
+  CheckFails({"--deny", "Add", "--deny", "Mul", "--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
+  CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");
+  CheckFails({"--dtype"}, 2, "error: --dtype: expected float16|bfloat16|auto\n");
+  CHECK(Run({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
+}
+
+TEST_CASE("an empty item of --keep-io is no name") {
+  CheckFails({"--keep-io", ","}, 2, "error: --keep-io: empty item in ','\n");
+  CheckFails({"--keep-io", ""}, 2, "error: --keep-io: empty item in ''\n");
+  CheckFails({"--keep-io="}, 2, "--keep-io");
+  CheckFails({"--keep-io", "x,,y"}, 2, "error: --keep-io: empty item in 'x,,y'\n");
+  CHECK(Run({"--keep-io", "x,y"}).output.exit_code == 0);
 }
 
 TEST_CASE("a missing, a malformed and a refused file have exit codes of their own") {

@@ -1,4 +1,6 @@
 // --target, --dtype auto and --policy, through the tool.
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/text.h"
@@ -141,8 +143,16 @@ TEST_CASE("auto looks at this machine") {
 TEST_CASE("an unknown target lists the known ones") {
   CHECK(absl::StartsWith(Run({"--target", "cpu:amd"}).Error(), "--target: expected any, auto, cuda:CC, cpu:avx2, "));
   CHECK(absl::EndsWith(Run({"--target", "cpu:amd"}).Error(), "found 'cpu:amd'; did you mean 'cpu:amx'?\n"));
-  CHECK(Run({"--target", "cuda"}).output.exit_code == 2);
-  CHECK(Run({"--target", "cuda:80"}).output.exit_code == 2);  // sm_80 is 8.0
+  const auto hint = [](const char* target) {
+    const std::string error = Run({"--target", target}).Error();
+    return error.substr(std::min(error.find("; did you mean"), error.size()));
+  };
+  CHECK(hint("cpu") == "; did you mean 'cpu:avx2'?\n");
+  CHECK(hint("cuda") == "; did you mean 'cuda:8.0'?\n");
+  CHECK(hint("cuda:80") == "; did you mean 'cuda:8.0'?\n");  // sm_80 is 8.0
+  CHECK(hint("cuda:CC") == "; did you mean 'cuda:8.0'?\n");
+  CHECK(hint("tpv") == "; did you mean 'tpu'?\n");
+  CHECK(hint("pdp:11").empty());
 }
 
 TEST_CASE("mixed_float16: low compute, float32 variables, inputs, outputs and last Softmax") {

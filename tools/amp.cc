@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
@@ -42,6 +44,20 @@ struct Choices {
 
 DType LowTypeOn(const Target& target) { return target.bfloat16 > target.float16 ? DType::kBfloat16 : DType::kFloat16; }
 
+constexpr absl::string_view kTargetExample = "cuda:8.0";
+
+// Of the same device, where the name says one.
+std::string TargetHint(const std::string& found) {
+  std::vector<std::string> names = TargetNames(), of_device;
+  std::replace(names.begin(), names.end(), std::string("cuda:CC"), std::string(kTargetExample));
+  const std::string device = found.substr(0, found.find(':'));
+  std::copy_if(names.begin(), names.end(), std::back_inserter(of_device),
+               [&](const std::string& name) { return absl::StartsWith(name, absl::StrCat(device, ":")); });
+  if (of_device.empty()) return DidYouMean(found, names);
+  const std::string closest = found == device ? "" : ClosestName(found, of_device);
+  return absl::StrCat("; did you mean '", closest.empty() ? of_device.front() : closest, "'?");
+}
+
 // Looks at the machine only if it is asked about.
 absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   Choices choices;
@@ -52,7 +68,7 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   std::optional<Target> target = FindTarget(options.target);
   if (!is_any && !is_auto && !target) {
     return UsageError("--target: expected ", absl::StrJoin(TargetNames(), ", "), ", with a compute capability as in ",
-                      "cuda:8.0; found '", Escaped(options.target), "'", DidYouMean(options.target, TargetNames()));
+                      kTargetExample, "; found '", Escaped(options.target), "'", TargetHint(options.target));
   }
   const bool picks_dtype = dtype == RewriteOptions::Dtype::kAuto;
   std::optional<Hardware> hardware;

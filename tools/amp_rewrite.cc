@@ -7,9 +7,11 @@
 #include <limits>
 #include <map>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -26,7 +28,8 @@ namespace amp {
 namespace {
 
 struct Arguments {
-  std::string input, output, report, keep_io, follow = "profile", opset = "auto";
+  std::string input, output, report, follow = "profile", opset = "auto";
+  std::optional<std::string> keep_io;
   std::string completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;
@@ -192,9 +195,11 @@ void Declare(CLI::App& app, Arguments& a) {
             "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
   AddNumber(app, safety, "--max-weight-error", o.max_weight_error, 1e30,
             "largest relative L2 rounding error of a weight");
-  app.add_option("--keep-io", a.keep_io,
-                 "graph inputs and outputs that keep float32; the others become low where an operator\n"
-                 "that is low reads or gives them (advice names those that do not) [all]")
+  app.add_option_function<std::string>(
+         "--keep-io", [&a](const std::string& text) { a.keep_io = text; },
+         "graph inputs and outputs that keep float32; the others become low where an operator\n"
+         "that is low reads or gives them (advice names those that do not). Before IR version 4,\n"
+         "initializers are listed among the inputs, and count as weights [all]")
       ->type_name("all|none|NAME[,NAME...]")
       ->group(safety);
   AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
@@ -287,6 +292,16 @@ absl::Status UnknownArgument(const CLI::App& app) {
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
 }
 
+// CLI11's own words leave out what was expected.
+absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error) {
+  const std::string text = error.what(), flag = text.substr(0, text.find(':'));
+  const CLI::Option* option = app.get_option_no_throw(flag);
+  if (option == nullptr) return UsageError(Escaped(text));
+  const bool takes_one = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+  if (takes_one && option->count() > 1) return UsageError(flag, ": given twice");
+  return UsageError(flag, ": expected ", option->get_type_name());
+}
+
 // Taking a rewrite back decides nothing: flags that steer decisions would be ignored.
 absl::Status CheckUndoFlags(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -342,9 +357,12 @@ absl::Status Interpret(Arguments& a) {
     o.opset = version;
   }
   o.report = !a.report.empty();
-  if (!a.keep_io.empty()) {
-    o.keep_io = a.keep_io == "all";
-    if (!*o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
+  if (a.keep_io) {
+    o.keep_io = *a.keep_io == "all";
+    if (!*o.keep_io && *a.keep_io != "none") o.keep_io_names = absl::StrSplit(*a.keep_io, ',');
+    if (absl::c_linear_search(o.keep_io_names, "")) {
+      return UsageError("--keep-io: empty item in '", Escaped(*a.keep_io), "'");
+    }
   }
   if (a.print_lists || a.list_profiles || !a.completion.empty()) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
@@ -432,6 +450,8 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForVersion&) {
     output.out = VersionText() + "\n";
     return output;
+  } catch (const CLI::ArgumentMismatch& error) {
+    status = WrongCount(app, error);
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');
