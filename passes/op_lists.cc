@@ -235,6 +235,20 @@ std::vector<std::string> ProfileNames() {
   return {names.begin(), names.end()};
 }
 
+Profile DescribeProfile(absl::string_view profile) {
+  Profile described;
+  for (const EmbeddedList& list : EmbeddedLists()) {
+    absl::string_view type = list.name;
+    if (!absl::ConsumePrefix(&type, absl::StrCat(profile, "-")) || absl::StrContains(type, "-")) continue;
+    described.types.emplace_back(type);
+    absl::string_view line = list.text.substr(0, list.text.find('\n'));
+    absl::ConsumePrefix(&line, absl::StrCat("# ", list.name, ": "));
+    absl::ConsumeSuffix(&line, ".");
+    if (described.summary.empty()) described.summary = std::string(line);
+  }
+  return described;
+}
+
 absl::StatusOr<std::string> ProfileList(absl::string_view profile, DType low) {
   const std::string ending = absl::StrCat("-", DTypeName(low));
   const std::string name = absl::EndsWith(profile, ending) ? std::string(profile) : absl::StrCat(profile, ending);

@@ -412,4 +412,17 @@ absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
 
 std::vector<std::string> ListProfiles() { return ProfileNames(); }
 
+std::string DescribeProfiles() {
+  const std::vector<std::string> names = ProfileNames();
+  size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  std::string text;
+  for (const std::string& name : names) {
+    const Profile profile = DescribeProfile(name);
+    absl::StrAppend(&text, name, std::string(width - name.size() + 2, ' '), profile.summary,
+                    name == RewriteOptions().profile ? " (default); " : "; ", absl::StrJoin(profile.types, ", "), "\n");
+  }
+  return text;
+}
+
 }  // namespace amp

@@ -154,7 +154,7 @@ void Declare(CLI::App& app, Arguments& a) {
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
       ->capture_default_str()
       ->group(what);
-  app.add_option("--profile", o.profile, "base operator lists")
+  app.add_option("--profile", o.profile, WithDefault("base operator lists, see --list-profiles", o.profile))
       ->type_name(absl::StrJoin(ListProfiles(), "|"))
       ->capture_default_str()
       ->group(what);
@@ -462,7 +462,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     return output;
   }
   if (status.ok() && a.list_profiles) {
-    output.out = absl::StrJoin(ListProfiles(), "\n") + "\n";
+    output.out = DescribeProfiles();
     return output;
   }
   if (status.ok() && a.print_lists) {
