@@ -274,7 +274,7 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   auto& warnings = outcome.report.warnings;
   warnings.insert(warnings.begin(), early_warnings.begin(), early_warnings.end());
   if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
-    warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
+    warnings.push_back("--level unsafe-force-all ignores deny lists and guards: check the results");
   }
   RewriteSummary summary;
   summary.changed = outcome.report.changed;

@@ -182,11 +182,15 @@ void Declare(CLI::App& app, Arguments& a) {
               "PORT: [NAME:] TYPE[?|...], ? for one that may be absent, ... for any number from there on;\n"
               "TYPE: float, int64 and so on, or a variable such as T: one type wherever it stands");
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
-            "how far to go [default]");
+            "treat-infer-as-deny: operators of class infer stay float32, clear ones may follow.\n"
+            "tensor-cores-only: those of class allow alone become low. unsafe-force-all: all that can,\n"
+            "deny lists and guards are ignored [default]");
   AddChoice(
       app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep|specialise",
       "calls of model-local functions: inlined (-all: domain ai.amp too), kept float32, or copies per type [inline]");
-  app.add_option("--follow", a.follow, "infer operators follow an allowed producer [as the profile says]")
+  app.add_option(
+         "--follow", a.follow,
+         "infer operators follow an allowed producer (seed: off in float16, on in bfloat16) [as the profile says]")
       ->type_name("on|off")
       ->group(what);
 
