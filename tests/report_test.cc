@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ir/external_data.h"
+#include "ir/opset_adapters.h"
 #include "ir/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
@@ -406,6 +407,26 @@ TEST_CASE("weights go to a file always from the size on that the help states") {
   CHECK_FALSE(has_data_file(31));
   const std::string help = RunAmpRewrite({"--help"}).out;
   CHECK(absl::StrContains(help, absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file")));
+}
+
+TEST_CASE("the help shows every default in one notation") {
+  const std::string help = RunAmpRewrite({"--help"}).out;
+  for (const char* part : {"; auto: this machine [any]", " [seed]", " [auto]", "external data [2147483647]",
+                           "rounding error of a weight [0.01]", "dimensions of a tensor [64]"}) {
+    INFO(part);
+    CHECK(absl::StrContains(help, part));
+  }
+  for (const char* part : {"=any", "=seed", "=auto", "N="}) {
+    INFO(part);
+    CHECK_FALSE(absl::StrContains(help, part));
+  }
+  CHECK(absl::StrContains(help, absl::StrCat("at most ", NewestAdaptedOpset())));
+}
+
+TEST_CASE("the highest opset that the help names can be asked for, and none above it") {
+  const std::string newest = absl::StrCat(NewestAdaptedOpset()), above = absl::StrCat(NewestAdaptedOpset() + 1);
+  CHECK(Run({"--opset", newest}).output.exit_code == 0);
+  CHECK(Run({"--opset", above}).output.exit_code != 0);
 }
 
 TEST_CASE("the help is complete and fits a wide terminal") {

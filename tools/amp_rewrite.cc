@@ -17,6 +17,7 @@
 #include "absl/strings/str_split.h"
 #include "ir/atomic_file.h"
 #include "ir/external_data.h"
+#include "ir/opset_adapters.h"
 #include "ir/status.h"
 #include "passes/stages.h"
 #include "passes/suggest.h"
@@ -110,6 +111,8 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
 bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
 bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
 
+std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
+
 // A flag whose value is a number from 0 to `largest`, whole if the type is.
 template <typename Number>
 void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
@@ -125,9 +128,8 @@ void AddNumber(CLI::App& app, const std::string& group, const std::string& flag,
            }
            value = number;
          },
-         help)
+         WithDefault(help, value))
       ->type_name("N")
-      ->default_str(absl::StrCat(value))
       ->group(group);
 }
 
@@ -139,7 +141,8 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
   AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
             absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file beside the model, smaller ones\n",
-                         "in the model; auto: as in MODEL, and always above 1.5 GiB [auto]"));
+                         "in the model; auto: as in MODEL, and always above 1.5 GiB. The file is OUT.onnx.HASH.data\n"
+                         "beside OUT.onnx; that of an earlier OUT.onnx is removed [auto]"));
 
   const std::string what = kWhatBecomesLow;
   AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
@@ -150,13 +153,12 @@ void Declare(CLI::App& app, Arguments& a) {
             "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
             "outputs become low too, where the operators beside them do. float32: take an earlier\n"
             "rewrite of this tool back");
-  app.add_option("--target", o.target, "convert only if this hardware is fast with the low type; auto: this machine")
+  app.add_option("--target", o.target,
+                 WithDefault("convert only if this hardware is fast with the low type; auto: this machine", o.target))
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
-      ->capture_default_str()
       ->group(what);
   app.add_option("--profile", o.profile, WithDefault("base operator lists, see --list-profiles", o.profile))
       ->type_name(absl::StrJoin(ListProfiles(), "|"))
-      ->capture_default_str()
       ->group(what);
   const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
                                const std::string& type, const std::string& help) {
@@ -211,11 +213,14 @@ void Declare(CLI::App& app, Arguments& a) {
   AddChoice(app, safety, "--weights", o.weights, kWeights, "convert|cast",
             "convert weights now, or keep them float32 and cast at run time [convert]");
   app.add_flag("--freeze-initializers", o.freeze_initializers,
-               "make constants of initializers that callers may override")
+               "make constants of initializers that callers may override (before IR version 4 none may be:\n"
+               "initializers are listed among the inputs, and count as weights)")
       ->group(safety);
-  app.add_option("--opset", a.opset, "auto: raise the opset where the low type needs it")
+  app.add_option("--opset", a.opset,
+                 WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
+                                          NewestAdaptedOpset()),
+                             a.opset))
       ->type_name("auto|keep|N")
-      ->capture_default_str()
       ->group(safety);
 
   const std::string output = "What is printed";
