@@ -134,6 +134,7 @@ class FileParser {
     const absl::string_view word = TakeWord(rest);
     if (word == "include") return ParseInclude(rest);
     if (word == "follow") return ParseFollow(rest);
+    if (word == "type") return ParseType(rest);
     if (word == "node") return ParseNameRule(NameRule::Subject::kNode, rest);
     if (word == "tensor") return ParseNameRule(NameRule::Subject::kTensor, rest);
     return ParseRow(line);
@@ -151,6 +152,18 @@ class FileParser {
     if (file_.follow) return UsageError("'follow' again; it is set at ", file_.follow_origin, " already");
     file_.follow = rest == "on";
     file_.follow_origin = Here();
+    return absl::OkStatus();
+  }
+
+  absl::Status ParseType(absl::string_view rest) {
+    std::optional<DType> type;
+    for (DType low : {DType::kFloat16, DType::kBfloat16}) {
+      if (rest == DTypeName(low)) type = low;
+    }
+    if (!type) return UsageError("expected: type float16|bfloat16; found '", Escaped(rest), "'");
+    if (file_.type) return UsageError("'type' again; it is set at ", file_.type_origin, " already");
+    file_.type = type;
+    file_.type_origin = Here();
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 // The text format of operator lists: one file in, rows out. How files combine is passes/op_lists.h.
 //
-//   include seed-float16                      # start from another list
+//   include seed-float16                      # start from another list; seed: the profile's for the low type
+//   type float16                              # refused where the low type is another; printed lists say theirs
 //   follow on                                 # the follow pass of the painter
 //   Softmax            deny   why in words
 //   Resize[mode=nearest]  clear  moves values # a condition on an attribute or a property of the target
@@ -24,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ir/dtype.h"
 #include "ir/op_signatures.h"
 #include "passes/glob.h"
 #include "passes/suggest.h"
@@ -89,6 +91,8 @@ struct OpListFile {
   std::vector<NameRule> name_rules;
   std::optional<bool> follow;
   std::string follow_origin;
+  std::optional<DType> type;  // the low type that it was made for
+  std::string type_origin;
   std::vector<ForeignOperator> foreign_operators;
 };
 

@@ -29,6 +29,14 @@ const EmbeddedList* FindEmbedded(absl::string_view name) {
   return nullptr;
 }
 
+// "tf-latest.list" -> "tf-latest"; "" for what --profile does not take.
+std::string ProfileCalled(absl::string_view name) {
+  absl::ConsumeSuffix(&name, kSuffix);
+  const std::vector<std::string> profiles = ProfileNames();
+  const bool is_profile = std::binary_search(profiles.begin(), profiles.end(), name);
+  return is_profile || FindEmbedded(name) != nullptr ? std::string(name) : "";
+}
+
 absl::StatusOr<std::string> ReadListFile(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return IoError(Escaped(path), ": is a directory, not a list file");
@@ -45,13 +53,17 @@ absl::StatusOr<std::string> ReadListFile(const std::string& path) {
 // Loads files with what they include, weakest first.
 class SourceLoader {
  public:
-  explicit SourceLoader(const OpSignatures& signatures) : signatures_(signatures) {}
+  SourceLoader(const OpSignatures& signatures, DType low) : signatures_(signatures), low_(low) {}
 
   absl::Status LoadEmbedded(const EmbeddedList& list) {
     return LoadText(absl::StrCat(list.name, kSuffix), "", std::string(list.text));
   }
 
   absl::Status LoadFile(const std::string& path) {
+    std::error_code error;
+    if (const std::string profile = ProfileCalled(path); !profile.empty() && !std::filesystem::exists(path, error)) {
+      return IoError(path, ": no such file; a profile: --profile ", profile);
+    }
     AMP_ASSIGN_OR_RETURN(const std::string text, ReadListFile(path));
     return LoadText(path, path, text);
   }
@@ -65,6 +77,10 @@ class SourceLoader {
   absl::Status LoadText(const std::string& name, const std::string& path, const std::string& text) {
     if (++num_files_ > kMaxFiles) return LimitError(Escaped(name), ": more than ", kMaxFiles, " list files");
     AMP_ASSIGN_OR_RETURN(OpListFile file, ParseOpListFile(name, text, signatures_));
+    if (file.type && *file.type != low_) {
+      return UsageError(file.type_origin, ": the list is for ", DTypeName(*file.type), ", but the low type is ",
+                        DTypeName(low_));
+    }
     open_.emplace_back(name, path);
     for (OpRow& row : file.rows) row.is_built_in = path.empty();
     for (const OpListFile::Include& include : file.includes) AMP_RETURN_IF_ERROR(LoadInclude(include, path));
@@ -86,12 +102,17 @@ class SourceLoader {
         std::error_code error;
         if (!std::filesystem::is_regular_file(path, error)) continue;
         // A file called as an embedded list may build upon that list.
-        if (std::filesystem::equivalent(path, includer, error) && FindEmbedded(name) != nullptr) continue;
+        if (std::filesystem::equivalent(path, includer, error) && !ProfileCalled(name).empty()) continue;
         AMP_RETURN_IF_ERROR(CheckNotOpen(include, path));
         return LoadFile(path);
       }
     }
     const EmbeddedList* list = FindEmbedded(name);
+    if (const std::string profile = ProfileCalled(name); list == nullptr && !profile.empty()) {
+      const absl::StatusOr<std::string> of_type = ProfileList(profile, low_);
+      if (!of_type.ok()) return UsageError(include.origin, ": ", of_type.status().message());
+      list = FindEmbedded(*of_type);
+    }
     if (list == nullptr) {
       return UsageError(include.origin, ": no list '", Escaped(name), "' beside this file or built in",
                         DidYouMean(name, EmbeddedListNames()));
@@ -109,6 +130,7 @@ class SourceLoader {
   }
 
   const OpSignatures& signatures_;
+  const DType low_;
   int num_files_ = 0;
   std::vector<std::pair<std::string, std::string>> open_;  // (name, path) of the files whose includes are being loaded
   std::vector<OpListFile> sources_;
@@ -147,8 +169,11 @@ absl::Status AddEdit(const OpListOptions::Edit& edit, const OpSignatures& signat
     if (other == flags.rows.end()) {
       flags.rows.push_back(*std::move(row));
     } else if (other->op_class != row->op_class) {
-      return UsageError(flag, ": '", row->Label(), "' is ", OpClassName(row->op_class), " here, but ",
-                        OpClassName(other->op_class), " by ", other->origin);
+      const std::string label = row->Label();
+      if (other->origin == flag) {
+        return UsageError(flag, ": '", label, "' is given both as '", label, "' and as '-", label, "'");
+      }
+      return UsageError("'", label, "' is given to both ", other->origin, " and ", flag);
     }
   }
   return absl::OkStatus();
@@ -210,6 +235,20 @@ std::vector<std::string> ProfileNames() {
   return {names.begin(), names.end()};
 }
 
+Profile DescribeProfile(absl::string_view profile) {
+  Profile described;
+  for (const EmbeddedList& list : EmbeddedLists()) {
+    absl::string_view type = list.name;
+    if (!absl::ConsumePrefix(&type, absl::StrCat(profile, "-")) || absl::StrContains(type, "-")) continue;
+    described.types.emplace_back(type);
+    absl::string_view line = list.text.substr(0, list.text.find('\n'));
+    absl::ConsumePrefix(&line, absl::StrCat("# ", list.name, ": "));
+    absl::ConsumeSuffix(&line, ".");
+    if (described.summary.empty()) described.summary = std::string(line);
+  }
+  return described;
+}
+
 absl::StatusOr<std::string> ProfileList(absl::string_view profile, DType low) {
   const std::string ending = absl::StrCat("-", DTypeName(low));
   const std::string name = absl::EndsWith(profile, ending) ? std::string(profile) : absl::StrCat(profile, ending);
@@ -231,13 +270,15 @@ absl::StatusOr<OpLists> OpLists::Load(const OpListOptions& options) {
     return UsageError("unknown list '", Escaped(options.profile), "'",
                       DidYouMean(options.profile, EmbeddedListNames()));
   }
-  SourceLoader loader(*options.signatures);
+  SourceLoader loader(*options.signatures, options.low);
   AMP_RETURN_IF_ERROR(loader.LoadEmbedded(*profile));
   for (const std::string& path : options.files) AMP_RETURN_IF_ERROR(loader.LoadFile(path));
   std::vector<OpListFile> sources = loader.Take();
   AMP_ASSIGN_OR_RETURN(OpListFile flags, SourceOfFlags(options));
   sources.push_back(std::move(flags));
   OpLists lists;
+  lists.profile_ = options.profile;
+  lists.low_ = options.low;
   for (size_t rank = sources.size(); rank-- > 0;) lists.AddSource(std::move(sources[rank]), static_cast<int>(rank));
   return lists;
 }
@@ -288,7 +329,10 @@ const OpLists::Row* OpLists::FindForFunction(absl::string_view domain, absl::str
 }
 
 std::string OpLists::Print() const {
-  std::string out = absl::StrFormat("follow %s  # %s\n", follow_ ? "on" : "off", follow_origin_);
+  const absl::string_view type = DTypeName(low_);
+  const absl::string_view profile = absl::StripSuffix(profile_, absl::StrCat("-", type));
+  std::string out = absl::StrFormat("# effective lists of profile %s for %s\ntype %s\n", profile, type, type);
+  absl::StrAppendFormat(&out, "follow %s  # %s\n", follow_ ? "on" : "off", follow_origin_);
   for (const NameRule& rule : name_rules_) {
     absl::StrAppendFormat(&out, "%s \"%s\"  %s  %s  # %s\n",
                           rule.subject == NameRule::Subject::kNode ? "node" : "tensor", rule.glob.pattern(),

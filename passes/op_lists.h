@@ -29,6 +29,14 @@ namespace amp {
 std::vector<std::string> ProfileNames();
 std::vector<std::string> EmbeddedListNames();
 
+// What a profile is, in one line, as its first list begins; and the low types that it has lists for.
+struct Profile {
+  std::string summary;
+  std::vector<std::string> types;
+};
+// REQUIRES: `profile` is one of ProfileNames().
+Profile DescribeProfile(absl::string_view profile);
+
 // "seed", float16 -> "seed-float16"; the full name is taken as well. kInvalidArgument, with a suggestion, if there is
 // no such profile, or none for the type. REQUIRES: `low` is kFloat16 or kBfloat16.
 absl::StatusOr<std::string> ProfileList(absl::string_view profile, DType low);
@@ -46,6 +54,7 @@ struct OpListOptions {
   std::vector<std::string> allow_nodes = {}, deny_nodes = {}, deny_tensors = {};  // globs
   std::optional<bool> follow = {};                                                // over what the lists say
   std::shared_ptr<const OpSignatures> signatures = OpSignatures::BuiltIn();       // operators that ONNX does not define
+  DType low = DType::kFloat16;  // what "include seed" means, and what a list's "type" has to be
 };
 
 // What a node or its target says about a condition's key; nothing when the key does not apply to it.
@@ -77,7 +86,8 @@ class OpLists {
   // What rows name although neither ONNX nor a signature knows it; strongest source first.
   const std::vector<ForeignOperator>& foreign_operators() const { return foreign_operators_; }
 
-  // The effective table, readable as a list file, with each row's origin as a comment. Shadowed rows are left out.
+  // The effective table, readable as a list file for the same low type, with each row's origin as a comment. Shadowed
+  // rows are left out.
   std::string Print() const;
 
  private:
@@ -86,6 +96,8 @@ class OpLists {
 
   absl::flat_hash_map<std::string, std::vector<Row>> rows_;  // by "domain::op"; the first row that holds decides
   std::vector<NameRule> name_rules_;
+  std::string profile_;  // an embedded list
+  DType low_ = DType::kFloat16;
   bool follow_ = false;
   std::string follow_origin_;
   std::vector<ForeignOperator> foreign_operators_;

@@ -300,6 +300,21 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
   return notes;
 }
 
+// The 16-bit types that nodes other than casts read. REQUIRES: types are inferred.
+std::vector<std::string> TypesComputedIn(const Model& model) {
+  std::vector<std::string> types;
+  for (const DType low : {DType::kFloat16, DType::kBfloat16}) {
+    for (NodeId id = 0; id < model.num_nodes(); ++id) {
+      const Node& node = model.node(id);
+      const auto is_low = [&](ValueId input) { return input != kNone && ElementType(model.value(input)) == low; };
+      if (node.erased || IsCast(node) || std::none_of(node.inputs.begin(), node.inputs.end(), is_low)) continue;
+      types.emplace_back(DTypeName(low));
+      break;
+    }
+  }
+  return types;
+}
+
 }  // namespace
 
 absl::StatusOr<RewriteOutcome> UndoRewrite(Model& model, ExternalData* external, bool diff) {
@@ -310,6 +325,11 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(Model& model, ExternalData* external,
   AMP_ASSIGN_OR_RETURN(const std::optional<RewriteRecord> record, ReadRecord(model));
   if (!record.has_value()) {
     undone.report = writer.Finish(model, false);
+    if (const std::vector<std::string> types = TypesComputedIn(model); !types.empty()) {
+      undone.report.warnings.push_back(
+          absl::StrCat("the model computes in ", absl::StrJoin(types, " and "),
+                       " and stays so: it has no record of a rewrite (none is kept with --functions specialise)"));
+    }
     undone.report.unchanged_because = "it has no record of a rewrite by this tool";
     undone.line = "Nothing to take back";
     return undone;

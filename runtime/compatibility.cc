@@ -53,30 +53,48 @@ std::string WhichIsFast(DType low) {
       "; ignore this if the model runs on such a machine.");
 }
 
+// Fast with both low types.
+constexpr ComputeCapability kFastExample = {8, 0};
+
+// The end of a verdict that closes the gate. `what`: what the other machine has.
+std::string NothingIsConverted(absl::string_view what) {
+  return absl::StrCat(", so nothing is converted; for a machine that ", what, ": --target ",
+                      CudaTarget(kFastExample).name, ", or leave --target out.");
+}
+
+constexpr absl::string_view kIsFast = "is fast with it";
+
+// Said of processors that compute in the type.
+absl::string_view RuntimesThatLack(DType low) {
+  if (low != DType::kBfloat16) return "";
+  return " with a runtime that has bfloat16 kernels; ONNX Runtime's CPU provider does not load such models";
+}
+
 // What the processor does, as the end of a sentence that names the type.
-absl::string_view CpuVerdict(const CpuFeatures& cpu, DType low) {
+std::string CpuVerdict(const CpuFeatures& cpu, DType low) {
   const bool is_half = low == DType::kFloat16;
   switch (CpuTarget(cpu).SpeedOf(low)) {
     case KernelSpeed::kFast:
-      return is_half ? "fast on this processor (AMX_FP16)" : "fast on this processor (AMX_BF16)";
+      return absl::StrCat("fast on this processor (", is_half ? "AMX_FP16" : "AMX_BF16", ")", RuntimesThatLack(low));
     case KernelSpeed::kSomewhatFast:
-      return is_half ? "somewhat faster than float32 on this processor (AVX512_FP16)"
-                     : "somewhat faster than float32 on this processor (AVX512_BF16)";
+      return absl::StrCat("somewhat faster than float32 on this processor (", is_half ? "AVX512_FP16" : "AVX512_BF16",
+                          ")", RuntimesThatLack(low));
     case KernelSpeed::kSlow:
     case KernelSpeed::kEmulated:
       break;
   }
-  return "stored in 16 bits and computed in float32 on this processor, no speed-up expected";
+  return "stored in 16 bits and computed in float32 on this processor";
 }
 
-Compatibility WithoutGpu(const Hardware& hardware, DType low) {
-  const absl::string_view verdict = CpuVerdict(hardware.cpu, low);
+Compatibility WithoutGpu(const Hardware& hardware, DType low, Gate gate) {
+  const std::string verdict = CpuVerdict(hardware.cpu, low);
   const std::string why = hardware.no_gpu_why.empty() ? "no GPU" : hardware.no_gpu_why;
   if (CpuTarget(hardware.cpu).IsFastEnough(low)) {
     return {Level::kOk, absl::StrCat(DTypeName(low), " is ", verdict, ". There is no GPU: ", why, ".")};
   }
-  return {Level::kWarning, absl::StrCat("May be slow: no GPU (", why, "), and ", DTypeName(low), " is ", verdict, ". ",
-                                        WhichIsFast(low))};
+  const std::string rest = absl::StrCat("o GPU (", why, "), and ", DTypeName(low), " is ", verdict);
+  if (gate == Gate::kClosed) return {Level::kWarning, absl::StrCat("N", rest, NothingIsConverted(kIsFast))};
+  return {Level::kWarning, absl::StrCat("May be slow: n", rest, ", no speed-up expected. ", WhichIsFast(low))};
 }
 
 }  // namespace
@@ -86,8 +104,8 @@ std::string Compatibility::Text(DType low) const {
                       "): ", level == Level::kOk ? "OK" : "WARNING", "\n  ", explanation, "\n");
 }
 
-Compatibility CheckCompatibility(const Hardware& hardware, DType low) {
-  if (hardware.gpus.empty()) return WithoutGpu(hardware, low);
+Compatibility CheckCompatibility(const Hardware& hardware, DType low, Gate gate) {
+  if (hardware.gpus.empty()) return WithoutGpu(hardware, low, gate);
   const auto num_supported = static_cast<size_t>(
       std::count_if(hardware.gpus.begin(), hardware.gpus.end(), [&](const Gpu& gpu) { return IsSupported(gpu, low); }));
   const std::string gpus = ListGpus(hardware.gpus, low);
@@ -95,6 +113,9 @@ Compatibility CheckCompatibility(const Hardware& hardware, DType low) {
     return {Level::kOk, absl::StrCat(num_supported == 1 ? "Likely fast on " : "Likely fast on all GPUs: ", gpus, ".")};
   }
   if (num_supported > 0) return {Level::kWarning, absl::StrCat("Some GPUs may be slow: ", gpus, ".")};
+  if (gate == Gate::kClosed) {
+    return {Level::kWarning, absl::StrCat(DTypeName(low), " is not fast on ", gpus, NothingIsConverted(kIsFast))};
+  }
   const std::string cpu = CpuTarget(hardware.cpu).IsFastEnough(low)
                               ? absl::StrCat(" ", DTypeName(low), " is ", CpuVerdict(hardware.cpu, low), ".")
                               : "";
@@ -105,19 +126,20 @@ Compatibility CheckCompatibility(const Target& target, DType low) {
   const absl::string_view type = DTypeName(low);
   const absl::string_view only =
       target.IsRewriteOnly() ? " The model is rewritten for it; nothing of it can run here." : "";
+  const absl::string_view runtimes = target.device == Target::Device::kCpu ? RuntimesThatLack(low) : "";
   switch (target.SpeedOf(low)) {
     case KernelSpeed::kFast:
-      return {Level::kOk, absl::StrCat("Likely fast on ", target.name, ".", only)};
+      return {Level::kOk, absl::StrCat("Likely fast on ", target.name, runtimes, ".", only)};
     case KernelSpeed::kSomewhatFast:
-      return {Level::kOk, absl::StrCat(type, " is somewhat faster than float32 on ", target.name, ".")};
+      return {Level::kOk, absl::StrCat(type, " is somewhat faster than float32 on ", target.name, runtimes, ".")};
     case KernelSpeed::kSlow:
       return {Level::kWarning,
-              absl::StrCat("May be slow: ", target.name, " computes in ", type, ", but not fast. ", WhichIsFast(low))};
+              absl::StrCat(target.name, " computes in ", type, ", but not fast", NothingIsConverted(kIsFast))};
     case KernelSpeed::kEmulated:
       break;
   }
   return {Level::kWarning,
-          absl::StrCat("May be slow: ", target.name, " has no fast ", type, " kernels.", only, " ", WhichIsFast(low))};
+          absl::StrCat(target.name, " has no fast ", type, " kernels", NothingIsConverted("has them"))};
 }
 
 DType ChooseLowType(const Hardware& hardware) {

@@ -24,8 +24,11 @@ struct Compatibility {
   std::string Text(DType low) const;
 };
 
+// Whether anything is converted where the low type is not fast: --target auto closes the gate, as named targets do.
+enum class Gate { kOpen, kClosed };
+
 // The verdict over a machine / over a target that was named instead.
-Compatibility CheckCompatibility(const Hardware& hardware, DType low);
+Compatibility CheckCompatibility(const Hardware& hardware, DType low, Gate gate = Gate::kOpen);
 Compatibility CheckCompatibility(const Target& target, DType low);
 
 // --dtype auto: float16 with Tensor Cores, bfloat16 where the CPU computes in it (AMX, AVX512_BF16), else float16.

@@ -100,6 +100,20 @@ TEST_CASE("profiles, targets and stages are all there") {
   CHECK(Complete("amp-rewrite --print-after c") == Set{"classify", "casts"});
 }
 
+TEST_CASE("profiles are listed with what they are, and completed by their names alone") {
+  const std::string listed = RunAmpRewrite({"--list-profiles"}).out;
+  CHECK(listed ==
+        "itex           Intel's extension for TensorFlow; float16, bfloat16\n"
+        "seed           TensorFlow 1.15's documented lists (default); float16, bfloat16\n"
+        "tf-latest      TensorFlow's newest lists, in float16 those for GPUs; float16, bfloat16\n"
+        "tf-latest-cpu  TensorFlow's newest lists for CPUs; float16\n");
+  Set names;
+  for (absl::string_view line : absl::StrSplit(listed, '\n', absl::SkipEmpty())) {
+    names.emplace(line.substr(0, line.find(' ')));
+  }
+  CHECK(Complete("amp-rewrite --profile ") == names);
+}
+
 TEST_CASE("what only the user knows is not offered") {
   CHECK(Complete("amp-rewrite --deny-node ") == Set{});
   CHECK(Complete("amp-rewrite --max-nodes ") == Set{});

@@ -159,6 +159,18 @@ TEST_CASE("device check: no GPU") {
         "and processors with AMX_FP16; ignore this if the model runs on such a machine.\n");
 }
 
+TEST_CASE("device check: where the gate is closed, nobody is asked to ignore that nothing is converted") {
+  const Compatibility c = CheckCompatibility(NoGpu(kAvx2), kHalf, Gate::kClosed);
+  CHECK(c.level == Level::kWarning);
+  CHECK(c.explanation ==
+        "No GPU (no NVIDIA driver), and float16 is stored in 16 bits and computed in float32 on this processor, so "
+        "nothing is converted; for a machine that is fast with it: --target cuda:8.0, or leave --target out.");
+  const Compatibility gpu = CheckCompatibility(Machine({GpuOf("P100", 6, 0)}), kHalf, Gate::kClosed);
+  CHECK(gpu.explanation ==
+        "float16 is not fast on P100, compute capability 6.0, so nothing is converted; for a machine that is fast with "
+        "it: --target cuda:8.0, or leave --target out.");
+}
+
 TEST_CASE("device check: GPUs that are slow or unknown") {
   const Gpu p100 = GpuOf("P100", 6, 0);
   const Compatibility c = CheckCompatibility(Machine({p100, {"Other", std::nullopt}, p100}), kHalf);
@@ -190,12 +202,14 @@ TEST_CASE("device check: bfloat16 on GPUs starts at 8.0") {
 TEST_CASE("device check: bfloat16 on processors, by tier") {
   CHECK(CheckCompatibility(NoGpu(kAmx), kBrain).Text(kBrain) ==
         "Mixed precision compatibility check (mixed_bfloat16): OK\n"
-        "  bfloat16 is fast on this processor (AMX_BF16). There is no GPU: no NVIDIA driver.\n");
+        "  bfloat16 is fast on this processor (AMX_BF16) with a runtime that has bfloat16 kernels; ONNX Runtime's CPU "
+        "provider does not load such models. There is no GPU: no NVIDIA driver.\n");
   const Compatibility somewhat = CheckCompatibility(NoGpu(kAvx512Bf16), kBrain);
   CHECK(somewhat.level == Level::kOk);
   CHECK(absl::StartsWith(somewhat.explanation,
                          "bfloat16 is somewhat faster than float32 on this processor "
-                         "(AVX512_BF16)."));
+                         "(AVX512_BF16) with a runtime that has bfloat16 kernels; ONNX Runtime's CPU provider does not "
+                         "load such models."));
   const Compatibility none = CheckCompatibility(NoGpu(kAvx2), kBrain);
   CHECK(none.level == Level::kWarning);
   CHECK(absl::StrContains(none.explanation, "computed in float32 on this processor, no speed-up expected"));
@@ -212,7 +226,7 @@ TEST_CASE("device check: float16 on processors, by tier") {
 TEST_CASE("device check: slow GPU beside a fast processor") {
   const Compatibility c = CheckCompatibility(Machine({GpuOf("P100", 6, 0)}, kAmx), kBrain);
   CHECK(c.level == Level::kWarning);
-  CHECK(absl::StrContains(c.explanation, "capability 6.0. bfloat16 is fast on this processor (AMX_BF16). Fast are"));
+  CHECK(absl::StrContains(c.explanation, "capability 6.0. bfloat16 is fast on this processor (AMX_BF16) with a "));
 }
 
 TEST_CASE("device check: a name from the driver is escaped") {
@@ -223,9 +237,18 @@ TEST_CASE("device check of a named target") {
   const auto check = [](const char* name, DType low) { return CheckCompatibility(*FindTarget(name), low); };
   CHECK(check("cuda:8.0", kBrain).explanation == "Likely fast on cuda:8.0.");
   CHECK(check("cuda:7.5", kBrain).level == Level::kWarning);
-  CHECK(absl::StartsWith(check("cuda:6.1", kHalf).explanation, "May be slow: cuda:6.1 computes in float16, but not"));
-  CHECK(absl::StartsWith(check("cpu:avx2", kHalf).explanation, "May be slow: cpu:avx2 has no fast float16 kernels."));
+  CHECK(check("cuda:6.1", kHalf).explanation ==
+        "cuda:6.1 computes in float16, but not fast, so nothing is converted; for a machine that is fast with it: "
+        "--target cuda:8.0, or leave --target out.");
+  CHECK(absl::StartsWith(check("cpu:avx2", kHalf).explanation,
+                         "cpu:avx2 has no fast float16 kernels, so nothing is converted; "));
   CHECK(check("cpu:avx512_bf16", kBrain).level == Level::kOk);
+  CHECK(check("cpu:avx512_bf16", kBrain).explanation ==
+        "bfloat16 is somewhat faster than float32 on cpu:avx512_bf16 with a runtime that has bfloat16 kernels; ONNX "
+        "Runtime's CPU provider does not load such models.");
+  CHECK(absl::StrContains(check("cpu:amx", kBrain).explanation, "ONNX Runtime's CPU provider"));
+  CHECK_FALSE(absl::StrContains(check("cpu:amx", kHalf).explanation, "ONNX Runtime"));
+  CHECK_FALSE(absl::StrContains(check("tpu", kHalf).explanation, "nothing of it can run here"));
   CHECK(absl::StrContains(check("xpu", kHalf).explanation, "nothing of it can run here"));
   CHECK(check("tpu", kHalf).level == Level::kWarning);
 }

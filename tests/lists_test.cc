@@ -90,6 +90,7 @@ TEST_CASE("every list loads without a warning") {
   for (const EmbeddedList& list : EmbeddedLists()) {
     const OpLists lists = MustLoad(std::string(list.name));
     INFO(list.name);
+    CHECK(absl::StartsWith(list.text, absl::StrCat("# ", list.name, ": ")));
     CHECK(lists.foreign_operators().empty());
     CHECK(lists.name_rules().empty());
   }

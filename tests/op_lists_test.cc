@@ -279,8 +279,8 @@ TEST_CASE("flags that are wrong say which") {
   };
   CHECK(error({{OpClass::kDeny, "Sofmax"}}) == "--deny: unknown operator 'Sofmax'; did you mean 'Softmax'?");
   CHECK(error({{OpClass::kInfer, "Add,,Sub"}}) == "--infer: empty item in 'Add,,Sub'");
-  CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kDeny, "Add"}}) ==
-        "--deny: 'Add' is deny here, but allow by --allow");
+  CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kDeny, "Add"}}) == "'Add' is given to both --allow and --deny");
+  CHECK(error({{OpClass::kDeny, "Add,-Add"}}) == "--deny: 'Add' is given both as 'Add' and as '-Add'");
   CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kAllow, "Add"}}) == "");
   CHECK(OpLists::Load({.deny_nodes = {"a", "["}}).status().message() ==
         "--deny-node: pattern '[': '[' without ']'; one that is meant as it stands is written '[[]'");
@@ -304,6 +304,37 @@ TEST_CASE("a file called like a built-in list may build upon it") {
   const OpLists lists = MustLoad({.files = {path}});
   CHECK(absl::StartsWith(Decision(lists, "Softmax"), "infer"));
   CHECK(absl::StartsWith(Decision(lists, "Erf"), "deny"));
+}
+
+TEST_CASE("include takes a profile's list for the low type") {
+  const ListFolder folder;
+  const std::string path = folder.Write("top.list", "include tf-latest\nErf deny\n");
+  const OpLists half = MustLoad({.files = {path}});
+  const OpLists brain = MustLoad({.profile = "seed-bfloat16", .files = {path}, .low = DType::kBfloat16});
+  CHECK(absl::StartsWith(Decision(half, "Softmax"), "infer, tf-latest-float16.list:"));
+  CHECK(absl::StartsWith(Decision(brain, "Softmax"), "infer, tf-latest-bfloat16.list:"));
+  const std::string same = folder.Write("seed.list", "include seed\nErf deny\n");
+  CHECK(folder.Local(Decision(MustLoad({.files = {same}}), "Erf")) == "deny, seed.list:2");
+  const OpListOptions no_list = {.profile = "seed-bfloat16",
+                                 .files = {folder.Write("c.list", "include tf-latest-cpu\n")},
+                                 .low = DType::kBfloat16};
+  CHECK(absl::StartsWith(folder.Local(OpLists::Load(no_list).status().message()),
+                         "c.list:1: profile 'tf-latest-cpu' has no list for bfloat16; lists: "));
+}
+
+TEST_CASE("a list that names another type is refused") {
+  const ListFolder folder;
+  const auto error = [&](const std::string& path, DType low) {
+    return folder.Local(OpLists::Load({.files = {path}, .low = low}).status().message());
+  };
+  const std::string half = folder.Write("half.list", "type float16 # mine\nErf deny\n");
+  CHECK(error(half, DType::kFloat16) == "");
+  CHECK(error(half, DType::kBfloat16) == "half.list:1: the list is for float16, but the low type is bfloat16");
+  CHECK(error(folder.Write("top.list", "\ninclude half\n"), DType::kBfloat16) ==
+        "half.list:1: the list is for float16, but the low type is bfloat16");
+  CHECK(ErrorOf("type fp8\n") == "x.list:1: expected: type float16|bfloat16; found 'fp8'");
+  CHECK(ErrorOf("type float32\n") == "x.list:1: expected: type float16|bfloat16; found 'float32'");
+  CHECK(ErrorOf("type float16\n\ntype float16\n") == "x.list:3: 'type' again; it is set at x.list:1 already");
 }
 
 TEST_CASE("includes that go wrong are errors with their place") {
@@ -335,6 +366,11 @@ TEST_CASE("includes that fan out are cut off") {
 TEST_CASE("files that cannot be read are I/O errors") {
   const ListFolder folder;
   CHECK(ExitCode(OpLists::Load({.files = {"/no/such/file.list"}}).status()) == 6);
+  const auto error = [](const char* path) { return std::string(OpLists::Load({.files = {path}}).status().message()); };
+  CHECK(error("/no/such/file.list") == "/no/such/file.list: cannot be opened");
+  CHECK(error("tf-latest") == "tf-latest: no such file; a profile: --profile tf-latest");
+  CHECK(error("seed-bfloat16.list") == "seed-bfloat16.list: no such file; a profile: --profile seed-bfloat16");
+  CHECK(ExitCode(OpLists::Load({.files = {"tf-latest"}}).status()) == 6);
   CHECK(ExitCode(OpLists::Load({.files = {std::filesystem::temp_directory_path().string()}}).status()) == 6);
 }
 
@@ -367,8 +403,10 @@ TEST_CASE("the printed table reads back as the same table") {
   const OpLists lists = MustLoad({.profile = "itex-bfloat16",
                                   .edits = {{OpClass::kDeny, "Resize,-Gelu,my.domain::Fast"}},
                                   .allow_nodes = {"/a b/*"},
-                                  .deny_tensors = {"t"}});
+                                  .deny_tensors = {"t"},
+                                  .low = DType::kBfloat16});
   const std::string printed = lists.Print();
+  CHECK(absl::StartsWith(printed, "# effective lists of profile itex for bfloat16\ntype bfloat16\nfollow on"));
   CHECK(absl::StrContains(printed, "follow on  # seed-bfloat16.list:"));
   CHECK(absl::StrContains(printed, "tensor \"t\"  deny  given on the command line  # --deny-tensor\n"));
   CHECK_FALSE(absl::StrContains(printed, "Resize[mode=nearest]"));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ir/external_data.h"
+#include "ir/opset_adapters.h"
 #include "ir/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
@@ -365,6 +366,26 @@ TEST_CASE("wrong values and combinations have exit code 2") {
   CheckFails({"--opset", "9"}, 2, "it can only be raised");
   CheckFails({"--max-weight-error", "-1"}, 2, "--max-weight-error");
   CheckFails({"--deny-node", "[z-a]"}, 2, "[z-a]");
+  CheckFails({"--deny", "Conv", "--allow", "Conv"}, 2, ": 'Conv' is given to both --allow and --deny\n");
+}
+
+TEST_CASE("a flag twice, and one without its value") {
+  CheckFails({"--dtype", "float16", "--dtype", "bfloat16"}, 2, "error: --dtype: given twice\n");
+  CheckFails({"--target", "any", "--target=any"}, 2, "error: --target: given twice\n");
+  CheckFails({"--max-rank", "1", "--max-rank", "2"}, 2, "error: --max-rank: given twice\n");
+  CheckFails({"--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
+  CheckFails({"--deny", "Add", "--deny", "Mul", "--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
+  CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");
+  CheckFails({"--dtype"}, 2, "error: --dtype: expected float16|bfloat16|auto\n");
+  CHECK(Run({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
+}
+
+TEST_CASE("an empty item of --keep-io is no name") {
+  CheckFails({"--keep-io", ","}, 2, "error: --keep-io: empty item in ','\n");
+  CheckFails({"--keep-io", ""}, 2, "error: --keep-io: empty item in ''\n");
+  CheckFails({"--keep-io="}, 2, "--keep-io");
+  CheckFails({"--keep-io", "x,,y"}, 2, "error: --keep-io: empty item in 'x,,y'\n");
+  CHECK(Run({"--keep-io", "x,y"}).output.exit_code == 0);
 }
 
 TEST_CASE("a missing, a malformed and a refused file have exit codes of their own") {
@@ -457,6 +478,26 @@ TEST_CASE("weights go to a file always from the size on that the help states") {
   CHECK_FALSE(has_data_file(31));
   const std::string help = RunAmpRewrite({"--help"}).out;
   CHECK(absl::StrContains(help, absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file")));
+}
+
+TEST_CASE("the help shows every default in one notation") {
+  const std::string help = RunAmpRewrite({"--help"}).out;
+  for (const char* part : {"; auto: this machine [any]", " [seed]", " [auto]", "external data [2147483647]",
+                           "rounding error of a weight [0.01]", "dimensions of a tensor [64]"}) {
+    INFO(part);
+    CHECK(absl::StrContains(help, part));
+  }
+  for (const char* part : {"=any", "=seed", "=auto", "N="}) {
+    INFO(part);
+    CHECK_FALSE(absl::StrContains(help, part));
+  }
+  CHECK(absl::StrContains(help, absl::StrCat("at most ", NewestAdaptedOpset())));
+}
+
+TEST_CASE("the highest opset that the help names can be asked for, and none above it") {
+  const std::string newest = absl::StrCat(NewestAdaptedOpset()), above = absl::StrCat(NewestAdaptedOpset() + 1);
+  CHECK(Run({"--opset", newest}).output.exit_code == 0);
+  CHECK(Run({"--opset", above}).output.exit_code != 0);
 }
 
 TEST_CASE("the help is complete and fits a wide terminal") {

@@ -1,4 +1,6 @@
 // --target, --dtype auto and --policy, through the tool.
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/text.h"
@@ -66,6 +68,20 @@ TEST_CASE("a target without fast kernels keeps everything float32 and says so") 
   CHECK(absl::StartsWith(run.output.err, "Mixed precision compatibility check (mixed_float16): WARNING\n"));
 }
 
+TEST_CASE("where a target closes the gate, the check says so, and how to open it") {
+  const std::string way_out =
+      ", so nothing is converted; for a machine that has them: --target cuda:8.0, or leave "
+      "--target out.\n";
+  for (const char* target : {"cpu:avx2", "tpu", "cuda:5.0"}) {
+    const Run run({"--target", target});
+    CHECK(run.output.err == absl::StrCat("Mixed precision compatibility check (mixed_float16): WARNING\n  ", target,
+                                         " has no fast float16 kernels", way_out));
+    CHECK(absl::StartsWith(run.output.out, "Converted 0 of 3 nodes"));
+  }
+  CHECK(Run({"--target", "cuda:8.0"}).Report()["changed"]);  // what it points to is open, to both types
+  CHECK(Run({"--target", "cuda:8.0", "--dtype", "bfloat16"}).Report()["changed"]);
+}
+
 TEST_CASE("the gate is one of hardware: no flag that names nodes opens it") {
   CHECK_FALSE(Run({"--target", "cpu:avx2", "--allow-node", "mm"}).Report()["changed"]);
   CHECK_FALSE(Run({"--target", "cpu:avx2", "--level", "unsafe-force-all"}).Report()["changed"]);
@@ -119,15 +135,24 @@ TEST_CASE("auto looks at this machine") {
 
   const Run by_target({"--target", "auto"});
   CHECK(by_target.Report()["target"] == ChooseTarget(hardware, DType::kFloat16).name);
-  CHECK(by_target.output.err == CheckCompatibility(hardware, DType::kFloat16).Text(DType::kFloat16));
+  const Gate gate = by_target.Report()["changed"] ? Gate::kOpen : Gate::kClosed;
+  CHECK(by_target.output.err == CheckCompatibility(hardware, DType::kFloat16, gate).Text(DType::kFloat16));
   CHECK(Run({"--target", "auto", "--quiet"}).output.err.empty());
 }
 
 TEST_CASE("an unknown target lists the known ones") {
   CHECK(absl::StartsWith(Run({"--target", "cpu:amd"}).Error(), "--target: expected any, auto, cuda:CC, cpu:avx2, "));
   CHECK(absl::EndsWith(Run({"--target", "cpu:amd"}).Error(), "found 'cpu:amd'; did you mean 'cpu:amx'?\n"));
-  CHECK(Run({"--target", "cuda"}).output.exit_code == 2);
-  CHECK(Run({"--target", "cuda:80"}).output.exit_code == 2);  // sm_80 is 8.0
+  const auto hint = [](const char* target) {
+    const std::string error = Run({"--target", target}).Error();
+    return error.substr(std::min(error.find("; did you mean"), error.size()));
+  };
+  CHECK(hint("cpu") == "; did you mean 'cpu:avx2'?\n");
+  CHECK(hint("cuda") == "; did you mean 'cuda:8.0'?\n");
+  CHECK(hint("cuda:80") == "; did you mean 'cuda:8.0'?\n");  // sm_80 is 8.0
+  CHECK(hint("cuda:CC") == "; did you mean 'cuda:8.0'?\n");
+  CHECK(hint("tpv") == "; did you mean 'tpu'?\n");
+  CHECK(hint("pdp:11").empty());
 }
 
 TEST_CASE("mixed_float16: low compute, float32 variables, inputs, outputs and last Softmax") {
@@ -197,6 +222,18 @@ TEST_CASE("an unknown policy lists the valid ones") {
   CHECK(Run({"--policy", "mixed_float"}).Error() ==
         "--policy: expected mixed_float16|mixed_bfloat16|float32|float16|bfloat16, found 'mixed_float'; did you mean "
         "'mixed_float16'?\n");
+}
+
+TEST_CASE("a printed list says for which type it is, and is refused for another") {
+  const ScratchFolder folder;
+  const std::string lists = RunAmpRewrite({"--print-lists"}).out;
+  CHECK(absl::StartsWith(lists, "# effective lists of profile seed for float16\ntype float16\nfollow off"));
+  const std::string brain = RunAmpRewrite({"--print-lists", "--dtype", "bfloat16", "--profile", "tf-latest"}).out;
+  CHECK(absl::StartsWith(brain, "# effective lists of profile tf-latest for bfloat16\ntype bfloat16\nfollow on"));
+  const std::string path = folder.Write("p.list", lists);
+  CHECK(Run({"--lists", path}).folder.Read("out.onnx") == Run({}).folder.Read("out.onnx"));
+  CHECK(Run({"--lists", path, "--dtype", "bfloat16"}).Error() ==
+        absl::StrCat(path, ":2: the list is for float16, but the low type is bfloat16\n"));
 }
 
 TEST_CASE("policy and target through the library") {

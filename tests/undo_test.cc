@@ -28,6 +28,31 @@ TEST_CASE("a model without a record is left alone, with that reason") {
   CHECK(absl::EndsWith(output.out, " (the input as it is: it has no record of a rewrite by this tool)\n"));
 }
 
+TEST_CASE("a model of 16 bits without a record: a warning, and no claim about its types") {
+  const auto taken_back = [](absl::string_view model) { return Undo(model).TakeBack("in.onnx"); };
+  const ToolOutput half = taken_back(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) {
+      h = Cast <to = 10> (x)
+      p = MatMul (h, h)
+      y = Cast <to = 1> (p)
+    })");
+  CHECK(half.exit_code == 0);
+  CHECK(absl::StartsWith(half.out, "Nothing to take back; "));
+  CHECK(absl::StrContains(half.err,
+                          "in.onnx: the model computes in float16 and stays so: it has no record of a rewrite (none is "
+                          "kept with --functions specialise)\n"));
+  const ToolOutput both = taken_back(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (bool c, bfloat16[2] b, float16[2] h) => (float16[2] y) {
+      y = If (c) <
+        then_branch = t () => (float16[2] s) { s = Relu (h) },
+        else_branch = e () => (float16[2] o) { d = Add (b, b)  o = Cast <to = 10> (d) }>
+    })");
+  CHECK(absl::StrContains(both.err, "the model computes in float16 and bfloat16 and stays so"));
+  const ToolOutput stored = taken_back(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float16[2] h) => (float[2] y) { w = Cast <to = 1> (h)  y = Add (x, w) })");
+  CHECK(stored.err.empty());
+}
+
 TEST_CASE("what became a function again cannot be taken back, and is left alone") {
   const Undo undo(R"(<ir_version: 10, opset_import: ["" : 17, "local" : 1]>
     g (float[2,2] x) => (float[2,2] y) { y = local.f (x) }
@@ -37,6 +62,7 @@ TEST_CASE("what became a function again cannot be taken back, and is left alone"
   CHECK(Record(undo.Load("low.onnx")).empty());
   const ToolOutput output = undo.TakeBack();
   CHECK(absl::StrContains(output.out, "it has no record of a rewrite"));
+  CHECK(absl::StrContains(output.err, "the model computes in float16 and stays so"));
   CHECK(undo.folder.Read("back.onnx") == undo.folder.Read("low.onnx"));
 }
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
@@ -43,6 +45,20 @@ struct Choices {
 
 DType LowTypeOn(const Target& target) { return target.bfloat16 > target.float16 ? DType::kBfloat16 : DType::kFloat16; }
 
+constexpr absl::string_view kTargetExample = "cuda:8.0";
+
+// Of the same device, where the name says one.
+std::string TargetHint(const std::string& found) {
+  std::vector<std::string> names = TargetNames(), of_device;
+  std::replace(names.begin(), names.end(), std::string("cuda:CC"), std::string(kTargetExample));
+  const std::string device = found.substr(0, found.find(':'));
+  std::copy_if(names.begin(), names.end(), std::back_inserter(of_device),
+               [&](const std::string& name) { return absl::StartsWith(name, absl::StrCat(device, ":")); });
+  if (of_device.empty()) return DidYouMean(found, names);
+  const std::string closest = found == device ? "" : ClosestName(found, of_device);
+  return absl::StrCat("; did you mean '", closest.empty() ? of_device.front() : closest, "'?");
+}
+
 // Looks at the machine only if it is asked about.
 absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   Choices choices;
@@ -53,7 +69,7 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   std::optional<Target> target = FindTarget(options.target);
   if (!is_any && !is_auto && !target) {
     return UsageError("--target: expected ", absl::StrJoin(TargetNames(), ", "), ", with a compute capability as in ",
-                      "cuda:8.0; found '", Escaped(options.target), "'", DidYouMean(options.target, TargetNames()));
+                      kTargetExample, "; found '", Escaped(options.target), "'", TargetHint(options.target));
   }
   const bool picks_dtype = dtype == RewriteOptions::Dtype::kAuto;
   std::optional<Hardware> hardware;
@@ -69,7 +85,8 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
     choices.target.promises.insert(target->promises.begin(), target->promises.end());
   }
   if (hardware) {
-    choices.compatibility = CheckCompatibility(*hardware, choices.low).Text(choices.low);
+    const Gate gate = choices.target.can_run_low ? Gate::kOpen : Gate::kClosed;
+    choices.compatibility = CheckCompatibility(*hardware, choices.low, gate).Text(choices.low);
   } else if (target) {
     choices.compatibility = CheckCompatibility(*target, choices.low).Text(choices.low);
   }
@@ -111,6 +128,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const Rewrite
 absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low,
                                   std::shared_ptr<const OpSignatures> signatures) {
   OpListOptions lists;
+  lists.low = low;
   lists.signatures = std::move(signatures);
   AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, low));
   lists.files = options.lists;
@@ -257,7 +275,7 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   auto& warnings = outcome.report.warnings;
   warnings.insert(warnings.begin(), early_warnings.begin(), early_warnings.end());
   if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
-    warnings.push_back("--level unsafe-force-all ignores the deny list: check the results");
+    warnings.push_back("--level unsafe-force-all ignores deny lists and guards: check the results");
   }
   RewriteSummary summary;
   summary.changed = outcome.report.changed;
@@ -267,7 +285,8 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);
   summary.unchanged_because = outcome.report.unchanged_because;
-  summary.policy_dtypes = PolicyDtypes(options);
+  const bool took_nothing_back = options.policy == RewriteOptions::Policy::kFloat32 && !summary.changed;
+  if (!took_nothing_back) summary.policy_dtypes = PolicyDtypes(options);
   summary.compatibility = setup.choices.compatibility;
   summary.warnings = warnings;
   summary.advice = outcome.report.advice;
@@ -410,5 +429,18 @@ absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
 }
 
 std::vector<std::string> ListProfiles() { return ProfileNames(); }
+
+std::string DescribeProfiles() {
+  const std::vector<std::string> names = ProfileNames();
+  size_t width = 0;
+  for (const std::string& name : names) width = std::max(width, name.size());
+  std::string text;
+  for (const std::string& name : names) {
+    const Profile profile = DescribeProfile(name);
+    absl::StrAppend(&text, name, std::string(width - name.size() + 2, ' '), profile.summary,
+                    name == RewriteOptions().profile ? " (default); " : "; ", absl::StrJoin(profile.types, ", "), "\n");
+  }
+  return text;
+}
 
 }  // namespace amp

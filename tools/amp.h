@@ -101,9 +101,12 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options = {});
 
-// The effective operator table as a list file, and the profiles' names.
+// The effective operator table as a list file for the low type that the options choose.
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options);
+
+// The profiles' names; and a line for each with its name, what it is and its low types.
 std::vector<std::string> ListProfiles();
+std::string DescribeProfiles();
 
 }  // namespace amp
 

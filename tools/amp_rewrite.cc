@@ -7,14 +7,17 @@
 #include <limits>
 #include <map>
 #include <new>
+#include <optional>
 #include <type_traits>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/atomic_file.h"
 #include "ir/external_data.h"
+#include "ir/opset_adapters.h"
 #include "ir/status.h"
 #include "passes/stages.h"
 #include "passes/suggest.h"
@@ -26,7 +29,8 @@ namespace amp {
 namespace {
 
 struct Arguments {
-  std::string input, output, report, keep_io, follow = "profile", opset = "auto";
+  std::string input, output, report, follow = "profile", opset = "auto";
+  std::optional<std::string> keep_io;
   std::string completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;
@@ -107,6 +111,8 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
 bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
 bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
 
+std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
+
 // A flag whose value is a number from 0 to `largest`, whole if the type is.
 template <typename Number>
 void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
@@ -122,9 +128,8 @@ void AddNumber(CLI::App& app, const std::string& group, const std::string& flag,
            }
            value = number;
          },
-         help)
+         WithDefault(help, value))
       ->type_name("N")
-      ->default_str(absl::StrCat(value))
       ->group(group);
 }
 
@@ -136,7 +141,8 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
   AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
             absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file beside the model, smaller ones\n",
-                         "in the model; auto: as in MODEL, and always above 1.5 GiB [auto]"));
+                         "in the model; auto: as in MODEL, and always above 1.5 GiB. The file is OUT.onnx.HASH.data\n"
+                         "beside OUT.onnx; that of an earlier OUT.onnx is removed [auto]"));
 
   const std::string what = kWhatBecomesLow;
   AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
@@ -147,13 +153,12 @@ void Declare(CLI::App& app, Arguments& a) {
             "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
             "outputs become low too, where the operators beside them do. float32: take an earlier\n"
             "rewrite of this tool back");
-  app.add_option("--target", o.target, "convert only if this hardware is fast with the low type; auto: this machine")
+  app.add_option("--target", o.target,
+                 WithDefault("convert only if this hardware is fast with the low type; auto: this machine", o.target))
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
-      ->capture_default_str()
       ->group(what);
-  app.add_option("--profile", o.profile, "base operator lists")
+  app.add_option("--profile", o.profile, WithDefault("base operator lists, see --list-profiles", o.profile))
       ->type_name(absl::StrJoin(ListProfiles(), "|"))
-      ->capture_default_str()
       ->group(what);
   const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
                                const std::string& type, const std::string& help) {
@@ -179,11 +184,15 @@ void Declare(CLI::App& app, Arguments& a) {
               "PORT: [NAME:] TYPE[?|...], ? for one that may be absent, ... for any number from there on;\n"
               "TYPE: float, int64 and so on, or a variable such as T: one type wherever it stands");
   AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
-            "how far to go [default]");
+            "treat-infer-as-deny: operators of class infer stay float32, clear ones may follow.\n"
+            "tensor-cores-only: those of class allow alone become low. unsafe-force-all: all that can,\n"
+            "deny lists and guards are ignored [default]");
   AddChoice(
       app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep|specialise",
       "calls of model-local functions: inlined (-all: domain ai.amp too), kept float32, or copies per type [inline]");
-  app.add_option("--follow", a.follow, "infer operators follow an allowed producer [as the profile says]")
+  app.add_option(
+         "--follow", a.follow,
+         "infer operators follow an allowed producer (seed: off in float16, on in bfloat16) [as the profile says]")
       ->type_name("on|off")
       ->group(what);
 
@@ -192,9 +201,11 @@ void Declare(CLI::App& app, Arguments& a) {
             "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
   AddNumber(app, safety, "--max-weight-error", o.max_weight_error, 1e30,
             "largest relative L2 rounding error of a weight");
-  app.add_option("--keep-io", a.keep_io,
-                 "graph inputs and outputs that keep float32; the others become low where an operator\n"
-                 "that is low reads or gives them (advice names those that do not) [all]")
+  app.add_option_function<std::string>(
+         "--keep-io", [&a](const std::string& text) { a.keep_io = text; },
+         "graph inputs and outputs that keep float32; the others become low where an operator\n"
+         "that is low reads or gives them (advice names those that do not). Before IR version 4,\n"
+         "initializers are listed among the inputs, and count as weights [all]")
       ->type_name("all|none|NAME[,NAME...]")
       ->group(safety);
   AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
@@ -202,11 +213,14 @@ void Declare(CLI::App& app, Arguments& a) {
   AddChoice(app, safety, "--weights", o.weights, kWeights, "convert|cast",
             "convert weights now, or keep them float32 and cast at run time [convert]");
   app.add_flag("--freeze-initializers", o.freeze_initializers,
-               "make constants of initializers that callers may override")
+               "make constants of initializers that callers may override (before IR version 4 none may be:\n"
+               "initializers are listed among the inputs, and count as weights)")
       ->group(safety);
-  app.add_option("--opset", a.opset, "auto: raise the opset where the low type needs it")
+  app.add_option("--opset", a.opset,
+                 WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
+                                          NewestAdaptedOpset()),
+                             a.opset))
       ->type_name("auto|keep|N")
-      ->capture_default_str()
       ->group(safety);
 
   const std::string output = "What is printed";
@@ -226,8 +240,8 @@ void Declare(CLI::App& app, Arguments& a) {
       ->type_name(absl::StrJoin(StageNames(), "|"))
       ->group(output);
   app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
-  app.add_flag("--print-lists", a.print_lists, "print the effective operator lists and stop")->group(output);
-  app.add_flag("--list-profiles", a.list_profiles, "print the profiles' names and stop")->group(output);
+  app.add_flag("--print-lists", a.print_lists, "print the effective lists for --dtype and stop")->group(output);
+  app.add_flag("--list-profiles", a.list_profiles, "print the profiles, a line each, and stop")->group(output);
   AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
   app.add_flag("--strict", o.strict, "a GLOB or an operator that matches nothing is an error")->group(output);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
@@ -287,6 +301,16 @@ absl::Status UnknownArgument(const CLI::App& app) {
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
 }
 
+// CLI11's own words leave out what was expected.
+absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error) {
+  const std::string text = error.what(), flag = text.substr(0, text.find(':'));
+  const CLI::Option* option = app.get_option_no_throw(flag);
+  if (option == nullptr) return UsageError(Escaped(text));
+  const bool takes_one = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+  if (takes_one && option->count() > 1) return UsageError(flag, ": given twice");
+  return UsageError(flag, ": expected ", option->get_type_name());
+}
+
 // Taking a rewrite back decides nothing: flags that steer decisions would be ignored.
 absl::Status CheckUndoFlags(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
@@ -342,9 +366,12 @@ absl::Status Interpret(Arguments& a) {
     o.opset = version;
   }
   o.report = !a.report.empty();
-  if (!a.keep_io.empty()) {
-    o.keep_io = a.keep_io == "all";
-    if (!*o.keep_io && a.keep_io != "none") o.keep_io_names = absl::StrSplit(a.keep_io, ',', absl::SkipEmpty());
+  if (a.keep_io) {
+    o.keep_io = *a.keep_io == "all";
+    if (!*o.keep_io && *a.keep_io != "none") o.keep_io_names = absl::StrSplit(*a.keep_io, ',');
+    if (absl::c_linear_search(o.keep_io_names, "")) {
+      return UsageError("--keep-io: empty item in '", Escaped(*a.keep_io), "'");
+    }
   }
   if (a.print_lists || a.list_profiles || !a.completion.empty()) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
@@ -433,6 +460,8 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
   } catch (const CLI::CallForVersion&) {
     output.out = VersionText() + "\n";
     return output;
+  } catch (const CLI::ArgumentMismatch& error) {
+    status = WrongCount(app, error);
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');
@@ -443,7 +472,7 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     return output;
   }
   if (status.ok() && a.list_profiles) {
-    output.out = absl::StrJoin(ListProfiles(), "\n") + "\n";
+    output.out = DescribeProfiles();
     return output;
   }
   if (status.ok() && a.print_lists) {
