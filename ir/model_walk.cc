@@ -130,4 +130,10 @@ void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit) {
   for (const auto& function : model.functions()) visit(CanonicalDomain(function.domain()), function.name());
 }
 
+bool HasNodeOfName(const onnx::ModelProto& model, absl::string_view name) {
+  bool found = false;
+  ForEachNodeWithin(model.graph().node(), [&](const onnx::NodeProto& node) { found = found || node.name() == name; });
+  return found;
+}
+
 }  // namespace amp

@@ -38,6 +38,8 @@ void ForEachMutableTensor(onnx::NodeProto& node, absl::FunctionRef<void(onnx::Te
 using OperatorVisitor = absl::FunctionRef<void(absl::string_view domain, absl::string_view op)>;
 void ForEachOperator(const onnx::ModelProto& model, OperatorVisitor visit);
 void ForEachFunction(const onnx::ModelProto& model, OperatorVisitor visit);
+// Whether a node of the main graph or of a body in it has the name.
+bool HasNodeOfName(const onnx::ModelProto& model, absl::string_view name);
 
 }  // namespace amp
 

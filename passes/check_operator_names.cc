@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "ir/model_walk.h"
 #include "ir/status.h"
-#include "onnx/onnx_pb.h"
 #include "passes/call_record.h"
 #include "passes/op_list_file.h"
 #include "passes/suggest.h"
@@ -61,15 +60,6 @@ Complaint CheckGiven(const Name& name, const ModelNames& model, const OperatorNa
           true};
 }
 
-bool HasNodeOfName(const onnx::GraphProto& graph, const std::string& name) {
-  for (const onnx::NodeProto& node : graph.node()) {
-    bool found = node.name() == name;
-    ForEachBody(node, [&](const onnx::GraphProto& body) { found = found || HasNodeOfName(body, name); });
-    if (found) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
@@ -110,7 +100,7 @@ absl::Status ExplainUnknownOperator(const absl::Status& error, const onnx::Model
       return absl::Status(error.code(), absl::StrCat(error.message(), "; the model has '", Shown(name), "'"));
     }
   }
-  if (!HasNodeOfName(model.graph(), *op)) return error;
+  if (!HasNodeOfName(model, *op)) return error;
   return absl::Status(error.code(), absl::StrCat(error.message(), "; a node of the model has that name: --deny-node ",
                                                  Escaped(*op), " or --allow-node"));
 }

@@ -219,6 +219,7 @@ class Explainer {
     if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
     if (reason.kind == ReasonKind::kUnlisted && IsCast(model_.node(graph_[v].node))) return "is the model's own cast";
     if (reason.kind == ReasonKind::kUnlisted) return "is on no list";
+    if (reason.kind == ReasonKind::kSchemaForbids) return absl::StrCat("takes no ", DTypeName(graph_.low()));
     return absl::StrCat("stays float32: ", reason.detail.empty() ? ReasonName(reason.kind) : reason.detail);
   }
 

@@ -37,6 +37,10 @@ TEST_CASE("bodies have their owner's path in front, and their attribute's name w
   CHECK(PathsOf(*model) == Paths{"loop", "loop/Identity#0", "loop/if", "loop/if/then_branch/n", "loop/if/else_branch/n",
                                  "loop/if/else_branch/Relu#0", "If#0", "If#0/then_branch/n", "If#0/else_branch/Relu#0",
                                  "Relu#0"});
+  const std::vector<std::string> graphs = FindNodePaths(*model).graphs;
+  CHECK(graphs[kMainGraph].empty());
+  CHECK(Paths(graphs.begin(), graphs.end()) ==
+        Paths{"", "loop", "loop/if/then_branch", "loop/if/else_branch", "If#0/then_branch", "If#0/else_branch"});
 }
 
 TEST_CASE("names with slashes, or that are there twice, still give every node a path of its own") {

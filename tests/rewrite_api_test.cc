@@ -67,6 +67,11 @@ TEST_CASE("an operator that ONNX does not define, with its signature") {
   REQUIRE(unknown->summary.warnings.size() == 1);
   CHECK(absl::StrContains(unknown->summary.warnings[0], "--op-signature 'my.domain::Gate(T...) -> T'"));
 
+  amp::RewriteOptions bare;
+  bare.allow = {"Gate"};
+  CHECK(amp::Rewrite(model, bare).status() ==
+        absl::InvalidArgumentError("--allow: unknown operator 'Gate'; the model has 'my.domain::Gate'"));
+
   options.op_signatures = {"my.domain::Gate(T) -> T"};
   const absl::StatusOr<amp::RewriteResult> known = amp::Rewrite(model, options);
   REQUIRE(known.ok());

@@ -393,7 +393,9 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(Setup setup, SetUp(options));
+  absl::StatusOr<Setup> set_up = SetUp(options);
+  if (!set_up.ok()) return ExplainUnknownOperator(set_up.status(), model);
+  Setup setup = *std::move(set_up);
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   copy->CopyFrom(model);
