@@ -12,11 +12,13 @@
 #include "ir/metadata.h"
 #include "ir/status.h"
 #include "nlohmann/json.hpp"
+#include "passes/metadata_json.h"
 
 namespace amp {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 using Function = std::pair<std::string, std::string>;  // domain, name
 
 constexpr absl::string_view kKey = "amp.calls";
@@ -32,32 +34,52 @@ struct Record {
   std::map<std::string, Function> copies;  // by "domain::name" of the copy
 };
 
-Json CallJson(const RecordedCall& recorded) {
-  const InlinedCall& call = recorded.call;
-  const std::map<std::string, std::string> facts(call.facts.begin(), call.facts.end());
-  return {{"label", call.label},
-          {"function", Function(call.domain, call.function)},
-          {"facts", facts},
-          {"nodes", recorded.nodes}};
+OrderedJson FunctionJson(const Function& function) {
+  return {TextOfBytes(function.first), TextOfBytes(function.second)};
 }
 
-void Write(const Record& record, Model& model) {
-  Json json = {{"v", kVersion}, {"calls", Json::array()}, {"copies", record.copies}};
-  for (const RecordedCall& call : record.calls) json["calls"].push_back(CallJson(call));
-  SetMetadata(model, kKey, json.dump(-1, ' ', false, Json::error_handler_t::replace));
+OrderedJson CallJson(const RecordedCall& recorded) {
+  const InlinedCall& call = recorded.call;
+  std::map<std::string, std::string> facts;
+  for (const auto& [key, value] : call.facts) facts[TextOfBytes(key)] = TextOfBytes(value);
+  OrderedJson nodes = OrderedJson::array();
+  for (const std::string& node : recorded.nodes) nodes.push_back(TextOfBytes(node));
+  return {{"label", TextOfBytes(call.label)},
+          {"function", FunctionJson({call.domain, call.function})},
+          {"facts", facts},
+          {"nodes", nodes}};
 }
+
+// One that says nothing is not written.
+void Write(const Record& record, Model& model) {
+  if (record.calls.empty() && record.copies.empty()) {
+    RemoveMetadata(model, kKey);
+    return;
+  }
+  OrderedJson calls = OrderedJson::array();
+  std::map<std::string, OrderedJson> copies;
+  for (const RecordedCall& call : record.calls) calls.push_back(CallJson(call));
+  for (const auto& [copy, original] : record.copies) copies[TextOfBytes(copy)] = FunctionJson(original);
+  SetMetadata(model, kKey, OrderedJson({{"v", kVersion}, {"calls", calls}, {"copies", copies}}).dump());
+}
+
+std::string Bytes(const Json& json) { return BytesOfText(json.get_ref<const std::string&>()); }
+
+Function FunctionFrom(const Json& json) { return {Bytes(json.at(0)), Bytes(json.at(1))}; }
 
 Record FromJson(const Json& json) {
   Record record;
-  json.at("copies").get_to(record.copies);
+  for (const auto& [copy, original] : json.at("copies").get_ref<const Json::object_t&>()) {
+    record.copies[BytesOfText(copy)] = FunctionFrom(original);
+  }
   for (const Json& entry : json.at("calls")) {
     RecordedCall& recorded = record.calls.emplace_back();
-    std::tie(recorded.call.domain, recorded.call.function) = entry.at("function").get<Function>();
-    entry.at("label").get_to(recorded.call.label);
-    for (auto& [key, value] : entry.at("facts").get<std::map<std::string, std::string>>()) {
-      recorded.call.facts[key] = value;
+    std::tie(recorded.call.domain, recorded.call.function) = FunctionFrom(entry.at("function"));
+    recorded.call.label = Bytes(entry.at("label"));
+    for (const auto& [key, value] : entry.at("facts").get_ref<const Json::object_t&>()) {
+      recorded.call.facts[BytesOfText(key)] = Bytes(value);
     }
-    entry.at("nodes").get_to(recorded.nodes);
+    for (const Json& node : entry.at("nodes")) recorded.nodes.push_back(Bytes(node));
   }
   return record;
 }
@@ -65,14 +87,19 @@ Record FromJson(const Json& json) {
 absl::StatusOr<Record> Read(const onnx::ModelProto& model) {
   const std::optional<std::string> text = FindMetadata(model, kKey);
   if (!text) return Record();
+  const auto no_record = [](absl::string_view found) {
+    return ModelError("expected a record of inlined calls, found: ", Escaped(found));
+  };
+  const absl::StatusOr<Json> json = ParseMetadataJson(*text);
+  if (!json.ok()) return no_record(json.status().message());
   try {
-    const Json json = Json::parse(*text);
-    if (json.at("v") != kVersion) {
-      return ModelError("expected version ", kVersion, ", found ", Escaped(json.at("v").dump()));
+    if (const Json& version = json->at("v"); version != kVersion) {
+      return ModelError("expected version ", kVersion, ", found ",
+                        version.is_number() ? version.dump() : version.type_name());
     }
-    return FromJson(json);
+    return FromJson(*json);
   } catch (const Json::exception& error) {
-    return ModelError("expected a record of inlined calls, found: ", Escaped(error.what()));
+    return no_record(error.what());
   }
 }
 
@@ -91,7 +118,9 @@ void RecordCalls(Model& model, const NodeClasses& classes, const OutlinedFunctio
     record.calls[it->second].nodes.emplace_back(model.node(id).name());
   }
   if (record.calls.empty()) return;
-  if (const absl::StatusOr<Record> before = Read(model.proto()); before.ok()) record.copies = before->copies;
+  absl::StatusOr<Record> before = Read(model.proto());
+  if (!before.ok()) return;  // the user's: RestoreFunctionNames has said so
+  record.copies = std::move(before->copies);
   if (outlined != nullptr) {
     record.calls.clear();  // the nodes are back in functions
     for (const auto& [copy, original] : outlined->originals) {
@@ -123,7 +152,7 @@ void RestoreCalls(Model& model) {
 void RestoreFunctionNames(Model& model) {
   const absl::StatusOr<Record> record = Read(model.proto());
   if (!record.ok()) {
-    model.AddWarning(absl::StrCat("metadata '", kKey, "' is ignored: ", record.status().message()));
+    model.AddWarning(absl::StrCat("metadata '", kKey, "' is ignored and stays: ", record.status().message()));
     return;
   }
   std::vector<InlinedCall> calls = model.calls();

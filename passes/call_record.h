@@ -4,7 +4,8 @@
 //   metadata_props["amp.calls"] = {"v":1,"calls":[{"label":"call","function":["my.domain","Block"],
 //       "facts":{},"nodes":["call/mm","call/Relu#0"]}],"copies":{"my.domain::Block_low":["my.domain","Block"]}}
 //
-// "copies" are functions that --functions specialise made, and what they were made of.
+// "copies" are functions that --functions specialise made, and what they were made of. Names are bytes: see
+// TextOfBytes.
 #ifndef AMP_PASSES_CALL_RECORD_H_
 #define AMP_PASSES_CALL_RECORD_H_
 
@@ -19,7 +20,7 @@
 namespace amp {
 
 // Writes down the calls that gave nodes their class, if there are any, and the copies made since. `outlined` may be
-// null.
+// null. What has that key and is no such record stays as it is, and nothing is written.
 void RecordCalls(Model& model, const NodeClasses& classes, const OutlinedFunctions* outlined);
 
 // Gives functions that were copied their old names in Model::calls(). What is no such record is ignored with a warning.

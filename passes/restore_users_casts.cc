@@ -1,7 +1,11 @@
 #include "passes/restore_users_casts.h"
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -25,6 +29,7 @@ class Restorer {
       if (names.contains(model_.value(id).name)) NoteName(model_.value(id).graph, model_.value(id).name);
     }
     RestoreAll();
+    MoveReaders();
     return num_misfits_;
   }
 
@@ -117,18 +122,33 @@ class Restorer {
     return !taken_.contains(std::make_pair(graph, name));
   }
 
-  // Lets `use` read `value` if it reads another value now that is the same but for casts.
+  // Notes that `use` is to read `value`, if it reads another value now that is the same but for casts.
   bool Lead(const Use& use, ValueId value) {
     const auto port = static_cast<size_t>(use.port);
     if (!use.IsGraphOutput() && model_.node(use.node).erased) return false;
     const size_t num_ports =
         use.IsGraphOutput() ? model_.graph(use.graph).outputs.size() : model_.node(use.node).inputs.size();
     if (port >= num_ports) return false;
-    const ValueId now =
+    const ValueId source =
         use.IsGraphOutput() ? model_.graph(use.graph).outputs[port] : model_.node(use.node).inputs[port];
-    if (now == kNone || now == value || BeforeCasts(now) != BeforeCasts(value)) return false;
-    model_.MoveUses(now, value, {use});
+    if (source == kNone) return false;
+    auto& targets = led_[source];
+    const auto it = targets.try_emplace({use.graph, use.node, use.port}, source).first;
+    if (it->second == value || BeforeCasts(it->second) != BeforeCasts(value)) return false;
+    it->second = value;
     return true;
+  }
+
+  // All readers of a value at once: one by one, each would be looked for among all of them.
+  void MoveReaders() {
+    for (const auto& [source, targets] : led_) {
+      std::vector<Model::UseMove> moves;
+      for (const auto& [reader, target] : targets) {
+        const auto& [graph, node, port] = reader;
+        if (target != source) moves.push_back({Use{node, port, graph}, target});
+      }
+      model_.MoveUses(source, moves);
+    }
   }
 
   // What a value was before all casts above it. What was walked once is remembered.
@@ -149,6 +169,8 @@ class Restorer {
   Model& model_;
   const std::vector<Cast>& casts_;
   absl::flat_hash_map<ValueId, ValueId> before_casts_;
+  // By the value that it reads: what each reader is to read.
+  std::map<ValueId, absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId>> led_;
   absl::flat_hash_set<std::pair<GraphId, std::string>> taken_;
   int num_misfits_ = 0;
 };

@@ -11,15 +11,16 @@
 #include "ir/operator_facts.h"
 #include "ir/status.h"
 #include "nlohmann/json.hpp"
+#include "passes/metadata_json.h"
 
 namespace amp {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr absl::string_view kKey = "amp.rewrite";
 constexpr int kVersion = 2;
-constexpr int kDeepestNesting = 16;  // of lists and objects in each other; records stay far below
 
 bool IsGone(const Model& model, ValueId id) {
   const Value& value = model.value(id);
@@ -38,29 +39,29 @@ class RecordWriter {
  public:
   explicit RecordWriter(const Model& model) : model_(model) {}
 
-  Json Write(const RewriteRecord& record) {
-    Json json = {{"v", kVersion}, {"types", record.types}, {"opset", record.opset}, {"ir", record.ir_version}};
-    const auto add = [&](const char* key, Json list) {
+  OrderedJson Write(const RewriteRecord& record) {
+    OrderedJson json = {{"v", kVersion}, {"types", record.types}, {"opset", record.opset}, {"ir", record.ir_version}};
+    const auto add = [&](const char* key, OrderedJson list) {
       if (!list.empty()) json[key] = std::move(list);
     };
     add("casts", List(record.casts, [&](NodeId id) { return Reference(id); }));
     add("narrowed", List(record.narrowed, [&](ValueId id) { return ValueReference(id); }));
     add("copies", List(record.copies, [&](const auto& copy) {
-          return Json::array({ValueReference(copy.first), ValueReference(copy.second)});
+          return OrderedJson::array({ValueReference(copy.first), ValueReference(copy.second)});
         }));
     add("inputs", record.inputs);
     add("outputs", record.outputs);
     add("body_inputs", List(record.body_inputs, [&](const RewriteRecord::BodyPort& port) {
-          return Json::array({Number(port.body), port.port});
+          return OrderedJson::array({Number(port.body), port.port});
         }));
     add("inlined", record.inlined);
     add("frozen", record.frozen);
     add("attributes", List(record.attributes, [&](const RewriteRecord::Attribute& attribute) {
-          Json before = nullptr;
+          OrderedJson before = nullptr;
           if (attribute.before) before = absl::Base64Escape(*attribute.before);
-          return Json::array({Reference(attribute.node), attribute.name, before});
+          return OrderedJson::array({Reference(attribute.node), attribute.name, before});
         }));
-    Json casts = Json::array();  // none is left out: they refer to each other by position
+    OrderedJson casts = OrderedJson::array();  // none is left out: they refer to each other by position
     for (const auto& cast : record.users_casts) casts.push_back(Write(cast));
     add("users_casts", std::move(casts));
     add("scopes", std::move(scopes_));
@@ -73,11 +74,11 @@ class RecordWriter {
  private:
   // What names something that is gone is counted instead.
   template <typename Entries, typename Describe>
-  Json List(const Entries& entries, Describe describe) {
-    Json json = Json::array();
+  OrderedJson List(const Entries& entries, Describe describe) {
+    OrderedJson json = OrderedJson::array();
     for (const auto& entry : entries) {
       is_gone_ = false;
-      Json described = describe(entry);
+      OrderedJson described = describe(entry);
       if (is_gone_) {
         ++num_gone_;
       } else {
@@ -87,8 +88,8 @@ class RecordWriter {
     return json;
   }
 
-  Json Write(const RewriteRecord::UsersCast& cast) {
-    Json json = Json::object();
+  OrderedJson Write(const RewriteRecord::UsersCast& cast) {
+    OrderedJson json = OrderedJson::object();
     is_gone_ = false;
     if (cast.node != kNone) {
       json["cast"] = Reference(cast.node);
@@ -97,26 +98,26 @@ class RecordWriter {
       json["output"] = cast.output;
       json["to"] = std::string(DTypeName(cast.to));
       if (cast.graph != kMainGraph) json["scope"] = Number(cast.graph);
-      json["source"] = cast.source == kNone ? Json(cast.source_cast) : ValueReference(cast.source);
+      json["source"] = cast.source == kNone ? OrderedJson(cast.source_cast) : ValueReference(cast.source);
       if (cast.source != kNone && cast.source_name != model_.value(cast.source).name) json["was"] = cast.source_name;
     }
     if (is_gone_) ++num_gone_;
     if (is_gone_ || json.empty()) json = {{"source", nullptr}};  // counted
     const auto reader = [&](const Use& use) {
-      return Json::array({use.IsGraphOutput() ? Json(Number(use.graph)) : Reference(use.node), use.port});
+      return OrderedJson::array({use.IsGraphOutput() ? OrderedJson(Number(use.graph)) : Reference(use.node), use.port});
     };
     json["readers"] = List(cast.readers, reader);
     return json;
   }
 
-  Json ValueReference(ValueId id) {
+  OrderedJson ValueReference(ValueId id) {
     is_gone_ = is_gone_ || IsGone(model_, id);
     const Value& value = model_.value(id);
     if (value.graph == kMainGraph) return value.name;
-    return Json::array({value.name, Number(value.graph)});
+    return OrderedJson::array({value.name, Number(value.graph)});
   }
 
-  Json Reference(NodeId id) {
+  OrderedJson Reference(NodeId id) {
     const ValueId key = KeyOf(model_.node(id));
     if (key != kNone) return ValueReference(key);
     if (obstacle_.empty())
@@ -131,13 +132,13 @@ class RecordWriter {
     const NodeId owner = model_.graph(graph).owner;
     const auto& bodies = model_.node(owner).bodies;
     const auto position = std::find(bodies.begin(), bodies.end(), graph) - bodies.begin();
-    Json entry = Json::array({Reference(owner), position});
+    OrderedJson entry = OrderedJson::array({Reference(owner), position});
     scopes_.push_back(std::move(entry));
     return numbers_[graph] = static_cast<int>(scopes_.size());
   }
 
   const Model& model_;
-  Json scopes_ = Json::array();
+  OrderedJson scopes_ = OrderedJson::array();
   absl::flat_hash_map<GraphId, int> numbers_;
   bool is_gone_ = false;
   int num_gone_ = 0;
@@ -343,12 +344,8 @@ class RecordReader {
   int num_misfits_ = 0;
 };
 
-// Neither reading nor freeing it may recurse as deep as a file likes.
-Json ParseJson(const std::string& text) {
-  return Json::parse(text, [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepestNesting) throw std::invalid_argument(absl::StrCat("nested deeper than ", kDeepestNesting));
-    return true;
-  });
+absl::Status NoRecord(absl::string_view why) {
+  return ModelError("metadata '", kKey, "': not a record of a rewrite: ", Escaped(why));
 }
 
 }  // namespace
@@ -356,8 +353,10 @@ Json ParseJson(const std::string& text) {
 absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
   const std::optional<std::string> text = FindMetadata(model, kKey);
   if (!text.has_value()) return std::optional<RewriteRecord>();
+  absl::StatusOr<Json> parsed = ParseMetadataJson(*text);
+  if (!parsed.ok()) return NoRecord(parsed.status().message());
+  Json& json = *parsed;
   try {
-    Json json = ParseJson(*text);
     const Json version = json.at("v");
     if (version != kVersion) {
       return ModelError("metadata '", kKey, "': expected version ", kVersion, ", found ",
@@ -366,23 +365,28 @@ absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
     json.erase("v");
     return std::optional<RewriteRecord>(RecordReader(model).Read(std::move(json)));
   } catch (const std::exception& error) {
-    return ModelError("metadata '", kKey, "': not a record of a rewrite: ", Escaped(error.what()));
+    return NoRecord(error.what());
   }
 }
 
 std::string WriteRecord(Model& model, const RewriteRecord& record) {
+  if (const absl::Status earlier = ReadRecord(model).status(); !earlier.ok()) {
+    return absl::StrCat(earlier.message(), "; it stays as it is");
+  }
   RecordWriter writer(model);
-  const Json json = writer.Write(record);
+  const OrderedJson json = writer.Write(record);
   std::string obstacle = writer.obstacle();
   try {
     if (obstacle.empty()) SetMetadata(model, kKey, json.dump());
-  } catch (const Json::type_error&) {
+  } catch (const OrderedJson::type_error&) {
     obstacle = "a name in it is not UTF-8";
   }
   if (!obstacle.empty()) RemoveRecord(model);
   return obstacle;
 }
 
-void RemoveRecord(Model& model) { RemoveMetadata(model, kKey); }
+void RemoveRecord(Model& model) {
+  if (ReadRecord(model).ok()) RemoveMetadata(model, kKey);
+}
 
 }  // namespace amp

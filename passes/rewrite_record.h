@@ -61,7 +61,8 @@ struct RewriteRecord {
 
 // Nothing for a model that was never rewritten. kDataLoss for an entry that is no such record.
 absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model);
-// Why the model cannot hold this record, which is then not in it; else nothing.
+// Why the model cannot hold this record, which is then not in it; else nothing. An entry of that key that is no record
+// is somebody else's: writing and removing leave it as it is.
 std::string WriteRecord(Model& model, const RewriteRecord& record);
 void RemoveRecord(Model& model);
 

@@ -129,36 +129,6 @@ TEST_CASE("names of operators that nobody knows get a warning, those that the mo
                  "that name"});
 }
 
-TEST_CASE("a second run knows the functions that the first one inlined, from a record in the metadata") {
-  onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
-    g (float[2, 2] x) => (float[2, 2] y) { [mm] m = MatMul (x, x) [call] y = my.Block (m) }
-    <domain: "my", opset_import: ["" : 17]> Block (a) => (b) { [mm] b = MatMul (a, a) })");
-  Options options;
-  options.deny = {"my::Block"};
-  for (const auto functions : {Options::Functions::kInline, Options::Functions::kSpecialise}) {
-    options.functions = functions;
-    const absl::StatusOr<amp::RewriteResult> once = amp::Rewrite(model, options);
-    REQUIRE(once.ok());
-    CHECK(once->summary.changed);
-    const absl::StatusOr<amp::RewriteResult> twice = amp::Rewrite(once->model, options);
-    REQUIRE(twice.ok());
-    CHECK(twice->model.SerializeAsString() == once->model.SerializeAsString());
-    CHECK(twice->summary.warnings.empty());
-  }
-  options.functions = Options::Functions::kInline;
-  auto* entry = model.add_metadata_props();
-  entry->set_key("amp.calls");
-  for (const char* text : {"{", "[]", "{\"v\":2}", "{\"v\":1,\"copies\":{},\"calls\":[{\"label\":[]}]}"}) {
-    INFO(text);
-    entry->set_value(text);
-    const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model, options);
-    REQUIRE(result.ok());
-    CHECK(result->summary.changed);
-    REQUIRE(result->summary.warnings.size() == 1);
-    CHECK(absl::StartsWith(result->summary.warnings[0], "metadata 'amp.calls' is ignored: expected "));
-  }
-}
-
 TEST_CASE("a signature for what is not in the model gets a warning") {
   using Warnings = std::vector<std::string>;
   CHECK(WarningsOf(&Options::op_signatures, {"my::Gate(T) -> T", "my::Inner(T) -> T"}) == Warnings{});

@@ -1,5 +1,6 @@
 // Records of a rewrite with odd contents: files are edited, and records are as little to be trusted as they are.
 #include <algorithm>
+#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
@@ -272,6 +273,74 @@ TEST_CASE("texts that are no record of this version") {
   constexpr size_t kDeep = 1000000;
   CHECK(absl::StrContains(error_of(std::string(kDeep, '[')), "nested deeper than 16\n"));
   CHECK(absl::StrContains(error_of(absl::StrCat(R"({"v":)", std::string(kDeep, '['))), "nested deeper than 16\n"));
+}
+
+TEST_CASE("what is no record is left to whose it is by a rewrite, and advice says so") {
+  const Undo undo(R"(<ir_version: 10, opset_import: ["" : 17, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [mm] m = MatMul (x, x) y = local.f (m) }
+    <domain: "local", opset_import: ["" : 17]> f (a) => (b) { b = MatMul (a, a) })");
+  for (const char* text : {"my own notes", R"({"v":1,"types":["float16"]})", R"({"v":2,"types":["float16"]})"}) {
+    INFO(text);
+    onnx::ModelProto model = undo.Load("in.onnx");
+    auto* entry = model.add_metadata_props();
+    entry->set_key("amp.rewrite");
+    entry->set_value(text);
+    undo.folder.Write("noted.onnx", model.SerializeAsString());
+    const ToolOutput output = undo.Run("noted.onnx", "low.onnx", {});
+    CHECK(output.exit_code == 0);
+    CHECK(absl::StrContains(output.err, "--policy float32 cannot take this rewrite back: metadata 'amp.rewrite': "));
+    CHECK(absl::EndsWith(output.err, "; it stays as it is\n"));
+    CHECK(Record(undo.Load("low.onnx")) == text);
+    CHECK(undo.TakeBack().exit_code == 3);
+    REQUIRE(undo.Run("noted.onnx", "low.onnx", {"--functions", "specialise"}).exit_code == 0);
+    CHECK(Record(undo.Load("low.onnx")) == text);
+  }
+}
+
+TEST_CASE("taking back takes linear time: users' casts of one value, and casts of their own") {
+  // `hub`: all casts read one value. Otherwise each stands behind a MatMul of its own.
+  const auto seconds = [](int count, bool hub) {
+    onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[2,2] x) => (float[2,2] y) { [mm] m = MatMul (x, x) y = Exp (m) })");
+    const auto add = [&](const char* op, std::vector<std::string> inputs, const std::string& output) {
+      onnx::NodeProto* node = model.mutable_graph()->add_node();
+      node->set_op_type(op);
+      node->set_name(output);
+      for (const std::string& input : inputs) node->add_input(input);
+      node->add_output(output);
+      return node;
+    };
+    const auto add_cast = [&](const std::string& input, const std::string& output, int type) {
+      onnx::AttributeProto* to = add("Cast", {input}, output)->add_attribute();
+      to->set_name("to");
+      to->set_type(onnx::AttributeProto::INT);
+      to->set_i(type);
+    };
+    for (int i = 0; i < count; ++i) {
+      const std::string a = absl::StrCat("a", i), b = absl::StrCat("b", i), c = absl::StrCat("c", i);
+      if (!hub) add("MatMul", {"x", "x"}, a);
+      add_cast(hub ? "m" : a, b, onnx::TensorProto::FLOAT16);
+      if (!hub) add_cast(b, c, onnx::TensorProto::FLOAT);
+      add(hub ? "Relu" : "Exp", {hub ? b : c}, absl::StrCat("d", i));
+      if (hub) add("Exp", {"m"}, absl::StrCat("e", i));
+    }
+    absl::StatusOr<RewriteResult> low = Rewrite(model);
+    REQUIRE(low.ok());
+    REQUIRE_FALSE(Record(low->model).empty());
+    RewriteOptions options;
+    options.policy = RewriteOptions::Policy::kFloat32;
+    const std::clock_t start = std::clock();
+    const absl::StatusOr<RewriteResult> back = Rewrite(low->model, options);
+    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    REQUIRE(back.ok());
+    CHECK(back->model.graph().node_size() == model.graph().node_size());
+    return taken;
+  };
+  constexpr int kFew = 2000, kTimes = 8;
+  for (const bool hub : {true, false}) {
+    INFO(hub);
+    CHECK(seconds(kTimes * kFew, hub) < 2 * kTimes * seconds(kFew, hub));
+  }
 }
 
 TEST_CASE("a later rewrite of a model with an odd record goes its way") {
