@@ -63,6 +63,8 @@ void Write(const Record& record, Model& model) {
   SetMetadata(model, kKey, OrderedJson({{"v", kVersion}, {"calls", calls}, {"copies", copies}}).dump());
 }
 
+const Json::array_t& List(const Json& json) { return json.get_ref<const Json::array_t&>(); }
+
 std::string Bytes(const Json& json) { return BytesOfText(json.get_ref<const std::string&>()); }
 
 Function FunctionFrom(const Json& json) { return {Bytes(json.at(0)), Bytes(json.at(1))}; }
@@ -72,14 +74,14 @@ Record FromJson(const Json& json) {
   for (const auto& [copy, original] : json.at("copies").get_ref<const Json::object_t&>()) {
     record.copies[BytesOfText(copy)] = FunctionFrom(original);
   }
-  for (const Json& entry : json.at("calls")) {
+  for (const Json& entry : List(json.at("calls"))) {
     RecordedCall& recorded = record.calls.emplace_back();
     std::tie(recorded.call.domain, recorded.call.function) = FunctionFrom(entry.at("function"));
     recorded.call.label = Bytes(entry.at("label"));
     for (const auto& [key, value] : entry.at("facts").get_ref<const Json::object_t&>()) {
       recorded.call.facts[BytesOfText(key)] = Bytes(value);
     }
-    for (const Json& node : entry.at("nodes")) recorded.nodes.push_back(Bytes(node));
+    for (const Json& node : List(entry.at("nodes"))) recorded.nodes.push_back(Bytes(node));
   }
   return record;
 }

@@ -13,7 +13,6 @@ namespace amp {
 namespace {
 
 constexpr int64_t kDeepestNesting = 16;  // of lists and objects in each other; records stay far below
-
 constexpr absl::string_view kBase64 = "base64:";
 
 bool IsUtf8(const std::string& bytes) {
@@ -50,7 +49,7 @@ absl::StatusOr<nlohmann::json> ParseMetadataJson(absl::string_view text) {
   try {
     return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
-    return ModelError(Escaped(error.what()));
+    return ModelError(error.what());
   }
 }
 

@@ -12,7 +12,7 @@
 namespace amp {
 
 // kDataLoss for what is no JSON or nested deeper than records are: nothing that walks the result recurses as deep as a
-// file likes. As good as linear in the text: objects are ordered by key.
+// file likes. The message quotes the text unescaped. As good as linear in the text: objects are ordered by key.
 absl::StatusOr<nlohmann::json> ParseMetadataJson(absl::string_view text);
 
 // JSON's strings are UTF-8, names in models are bytes: those that are not UTF-8 become "base64:...", as do those that

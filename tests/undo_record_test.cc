@@ -302,7 +302,7 @@ TEST_CASE("taking back takes linear time: users' casts of one value, and casts o
   const auto seconds = [](int count, bool hub) {
     onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2,2] x) => (float[2,2] y) { [mm] m = MatMul (x, x) y = Exp (m) })");
-    const auto add = [&](const char* op, std::vector<std::string> inputs, const std::string& output) {
+    const auto add = [&](const char* op, const std::vector<std::string>& inputs, const std::string& output) {
       onnx::NodeProto* node = model.mutable_graph()->add_node();
       node->set_op_type(op);
       node->set_name(output);
