@@ -41,7 +41,7 @@ void RewriteRecorder::Begin(const Model& model, const InlinedFunctions* inlined)
     record_.opset = inlined != nullptr && inlined->opset_before > 0 ? inlined->opset_before : model.opset("");
     record_.ir_version = model.ir_version();
   }
-  if (inlined != nullptr && inlined->origins == nullptr) {  // else they become functions again
+  if (inlined != nullptr) {
     record_.inlined.insert(record_.inlined.end(), inlined->functions.begin(), inlined->functions.end());
   }
   ours_.insert(record_.casts.begin(), record_.casts.end());

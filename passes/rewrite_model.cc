@@ -370,8 +370,16 @@ class Rewriter {
     AddCopies(folded.copies, casts);
     const InlineOrigins* origins = Origins();
     if (origins == nullptr) RecordCalls(model_, classes_, nullptr);
-    if (origins != nullptr) AddCopies(AssignCasts(model_, *origins), casts);
-    AdviseOnRecord(recorder_.Finish(model_, settings_.low, casts, narrowed.weights));
+    std::string unrecorded = "--functions specialise leaves no record";
+    if (origins != nullptr) {
+      AddCopies(AssignCasts(model_, *origins), casts);
+      RemoveRecord(model_);
+    } else {
+      unrecorded = recorder_.Finish(model_, settings_.low, casts, narrowed.weights);
+    }
+    if (!unrecorded.empty()) {
+      writer_.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
+    }
     TellReaders(names, casts);
     writer_.RecordRemovedCasts(model_, folded.erased);
     writer_.RecordCasts(model_, casts);
@@ -386,16 +394,7 @@ class Rewriter {
     AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined, OutlineFunctions(model_, *origins, outcome_.pending));
     writer_.RecordOutlined(outlined);
     RecordCalls(model_, classes_, &outlined);
-    if (outlined.num_calls > 0) {
-      RemoveRecord(model_);
-      AdviseOnRecord("functions were specialised");
-    }
     return absl::OkStatus();
-  }
-
-  void AdviseOnRecord(const std::string& obstacle) {
-    if (obstacle.empty()) return;
-    writer_.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", obstacle));
   }
 
   static void AddCopies(const std::vector<std::pair<NodeId, NodeId>>& copies, std::vector<InsertedCast>& casts) {
