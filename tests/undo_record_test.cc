@@ -1,8 +1,10 @@
 // Records of a rewrite with odd contents: files are edited, and records are as little to be trusted as they are.
 #include <algorithm>
 #include <ctime>
+#include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -298,6 +300,7 @@ TEST_CASE("what is no record is left to whose it is by a rewrite, and advice say
 }
 
 TEST_CASE("taking back takes linear time: users' casts of one value, and casts of their own") {
+  constexpr int kTimes = 16, kRuns = 3;
   // `hub`: all casts read one value. Otherwise each stands behind a MatMul of its own.
   const auto seconds = [](int count, bool hub) {
     onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -329,17 +332,19 @@ TEST_CASE("taking back takes linear time: users' casts of one value, and casts o
     REQUIRE_FALSE(Record(low->model).empty());
     RewriteOptions options;
     options.policy = RewriteOptions::Policy::kFloat32;
-    const std::clock_t start = std::clock();
-    const absl::StatusOr<RewriteResult> back = Rewrite(low->model, options);
-    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    REQUIRE(back.ok());
-    CHECK(back->model.graph().node_size() == model.graph().node_size());
-    return taken;
+    std::clock_t least = std::numeric_limits<std::clock_t>::max();  // other programs only ever add to it
+    for (int run = 0; run < kRuns; ++run) {
+      const std::clock_t start = std::clock();
+      const absl::StatusOr<RewriteResult> back = Rewrite(low->model, options);
+      least = std::min(least, std::clock() - start);
+      REQUIRE(back.ok());
+      CHECK(back->model.graph().node_size() == model.graph().node_size());
+    }
+    return static_cast<double>(least) / CLOCKS_PER_SEC;
   };
-  constexpr int kFew = 2000, kTimes = 8;
-  for (const bool hub : {true, false}) {
+  for (const auto& [hub, few] : {std::make_pair(true, 1000), std::make_pair(false, 3000)}) {
     INFO(hub);
-    CHECK(seconds(kTimes * kFew, hub) < 2 * kTimes * seconds(kFew, hub));
+    CHECK(seconds(kTimes * few, hub) < 3 * kTimes * seconds(few, hub));
   }
 }
 
