@@ -1,7 +1,5 @@
 // Records of a rewrite with odd contents: files are edited, and records are as little to be trusted as they are.
 #include <algorithm>
-#include <ctime>
-#include <limits>
 #include <random>
 #include <string>
 #include <utility>
@@ -296,55 +294,6 @@ TEST_CASE("what is no record is left to whose it is by a rewrite, and advice say
     CHECK(undo.TakeBack().exit_code == 3);
     REQUIRE(undo.Run("noted.onnx", "low.onnx", {"--functions", "specialise"}).exit_code == 0);
     CHECK(Record(undo.Load("low.onnx")) == text);
-  }
-}
-
-TEST_CASE("taking back takes linear time: users' casts of one value, and casts of their own") {
-  constexpr int kTimes = 16, kRuns = 3;
-  // `hub`: all casts read one value. Otherwise each stands behind a MatMul of its own.
-  const auto seconds = [](int count, bool hub) {
-    onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
-      g (float[2,2] x) => (float[2,2] y) { [mm] m = MatMul (x, x) y = Exp (m) })");
-    const auto add = [&](const char* op, const std::vector<std::string>& inputs, const std::string& output) {
-      onnx::NodeProto* node = model.mutable_graph()->add_node();
-      node->set_op_type(op);
-      node->set_name(output);
-      for (const std::string& input : inputs) node->add_input(input);
-      node->add_output(output);
-      return node;
-    };
-    const auto add_cast = [&](const std::string& input, const std::string& output, int type) {
-      onnx::AttributeProto* to = add("Cast", {input}, output)->add_attribute();
-      to->set_name("to");
-      to->set_type(onnx::AttributeProto::INT);
-      to->set_i(type);
-    };
-    for (int i = 0; i < count; ++i) {
-      const std::string a = absl::StrCat("a", i), b = absl::StrCat("b", i), c = absl::StrCat("c", i);
-      if (!hub) add("MatMul", {"x", "x"}, a);
-      add_cast(hub ? "m" : a, b, onnx::TensorProto::FLOAT16);
-      if (!hub) add_cast(b, c, onnx::TensorProto::FLOAT);
-      add(hub ? "Relu" : "Exp", {hub ? b : c}, absl::StrCat("d", i));
-      if (hub) add("Exp", {"m"}, absl::StrCat("e", i));
-    }
-    absl::StatusOr<RewriteResult> low = Rewrite(model);
-    REQUIRE(low.ok());
-    REQUIRE_FALSE(Record(low->model).empty());
-    RewriteOptions options;
-    options.policy = RewriteOptions::Policy::kFloat32;
-    std::clock_t least = std::numeric_limits<std::clock_t>::max();  // other programs only ever add to it
-    for (int run = 0; run < kRuns; ++run) {
-      const std::clock_t start = std::clock();
-      const absl::StatusOr<RewriteResult> back = Rewrite(low->model, options);
-      least = std::min(least, std::clock() - start);
-      REQUIRE(back.ok());
-      CHECK(back->model.graph().node_size() == model.graph().node_size());
-    }
-    return static_cast<double>(least) / CLOCKS_PER_SEC;
-  };
-  for (const auto& [hub, few] : {std::make_pair(true, 1000), std::make_pair(false, 3000)}) {
-    INFO(hub);
-    CHECK(seconds(kTimes * few, hub) < 3 * kTimes * seconds(few, hub));
   }
 }
 

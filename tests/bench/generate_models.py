@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | branches IFS | hubs NODES | external | embedded, then OUT.onnx.
+"""Writes the models of the benchmark: generate_models.py graph NODES | denied NODES | branches IFS | hubs NODES | casts NODES | external | embedded, then OUT.onnx.
 
 graph: a chain of blocks MatMul, Relu, Add, Softmax, so that every fourth node is denied; one weight per 100 blocks.
-denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. hubs: thousands of norms, states and Softmax that meet in one value. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
+denied: one chain of denied operators. branches: Ifs whose branches all read the graph's input. hubs: thousands of norms, states and Softmax that meet in one value. casts: users' casts of one value, and behind nodes of their own. external: 1 GiB of weights in OUT.onnx.data beside the model. embedded: 1.5 GB of weights inside the model file.
 """
 import sys
 
@@ -105,6 +105,29 @@ def hubs_model(num_nodes, width=8):
     return model
 
 
+def casts_model(num_nodes, width=8):
+    """Casts to float16 that a rewrite makes superfluous: half of them read one value, half stand in pairs behind a MatMul of their own."""
+    model = new_model(f"casts_{num_nodes}", width)
+    graph, count = model.graph, num_nodes // 7
+
+    def add_cast(value, output, to):
+        add_node(graph, "Cast", [value], output)
+        graph.node[-1].attribute.add(name="to", type=onnx.AttributeProto.INT, i=to)
+
+    graph.initializer.add(name="w", dims=[width, width], data_type=onnx.TensorProto.FLOAT, raw_data=np.eye(width, dtype=np.float32).tobytes())
+    add_node(graph, "MatMul", ["x", "w"], "hub")
+    for i in range(count):
+        add_cast("hub", f"narrow{i}", onnx.TensorProto.FLOAT16)
+        add_node(graph, "Relu", [f"narrow{i}"], f"read{i}")
+        add_node(graph, "Exp", ["hub"], f"high{i}")
+        add_node(graph, "MatMul", ["x", "w"], f"own{i}")
+        add_cast(f"own{i}", f"down{i}", onnx.TensorProto.FLOAT16)
+        add_cast(f"down{i}", f"up{i}", onnx.TensorProto.FLOAT)
+        add_node(graph, "Exp", [f"up{i}"], f"last{i}")
+    add_node(graph, "Sum", [f"last{i}" for i in range(count)], "y")
+    return model
+
+
 def large_model(num_weights, attach):
     model = new_model(f"large_{num_weights}", WIDTH)
     value = "x"
@@ -127,6 +150,8 @@ def main():
         model = branches_model(int(sys.argv[2]))
     elif kind == "hubs":
         model = hubs_model(int(sys.argv[2]))
+    elif kind == "casts":
+        model = casts_model(int(sys.argv[2]))
     elif kind not in ("embedded", "external"):
         sys.exit(__doc__)
     else:
