@@ -48,7 +48,7 @@ class Undo {
   }
 
   const std::vector<std::string>& removed() const { return removed_; }
-  int num_widened() const { return num_widened_; }
+  const std::vector<ValueId>& widened() const { return widened_; }  // constants
   int num_lost() const { return num_lost_; }
   int num_misfits() const { return num_misfits_; }
 
@@ -126,7 +126,7 @@ class Undo {
         CountMisfit();
         continue;
       }
-      ++num_widened_;
+      widened_.push_back(id);
       const NodeId producer = model_.value(id).producer;
       if (producer != kNone && kept.contains(producer)) {
         model_.SetTensorType(id, DType::kFloat32);
@@ -263,7 +263,8 @@ class Undo {
   PendingTensors& pending_;
   absl::flat_hash_set<size_t> restored_outputs_;
   std::vector<std::string> removed_;
-  int num_widened_ = 0, num_lost_ = 0, num_misfits_ = 0;
+  std::vector<ValueId> widened_;
+  int num_lost_ = 0, num_misfits_ = 0;
 };
 
 std::string Plural(size_t count, absl::string_view noun) {
@@ -346,9 +347,10 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(Model& model, ExternalData* external,
   Report& report = undone.report;
   report = writer.Finish(model, true);
   report.removed_casts = undo.removed();
+  for (ValueId id : undo.widened()) report.widened_weights.push_back(model.value(id).name);
   undone.line = absl::StrCat("Took back the conversion to ", absl::StrJoin(record->types, " and "), ": removed ",
                              Plural(undo.removed().size(), "cast"), ", widened ",
-                             Plural(static_cast<size_t>(undo.num_widened()), "weight"), "; ", WeightsLine(report));
+                             Plural(undo.widened().size(), "weight"), "; ", WeightsLine(report));
   return undone;
 }
 

@@ -12,7 +12,6 @@
 #include "google/protobuf/arena.h"
 #include "ir/external_data.h"
 #include "ir/graph.h"
-#include "ir/infer.h"
 #include "ir/inline_functions.h"
 #include "ir/lift_function.h"
 #include "ir/model_file.h"
@@ -293,28 +292,10 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   return summary;
 }
 
-std::vector<ValueId> LowConstants(const Model& model) {
-  std::vector<ValueId> low;
-  for (ValueId id = 0; id < model.num_values(); ++id) {
-    if (model.IsConstant(id) && IsLowFloat(model.value(id).dtype)) low.push_back(id);
-  }
-  return low;
-}
-
-absl::StatusOr<RewriteOutcome> Undo(Model& model, const RewriteSettings& settings, ExternalData* external) {
-  InferTypes(model);
-  const std::vector<ValueId> low = LowConstants(model);
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, UndoRewrite(model, external, settings.diff));
-  for (ValueId id : low) {
-    const Value& value = model.value(id);
-    if (value.dtype == DType::kFloat32) outcome.report.widened_weights.push_back(value.name);
-  }
-  return outcome;
-}
-
 absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Setup& setup, ExternalData* external) {
   const bool undoes = setup.choices.options.policy == RewriteOptions::Policy::kFloat32;
-  return undoes ? Undo(model, setup.settings, external) : RewriteModel(model, setup.lists, setup.settings, external);
+  return undoes ? UndoRewrite(model, external, setup.settings.diff)
+                : RewriteModel(model, setup.lists, setup.settings, external);
 }
 
 std::vector<std::string> Joined(std::vector<std::string> first, std::vector<std::string> then) {
