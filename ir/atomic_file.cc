@@ -30,7 +30,13 @@ struct RememberedFile {
 };
 std::array<RememberedFile, 16> remembered_files;
 
+std::atomic<int> waiting_scopes{0}, waiting_signal{0};
+
 void RemoveRemembered(int signal) {
+  if (waiting_scopes.load() > 0) {
+    waiting_signal.store(signal);
+    return;
+  }
   for (RememberedFile& file : remembered_files) {
     if (file.state.load(std::memory_order_acquire) == 2) ::unlinkat(file.dir, file.name.data(), 0);
   }
@@ -76,10 +82,11 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       file_(std::move(other.file_)),
       buffer_(std::move(other.buffer_)),
       size_(other.size_),
-      pending_(std::exchange(other.pending_, false)) {}
+      state_(std::exchange(other.state_, State::kNothing)),
+      placed_(std::exchange(other.placed_, "")) {}
 
 AtomicFile::~AtomicFile() {
-  if (!pending_) return;
+  if (state_ == State::kNothing) return;
   fs_->Unlink(dir_, name_);
   ForgetForSignals(dir_, name_);
 }
@@ -133,10 +140,52 @@ absl::Status AtomicFile::Finish() {
 absl::Status AtomicFile::Rename(const std::string& target) {
   if (const int error = fs_->Rename(dir_, name_, target); error < 0)
     return CannotWrite(path_, "rename the finished file", error);
-  pending_ = false;
+  ForgetTemporary();
+  return absl::OkStatus();
+}
+
+void AtomicFile::ForgetTemporary() {
+  state_ = State::kNothing;
   ForgetForSignals(dir_, name_);
   file_ = UniqueFile();  // with it goes the lock that kept sweepers off
+}
+
+absl::Status AtomicFile::Place(const std::string& target) {
+  const int error = fs_->Exchange(dir_, name_, target);
+  if (error == 0) {
+    state_ = State::kReplaced;
+    placed_ = target;
+    return absl::OkStatus();
+  }
+  const bool unsupported = error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP || error == -EPERM;
+  if (error != -ENOENT && !unsupported) return CannotWrite(path_, "rename the finished file", error);
+  AMP_RETURN_IF_ERROR(Rename(target));
+  if (error == -ENOENT) placed_ = target;
   return absl::OkStatus();
+}
+
+void AtomicFile::TakeBack() {
+  if (placed_.empty()) return;
+  if (state_ == State::kNothing) {
+    fs_->Unlink(dir_, placed_);
+  } else if (fs_->Exchange(dir_, name_, placed_) == 0) {
+    state_ = State::kWritten;
+  } else {
+    ForgetTemporary();  // stays: it holds the only copy of what was there before
+  }
+  placed_.clear();
+}
+
+void AtomicFile::Keep() {
+  if (state_ == State::kReplaced) {
+    fs_->Unlink(dir_, name_);
+    ForgetTemporary();
+  }
+  placed_.clear();
+}
+
+bool IsTemporaryOf(const std::string& name, const std::string& target) {
+  return OwnerOf(name, TemporaryPrefix(target)) != 0;
 }
 
 void SweepTemporaries(FileSystem& fs, int dir, const std::string& target) {
@@ -160,36 +209,55 @@ absl::StatusOr<UniqueFile> OpenDirectoryOf(FileSystem& fs, const std::string& pa
   return dir;
 }
 
-absl::Status CheckReplaceable(const std::string& path, const struct stat& info) {
-  if (S_ISREG(info.st_mode)) return absl::OkStatus();
+absl::Status CheckReplaceable(FileSystem& fs, int dir, const std::string& path, const struct stat& info) {
   if (S_ISDIR(info.st_mode)) return InFile(path, RefusedError("expected a file, found a directory"));
-  return InFile(path, RefusedError("exists and is not a regular file"));
+  if (!S_ISREG(info.st_mode)) return InFile(path, RefusedError("exists and is not a regular file"));
+  const bool nobody_writes = (info.st_mode & 0222) == 0;  // asks root, too, to mean it
+  const int error = nobody_writes ? -EACCES : fs.CheckWritable(dir, SplitPath(path).name);
+  if (error != -EACCES && error != -EROFS && error != -EPERM) return absl::OkStatus();
+  return InFile(path, RefusedError("exists and is read-only; expected a file that may be replaced: chmod u+w it, or "
+                                   "name another"));
+}
+
+absl::StatusOr<FinishedFile> PrepareFile(const std::string& path,
+                                         const std::function<absl::Status(AtomicFile&)>& produce, FileSystem& fs) {
+  std::string target = SplitPath(path).name;
+  AMP_ASSIGN_OR_RETURN(UniqueFile dir, OpenDirectoryOf(fs, path));
+  struct stat info = {};
+  const bool exists = fs.StatTarget(dir.get(), target, &info) == 0;
+  if (exists) AMP_RETURN_IF_ERROR(CheckReplaceable(fs, dir.get(), path, info));
+  SweepTemporaries(fs, dir.get(), target);
+  AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs, dir.get(), path, exists ? info.st_mode & 0777 : 0666));
+  AMP_RETURN_IF_ERROR(produce(file));
+  AMP_RETURN_IF_ERROR(file.Finish());
+  return FinishedFile{std::move(dir), std::move(file), std::move(target)};
 }
 
 absl::Status WriteFileAtomically(const std::string& path, const std::function<absl::Status(AtomicFile&)>& produce,
                                  FileSystem& fs) {
-  const PathParts parts = SplitPath(path);
-  AMP_ASSIGN_OR_RETURN(const UniqueFile dir, OpenDirectoryOf(fs, path));
-  struct stat info = {};
-  const bool exists = fs.StatTarget(dir.get(), parts.name, &info) == 0;
-  if (exists) AMP_RETURN_IF_ERROR(CheckReplaceable(path, info));
-  SweepTemporaries(fs, dir.get(), parts.name);
-  AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs, dir.get(), path, exists ? info.st_mode & 0777 : 0666));
-  AMP_RETURN_IF_ERROR(produce(file));
-  AMP_RETURN_IF_ERROR(file.Finish());
-  AMP_RETURN_IF_ERROR(file.Rename(parts.name));
-  fs.Sync(dir.get());  // the file is whole either way; only how soon the rename is durable depends on it
+  AMP_ASSIGN_OR_RETURN(FinishedFile finished, PrepareFile(path, produce, fs));
+  AMP_RETURN_IF_ERROR(finished.file.Rename(finished.target));
+  fs.Sync(finished.dir.get());  // the file is whole either way; only how soon the rename is durable depends on it
   return absl::OkStatus();
 }
 
 void RemoveTemporariesOnSignals() {
-  struct sigaction action = {};
+  struct sigaction action = {}, before = {};
   action.sa_handler = RemoveRemembered;
   action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::sigaction(SIGTERM, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
+    const bool is_ignored = ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
+    if (!is_ignored) ::sigaction(signal, &action, nullptr);
+  }
   ::signal(SIGXFSZ, SIG_IGN);
   ::signal(SIGPIPE, SIG_IGN);
+}
+
+SignalsWait::SignalsWait() { ++waiting_scopes; }
+
+SignalsWait::~SignalsWait() {
+  if (--waiting_scopes > 0) return;
+  if (const int signal = waiting_signal.exchange(0); signal != 0) RemoveRemembered(signal);
 }
 
 void RememberForSignals(int dir, const std::string& name) {

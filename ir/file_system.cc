@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
@@ -65,6 +66,14 @@ int FileSystem::Lock(int file) { return Result(::flock(file, LOCK_EX | LOCK_NB))
 
 int FileSystem::Rename(int dir, const std::string& from, const std::string& to) {
   return Result(::renameat(dir, from.c_str(), dir, to.c_str()));
+}
+
+int FileSystem::Exchange(int dir, const std::string& a, const std::string& b) {
+  return static_cast<int>(Result(::syscall(SYS_renameat2, dir, a.c_str(), dir, b.c_str(), RENAME_EXCHANGE)));
+}
+
+int FileSystem::CheckWritable(int dir, const std::string& path) {
+  return Result(::faccessat(dir, path.c_str(), W_OK, AT_EACCESS));
 }
 
 int FileSystem::Unlink(int dir, const std::string& path) { return Result(::unlinkat(dir, path.c_str(), 0)); }

@@ -37,6 +37,8 @@ class FileSystem {
   virtual int Sync(int file);
   virtual int Lock(int file);  // exclusive and advisory; -EWOULDBLOCK if another process has it
   virtual int Rename(int dir, const std::string& from, const std::string& to);
+  virtual int Exchange(int dir, const std::string& a, const std::string& b);  // both exist; each gets the other's name
+  virtual int CheckWritable(int dir, const std::string& path);                // -EACCES, -EROFS: not by this user
   virtual int Unlink(int dir, const std::string& path);
   virtual int List(int dir, std::vector<std::string>* names);  // without "." and ".."
 };

@@ -196,10 +196,14 @@ absl::StatusOr<LoadedFile> ParseModel(absl::string_view bytes, const Limits& lim
   return file;
 }
 
+absl::Status ValidateFile(LoadedFile& file, const Limits& limits) {
+  file.highest_opset_import = RepairOpsetImports(*file.model, &file.warnings);
+  return ValidateModel(*file.model, limits, &file.warnings, &file.left_out);
+}
+
 absl::StatusOr<LoadedFile> LoadModel(const std::string& path, const ReadOptions& options) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, ReadModelFile(path, options));
-  file.highest_opset_import = RepairOpsetImports(*file.model, &file.warnings);
-  AMP_RETURN_IF_ERROR(ValidateModel(*file.model, options.limits, &file.warnings, &file.left_out));
+  AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
   AMP_RETURN_IF_ERROR(file.external->Check(*file.model, &file.warnings));
   return file;
 }

@@ -65,6 +65,9 @@ absl::StatusOr<LoadedFile> ReadModelFile(const std::string& path, const ReadOpti
 // The same from memory; external data cannot be resolved.
 absl::StatusOr<LoadedFile> ParseModel(absl::string_view bytes, const Limits& limits = {});
 
+// Repairs opset imports and validates (ir/validate.h) what ReadModelFile gave. Errors: those of ValidateModel.
+absl::Status ValidateFile(LoadedFile& file, const Limits& limits);
+
 // ReadModelFile, then repair of opset imports, ValidateModel (ir/validate.h) and a check of all external data. What
 // Model::Create and the libraries beneath it may be given.
 absl::StatusOr<LoadedFile> LoadModel(const std::string& path, const ReadOptions& options = {});

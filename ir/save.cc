@@ -4,21 +4,22 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
+#include <optional>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "ir/atomic_file.h"
+#include "ir/data_files.h"
 #include "ir/external_data.h"
 #include "ir/model_walk.h"
 #include "ir/payload_marker.h"
 #include "ir/prescan.h"
+#include "ir/replace_files.h"
 #include "ir/save_payload.h"
 #include "ir/status.h"
 #include "ir/validate.h"
@@ -29,14 +30,6 @@
 
 namespace amp {
 namespace {
-
-// "m.onnx.0123456789abcdef.data" for the target "m.onnx".
-bool IsDataFileName(absl::string_view name, absl::string_view target) {
-  if (!absl::ConsumePrefix(&name, target) || !absl::ConsumePrefix(&name, ".") || !absl::ConsumeSuffix(&name, ".data")) {
-    return false;
-  }
-  return name.size() == 16 && name.find_first_not_of("0123456789abcdef") == absl::string_view::npos;
-}
 
 absl::StatusOr<std::string> Serialize(const onnx::ModelProto& model) {
   const size_t size = model.ByteSizeLong();
@@ -51,27 +44,28 @@ absl::StatusOr<std::string> Serialize(const onnx::ModelProto& model) {
   return bytes;
 }
 
-class Saver {
+std::set<std::string> ReferencesOf(const onnx::ModelProto& model) {
+  std::set<std::string> names;
+  ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
+    if (!IsExternal(tensor)) return;
+    if (auto reference = ParseExternalReference(tensor); reference.ok()) names.insert(reference->location);
+  });
+  return names;
+}
+
+class Saver : public PreparedSave {
  public:
   Saver(const std::string& path, const SaveOptions& options)
       : path_(path), parts_(SplitPath(path)), options_(options), fs_(*options.fs) {}
-  ~Saver() {
-    if (created_data_.empty()) return;  // renamed, but the model that needs it never came to be
-    fs_.Unlink(dir_.get(), created_data_);
-    ForgetForSignals(dir_.get(), created_data_);
-  }
 
-  // Opens the directory, refuses what must not be overwritten, sweeps leftovers, notes what an earlier output refers
-  // to.
-  absl::Status Prepare() {
+  // Opens the directory, refuses what must not be overwritten, sweeps leftovers.
+  absl::Status Begin() {
     AMP_ASSIGN_OR_RETURN(dir_, OpenDirectoryOf(fs_, path_));
     struct stat info = {};
-    exists_ = fs_.StatTarget(dir_.get(), parts_.name, &info) == 0;
-    if (exists_) {
-      AMP_RETURN_IF_ERROR(CheckReplaceable(path_, info));
+    if (fs_.StatTarget(dir_.get(), parts_.name, &info) == 0) {
+      AMP_RETURN_IF_ERROR(CheckReplaceable(fs_, dir_.get(), path_, info));
       AMP_RETURN_IF_ERROR(InFile(path_, CheckIdentity(info)));
       mode_ = info.st_mode & 0777;
-      NoteOldReferences();
     }
     SweepTemporaries(fs_, dir_.get(), parts_.name);
     return absl::OkStatus();
@@ -96,14 +90,9 @@ class Saver {
     AMP_RETURN_IF_ERROR(file.Finish());
     result_.data_bytes = layout.data_bytes;
     result_.data_file = absl::StrFormat("%s.%016x.data", parts_.name, XXH3_64bits_digest(&hash));
-    struct stat info = {};
-    const bool there_before = fs_.StatPath(dir_.get(), result_.data_file, &info) == 0;
-    AMP_RETURN_IF_ERROR(file.Rename(result_.data_file));
-    if (!there_before) {
-      created_data_ = result_.data_file;
-      RememberForSignals(dir_.get(), created_data_);
-    }
-    return SyncDirectory();
+    AMP_RETURN_IF_ERROR(CheckDataTarget());
+    data_.emplace(std::move(file));
+    return absl::OkStatus();
   }
 
   // REQUIRES: WriteData, for the name.
@@ -130,25 +119,33 @@ class Saver {
     if (!skeleton.ok()) return InFile(path_, skeleton.status());
     AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(WriteSpliced(*skeleton, marker, spliced, &file));
-    return Publish(std::move(file));
+    return Finish(std::move(file));
   }
 
   absl::Status WriteVerbatim(const LoadedFile& input) {
     AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(file.Reserve(input.original->size_bytes));
     AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) { return file.Append(bytes); }));
-    return Publish(std::move(file));
+    return Finish(std::move(file));
   }
 
-  absl::StatusOr<SaveResult> Finish() {
-    for (const std::string& name : old_references_) {
-      if (name == result_.data_file || new_references_.contains(name)) continue;
-      if (IsDataFileName(name, parts_.name)) {
-        fs_.Unlink(dir_.get(), name);
-      } else {
-        result_.notes.push_back(absl::StrCat("'", Escaped(name), "' is left; the model that was replaced used it"));
-      }
-    }
+  std::vector<std::string> Notes() override {
+    std::vector<std::string> notes = result_.notes;
+    for (std::string& note : JudgeOldData().notes) notes.push_back(std::move(note));
+    return notes;
+  }
+
+  absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions) override {
+    AMP_ASSIGN_OR_RETURN(const UniqueFile lock, LockDirectory(fs_, dir_.get(), path_));
+    // As it is now: another run may have written the same output meanwhile.
+    const OldDataFiles old = JudgeOldData();
+    std::vector<Replacement> replacements;
+    if (data_) replacements.push_back({&*data_, result_.data_file});
+    for (FinishedFile& companion : companions) replacements.push_back({&companion.file, companion.target});
+    replacements.push_back({&*model_, parts_.name});
+    AMP_RETURN_IF_ERROR(ReplaceFiles(fs_, replacements));
+    for (const std::string& name : old.to_remove) fs_.Unlink(dir_.get(), name);
+    result_.notes.insert(result_.notes.end(), old.notes.begin(), old.notes.end());
     return std::move(result_);
   }
 
@@ -174,22 +171,31 @@ class Saver {
     return absl::OkStatus();
   }
 
-  static std::set<std::string> ReferencesOf(const onnx::ModelProto& model) {
-    std::set<std::string> names;
-    ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
-      if (!IsExternal(tensor)) return;
-      if (auto reference = ParseExternalReference(tensor); reference.ok()) names.insert(reference->location);
-    });
-    return names;
+  // The name says what is in it, so that an equal one may be replaced; anything else of that name is not ours.
+  absl::Status CheckDataTarget() {
+    struct stat info = {};
+    if (fs_.StatPath(dir_.get(), result_.data_file, &info) != 0) return absl::OkStatus();
+    if (S_ISREG(info.st_mode) && info.st_size == result_.data_bytes) return absl::OkStatus();
+    return InFile(path_, RefusedError("the data file '", Escaped(result_.data_file), "' is in the way: expected ",
+                                      result_.data_bytes, " bytes, found something else"));
   }
 
-  void NoteOldReferences() {
+  OldDataFiles JudgeOldData() {
     ReadOptions read;
     read.limits = options_.limits;
     read.payloads = Payloads::kLeaveOut;
     read.fs = options_.fs;
     // Anything may be in the way of the output; what is no model refers to nothing.
-    if (auto old = ReadModelFile(path_, read); old.ok()) old_references_ = ReferencesOf(*old->model);
+    const absl::StatusOr<LoadedFile> old = ReadModelFile(path_, read);
+    if (!old.ok()) return {};
+    ReplacedModel replaced;
+    replaced.name = parts_.name;
+    replaced.old_references = ReferencesOf(*old->model);
+    replaced.new_references = new_references_;
+    const bool is_input = options_.input != nullptr && options_.input->original != nullptr &&
+                          old->device == options_.input->device && old->inode == options_.input->inode;
+    if (options_.input != nullptr && !is_input) replaced.input = options_.input->external.get();
+    return JudgeOldDataFiles(fs_, dir_.get(), replaced);
   }
 
   void PointToData(const Payload& payload) {
@@ -235,79 +241,100 @@ class Saver {
     return append(source.substr(static_cast<size_t>(at)));
   }
 
-  // From a written temporary to the output in place.
-  absl::Status Publish(AtomicFile file) {
+  absl::Status Finish(AtomicFile file) {
     AMP_RETURN_IF_ERROR(file.Finish());
     AMP_RETURN_IF_ERROR(InFile(path_, CheckWritten(file.temporary_name())));
     result_.model_bytes = file.size();
-    AMP_RETURN_IF_ERROR(file.Rename(parts_.name));
-    if (!created_data_.empty()) ForgetForSignals(dir_.get(), created_data_);
-    created_data_.clear();
-    fs_.Sync(dir_.get());  // the output is whole either way; only how soon the rename is durable depends on it
+    model_.emplace(std::move(file));
     return absl::OkStatus();
   }
 
-  // What is on the disk now must load like any model.
+  // What is on the disk now must load like any model, once the data file has its name.
   absl::Status CheckWritten(const std::string& name) {
     ReadOptions read;
     read.limits = options_.limits;
     read.payloads = Payloads::kLeaveOut;
     read.fs = options_.fs;
-    auto written = LoadModel(parts_.directory + "/" + name, read);
-    if (!written.ok()) {
-      if (written.status().code() != absl::StatusCode::kDataLoss) return written.status();
-      return absl::InternalError(absl::StrCat("what was written is no valid model: ", written.status().message()));
+    absl::StatusOr<LoadedFile> written = ReadModelFile(parts_.directory + "/" + name, read);
+    const absl::Status valid = written.ok() ? ValidateFile(*written, read.limits) : written.status();
+    if (valid.code() == absl::StatusCode::kDataLoss) {
+      return absl::InternalError(absl::StrCat("what was written is no valid model: ", valid.message()));
     }
+    AMP_RETURN_IF_ERROR(valid);
     new_references_ = ReferencesOf(*written->model);
-    return absl::OkStatus();
+    const bool knows_data = !data_ || (new_references_.size() == 1 && new_references_.contains(result_.data_file));
+    return knows_data ? absl::OkStatus()
+                      : absl::InternalError("what was written does not refer to its data file alone");
   }
 
-  absl::Status SyncDirectory() {
-    const int error = fs_.Sync(dir_.get());
-    if (error < 0 && error != -EINVAL && error != -ENOTSUP) {
-      return InFile(path_, IoError("cannot write (fsync of the directory): ", ErrnoText(error)));
-    }
-    return absl::OkStatus();
-  }
-
-  const std::string& path_;
+  const std::string path_;
   const PathParts parts_;
-  const SaveOptions& options_;
+  const SaveOptions options_;
   FileSystem& fs_;
   UniqueFile dir_;
-  bool exists_ = false;
   mode_t mode_ = 0666;
-  std::string created_data_;  // renamed into place by us, not yet referred to
-  std::set<std::string> old_references_, new_references_;
+  std::optional<AtomicFile> data_, model_;  // finished, under their temporary names
+  std::set<std::string> new_references_;
   SaveResult result_;
 };
 
+// What another model owns must not be shared: it goes when that model is replaced.
+std::string DataFileOfAnother(const LoadedFile& input, const std::string& name) {
+  for (const auto& [location, file] : input.external->files()) {
+    const absl::string_view owner = OwnerOfDataFile(location);
+    if (!owner.empty() && owner != name) return location;
+  }
+  return "";
+}
+
+// Whether weights have to move between model and data file.
+absl::StatusOr<bool> WantsOtherPlaces(onnx::ModelProto& model, const SaveOptions& options) {
+  if (options.external_data == ExternalDataPolicy::kAuto) return false;
+  AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(model, options));
+  return absl::c_any_of(layout.payloads,
+                        [](const Payload& payload) { return payload.external != IsExternal(*payload.tensor); });
+}
+
 }  // namespace
 
-absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options) {
+absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const std::string& path,
+                                                          const SaveOptions& options) {
   try {
     AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(model, options));
-    Saver saver(path, options);
-    AMP_RETURN_IF_ERROR(saver.Prepare());
-    AMP_RETURN_IF_ERROR(saver.WriteData(layout));
-    AMP_RETURN_IF_ERROR(saver.WriteModel(model, layout));
-    return saver.Finish();
+    auto saver = std::make_unique<Saver>(path, options);
+    AMP_RETURN_IF_ERROR(saver->Begin());
+    AMP_RETURN_IF_ERROR(saver->WriteData(layout));
+    AMP_RETURN_IF_ERROR(saver->WriteModel(model, layout));
+    return saver;
   } catch (const std::bad_alloc&) {
     return InFile(path, LimitError("not enough memory to write it"));
   }
 }
 
-absl::StatusOr<SaveResult> SaveUnchanged(const LoadedFile& input, const std::string& path, const SaveOptions& options) {
+absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareUnchanged(const LoadedFile& input, const std::string& path,
+                                                               const SaveOptions& options) {
   SaveOptions with_input = options;
   with_input.input = &input;
   with_input.pending = nullptr;
-  Saver saver(path, with_input);
-  AMP_RETURN_IF_ERROR(saver.Prepare());
+  auto saver = std::make_unique<Saver>(path, with_input);
+  AMP_RETURN_IF_ERROR(saver->Begin());
   const bool has_data = !input.external->files().empty();
-  const bool found_there = saver.SameDirectoryAs(input.external->directory()) && !input.external->uses_hub_links();
-  if (has_data && !found_there) return SaveModel(*input.model, path, with_input);
-  AMP_RETURN_IF_ERROR(saver.WriteVerbatim(input));
-  return saver.Finish();
+  const bool found_there = saver->SameDirectoryAs(input.external->directory()) && !input.external->uses_hub_links();
+  const std::string foreign = options.in_place ? "" : DataFileOfAnother(input, SplitPath(path).name);
+  AMP_ASSIGN_OR_RETURN(const bool moves, WantsOtherPlaces(*input.model, with_input));
+  if ((has_data && !found_there) || !foreign.empty() || moves) return PrepareSave(*input.model, path, with_input);
+  AMP_RETURN_IF_ERROR(saver->WriteVerbatim(input));
+  return saver;
+}
+
+absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedSave> prepared, PrepareSave(model, path, options));
+  return prepared->Commit();
+}
+
+absl::StatusOr<SaveResult> SaveUnchanged(const LoadedFile& input, const std::string& path, const SaveOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedSave> prepared, PrepareUnchanged(input, path, options));
+  return prepared->Commit();
 }
 
 }  // namespace amp

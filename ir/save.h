@@ -1,7 +1,10 @@
 // Writing a model, with or without a data file beside it, so that a failure at any moment leaves what was there.
 //
-//   data   -> .m.onnx.amp-*.tmp, fsync -> rename to m.onnx.<16 hex digits of its content>.data
-//   model  -> .m.onnx.amp-*.tmp, fsync -> parsed and validated again -> rename to m.onnx -> fsync of the directory
+//   PrepareSave  data   -> .m.onnx.amp-*.tmp, fsync
+//                model  -> .m.onnx.amp-*.tmp, fsync -> parsed and validated again
+//   Commit       data   -> m.onnx.<16 hex digits of its content>.data
+//                others -> a report that comes with the model, say (ir/replace_files.h: all or none)
+//                model  -> m.onnx -> an older data file is removed (ir/data_files.h: whose it is)
 //
 // The data file's name comes from its content, so that the old model keeps pointing at the old data until the rename of
 // the model switches both at once. Payloads are streamed from where they are; none is held in memory for saving.
@@ -9,10 +12,12 @@
 #define AMP_IR_SAVE_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/atomic_file.h"
 #include "ir/file_system.h"
 #include "ir/limits.h"
 #include "ir/model_file.h"
@@ -46,13 +51,32 @@ struct SaveResult {
   std::vector<std::string> notes;  // files that were left although no model of this name needs them any more
 };
 
-// Same model and payloads, same bytes. `model` is changed meanwhile and is as it was on return, also after an error.
-// Errors: kPermissionDenied (the output is the input or its data, or no regular file), kResourceExhausted (over 2 GiB
-// and not external), kUnavailable (reading or writing), kInternal (what was written does not validate).
-absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options);
+// A model, and its data file if it has one, whole on the disk under temporary names. Destroyed before Commit, they are
+// gone, and nothing has changed.
+class PreparedSave {
+ public:
+  virtual ~PreparedSave() = default;
+  // What is worth a word, as far as it can be told before Commit.
+  virtual std::vector<std::string> Notes() = 0;
+  // Puts all in place, with `companions`, or nothing. To be called once. Errors: kUnavailable.
+  virtual absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions = {}) = 0;
+};
 
-// The input's bytes, verbatim. Only where its external data would not be found from the output's directory is the model
-// written anew, with a copy of the data. REQUIRES: input.original; options.input and options.pending are ignored.
+// Same model and payloads, same bytes. `model` is changed meanwhile and is as it was on return, also after an error.
+// Errors: kPermissionDenied (the output is the input or its data, read-only or no regular file), kResourceExhausted
+// (over 2 GiB and not external), kUnavailable (reading or writing), kInternal (what was written does not validate).
+absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const std::string& path,
+                                                          const SaveOptions& options);
+
+// The input's bytes, verbatim. Only where they would not do is the model written anew, with a data file of its own: the
+// external data would not be found from the output's directory, or is another model's (ir/data_files.h), or
+// options.external_data wants the weights elsewhere. REQUIRES: input.original; options.input and options.pending are
+// ignored. `input` must outlive the result.
+absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareUnchanged(const LoadedFile& input, const std::string& path,
+                                                               const SaveOptions& options);
+
+// Both steps in one.
+absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options);
 absl::StatusOr<SaveResult> SaveUnchanged(const LoadedFile& input, const std::string& path, const SaveOptions& options);
 
 }  // namespace amp

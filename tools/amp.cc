@@ -18,6 +18,7 @@
 #include "ir/model_walk.h"
 #include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
+#include "ir/replace_files.h"
 #include "ir/save.h"
 #include "ir/status.h"
 #include "ir/validate.h"
@@ -279,7 +280,7 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   RewriteSummary summary;
   summary.changed = outcome.report.changed;
   summary.line = outcome.line;
-  if (options.report) summary.report = ReportJson(outcome.report);
+  if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
   if (options.explain) summary.explanation = ReportText(outcome.report);
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);
@@ -334,6 +335,30 @@ absl::Status ExplainByFile(const absl::Status& error, const std::string& input, 
   return file.ok() ? ExplainUnknownOperator(error, *file->model) : error;
 }
 
+absl::Status InReport(const absl::Status& status) {
+  absl::Status named(status.code(), absl::StrCat("--report: ", status.message()));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
+  return named;
+}
+
+// From files under temporary names to those that the caller asked for. `save` is null in a dry run.
+absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const RewriteSummary& summary,
+                        const RewriteOptions& options) {
+  std::vector<FinishedFile> report;
+  if (!options.report_file.empty()) {
+    absl::StatusOr<FinishedFile> finished =
+        PrepareFile(options.report_file, [&](AtomicFile& file) { return file.Append(summary.report); });
+    if (!finished.ok()) return InReport(finished.status());
+    report.push_back(*std::move(finished));
+  }
+  if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));
+  if (save != nullptr) return save->Commit(std::move(report)).status();
+  for (FinishedFile& finished : report) {
+    if (const absl::Status placed = finished.file.Rename(finished.target); !placed.ok()) return InReport(placed);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& input, const std::string& output,
                                              const RewriteOptions& options) {
   RewriteSettings& settings = setup.settings;
@@ -354,21 +379,24 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
     graph.reset();  // holds the model that was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
   }
+  std::unique_ptr<PreparedSave> save;
   if (!options.dry_run) {
-    SaveOptions save;
-    save.external_data = DataPolicy(options.external_data);
-    save.in_place = options.in_place;
-    save.input = &file;
-    save.pending = &outcome.pending;
-    save.limits = AfterInlining(read.limits);
-    AMP_ASSIGN_OR_RETURN(const SaveResult saved, outcome.report.changed ? SaveModel(graph->proto(), output, save)
-                                                                        : SaveUnchanged(file, output, save));
-    file.warnings.insert(file.warnings.end(), saved.notes.begin(), saved.notes.end());
+    SaveOptions how;
+    how.external_data = DataPolicy(options.external_data);
+    how.in_place = options.in_place;
+    how.input = &file;
+    how.pending = &outcome.pending;
+    how.limits = AfterInlining(read.limits);
+    AMP_ASSIGN_OR_RETURN(
+        save, outcome.report.changed ? PrepareSave(graph->proto(), output, how) : PrepareUnchanged(file, output, how));
+    file.warnings = Joined(std::move(file.warnings), save->Notes());
   }
-  if (!outcome.report.changed && (options.external_data != RewriteOptions::ExternalData::kAuto || options.opset)) {
-    file.warnings.push_back("nothing was converted, so --opset and --external-data are not applied either");
+  if (!outcome.report.changed && options.opset) {
+    file.warnings.push_back("nothing was converted, so --opset is not applied either");
   }
-  return Summarise(outcome, input, setup, file.warnings);
+  RewriteSummary summary = Summarise(outcome, input, setup, file.warnings);
+  AMP_RETURN_IF_ERROR(ReplaceAll(std::move(save), summary, options));
+  return summary;
 }
 
 }  // namespace

@@ -15,14 +15,18 @@
 #define AMP_TOOLS_AMP_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
+
+struct RewriteSummary;
 
 struct RewriteOptions {
   enum class Dtype { kFloat16, kBfloat16, kAuto };
@@ -63,7 +67,11 @@ struct RewriteOptions {
   // Files only.
   ExternalData external_data = ExternalData::kAuto;
   bool in_place = false;
-  bool dry_run = false;  // decide and report, write nothing
+  bool dry_run = false;     // decide and report, write nothing
+  std::string report_file;  // the report as JSON: written together with the model, both or neither
+  // Called when all is decided and written under temporary names, in a dry run too. An error is the call's error, and
+  // no file changes.
+  std::function<absl::Status(const RewriteSummary&)> before_replacing;
 
   // Upper bounds on what an input may cost: the --max-... flags.
   struct Limits {

@@ -366,6 +366,7 @@ absl::Status Interpret(Arguments& a) {
     o.opset = version;
   }
   o.report = !a.report.empty();
+  if (a.report != "-") o.report_file = a.report;
   if (a.keep_io) {
     o.keep_io = *a.keep_io == "all";
     if (!*o.keep_io && *a.keep_io != "none") o.keep_io_names = absl::StrSplit(*a.keep_io, ',');
@@ -401,33 +402,38 @@ void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, s
   for (const std::string& advice : summary.advice) absl::StrAppend(&err, "amp-rewrite: advice: ", advice, "\n");
 }
 
-absl::Status Rewrite(const Arguments& a, ToolOutput& output) {
-  AMP_ASSIGN_OR_RETURN(const RewriteSummary summary, RewriteFile(a.input, a.output, a.options));
-  const bool report_on_stdout = a.report == "-";
-  if (report_on_stdout) output.out += summary.report;
-  if (!a.report.empty() && !report_on_stdout) {
-    const absl::Status written =
-        WriteFileAtomically(a.report, [&](AtomicFile& file) { return file.Append(summary.report); });
-    if (!written.ok()) return absl::Status(written.code(), absl::StrCat("--report: ", written.message()));
-  }
-  if (a.quiet) return absl::OkStatus();
-  output.err += summary.compatibility;
-  PrintWarningsAndAdvice(a, summary, output.err);
-  std::string& text = report_on_stdout ? output.err : output.out;  // stdout is the report's alone then
-  text += summary.stages;
+// What was asked for beside the model. It is printed before any file changes: where it cannot be, none does.
+std::string Products(const Arguments& a, const RewriteSummary& summary) {
+  std::string text = summary.stages;
   text += summary.policy_dtypes;
   if (a.options.explain) text += summary.explanation;
   if (a.options.diff) text += summary.diff;
+  return text;
+}
+
+absl::Status Rewrite(Arguments& a, const Printer& print, ToolOutput& output) {
+  const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
+  a.options.before_replacing = [&](const RewriteSummary& summary) {
+    const std::string text = report_on_stdout ? summary.report : a.quiet ? "" : Products(a, summary);
+    return text.empty() ? absl::OkStatus() : print(text);
+  };
+  AMP_ASSIGN_OR_RETURN(const RewriteSummary summary, RewriteFile(a.input, a.output, a.options));
+  if (!a.options.dry_run) output.written = a.output;
+  if (a.quiet) return absl::OkStatus();
+  output.err += summary.compatibility;
+  PrintWarningsAndAdvice(a, summary, output.err);
+  if (report_on_stdout) output.err += Products(a, summary);
   const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));
   const std::string why = summary.changed ? "" : absl::StrCat(" (the input as it is: ", summary.unchanged_because, ")");
+  std::string& text = report_on_stdout ? output.err : output.out;
   absl::StrAppend(&text, summary.line, "; ", where, why, "\n");
   return absl::OkStatus();
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RewriteFenced(const Arguments& a, ToolOutput& output) {
+absl::Status RewriteFenced(Arguments& a, const Printer& print, ToolOutput& output) {
   try {
-    return Rewrite(a, output);
+    return Rewrite(a, print, output);
   } catch (const std::bad_alloc&) {
     return InFile(a.input, LimitError("out of memory"));
   } catch (const std::exception& error) {
@@ -437,7 +443,7 @@ absl::Status RewriteFenced(const Arguments& a, ToolOutput& output) {
 
 }  // namespace
 
-ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
+ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, const Printer& print) {
   ToolOutput output;
   Arguments a;
   CLI::App app(kPurpose, "amp-rewrite");
@@ -480,7 +486,11 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments) {
     status = lists.status();
     if (lists.ok()) output.out = *lists;
   } else if (status.ok()) {
-    status = RewriteFenced(a, output);
+    const Printer collect = [&](absl::string_view text) {
+      absl::StrAppend(&output.out, text);
+      return absl::OkStatus();
+    };
+    status = RewriteFenced(a, print ? print : collect, output);
   }
   if (!status.ok()) {
     output.exit_code = ExitCode(status);

@@ -370,7 +370,7 @@ TEST_CASE("runs on one output at the same time leave one whole model") {
   WriteModel(dir, "a.onnx", 1, 40'000, true);
   WriteModel(dir, "b.onnx", 2, 30'000, true);
   std::vector<pid_t> children;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
       int failures = 0;
@@ -384,26 +384,121 @@ TEST_CASE("runs on one output at the same time leave one whole model") {
     }
     children.push_back(child);
   }
-  for (pid_t child : children) ::waitpid(child, nullptr, 0);
-  for (const auto& [name, contents] : Snapshot(dir.path())) CHECK(name.rfind(".out", 0) != 0);
+  for (pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));  // the number of runs that failed
+  }
+  CHECK(LoadModel(dir / "out.onnx").ok());
+  // No temporary, and of the data files the one that out.onnx refers to.
+  int data_files = 0;
+  for (const auto& [name, contents] : Snapshot(dir.path())) {
+    CHECK(name.rfind(".out", 0) != 0);
+    data_files += name.rfind("out.onnx.", 0) == 0 ? 1 : 0;
+  }
+  CHECK(data_files == 1);
 }
 
-TEST_CASE("SIGTERM removes what is not finished; SIGXFSZ is an error, not an end") {
-  TempDir dir;
+// How a process ends that is sent `signal` while it writes out.onnx; `begin` comes before all.
+int StatusAfter(int signal, const TempDir& dir, void (*begin)()) {
   const pid_t child = ::fork();
   if (child == 0) {
+    const struct rlimit no_core = {0, 0};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    begin();
     RemoveTemporariesOnSignals();
-    (void)WriteFileAtomically(dir / "out.onnx", [](AtomicFile&) {
-      ::raise(SIGTERM);
+    (void)WriteFileAtomically(dir / "out.onnx", [&](AtomicFile&) {
+      ::raise(signal);
       return absl::OkStatus();
     });
     ::_exit(0);
   }
   int status = 0;
   ::waitpid(child, &status, 0);
-  CHECK(WIFSIGNALED(status));
-  CHECK(Snapshot(dir.path()).empty());
+  return status;
+}
 
+TEST_CASE("signals that ask a process to end remove what is not finished") {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
+    INFO("signal " << signal);
+    TempDir dir;
+    const int status = StatusAfter(signal, dir, [] {});
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == signal);
+    CHECK(Snapshot(dir.path()).empty());
+  }
+}
+
+TEST_CASE("a signal that is ignored, as SIGHUP is under nohup, stays ignored") {
+  TempDir dir;
+  const int status = StatusAfter(SIGHUP, dir, [] { ::signal(SIGHUP, SIG_IGN); });
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(Snapshot(dir.path()).count("out.onnx") == 1);
+}
+
+// Sends a signal before each exchange of names.
+class SignalledFiles : public FileSystem {
+ public:
+  int Exchange(int dir, const std::string& a, const std::string& b) override {
+    ::raise(SIGTERM);
+    return FileSystem::Exchange(dir, a, b);
+  }
+};
+
+TEST_CASE("a signal while several files are put in place waits until all are") {
+  TempDir dir;
+  WriteModel(dir, "m.onnx", 1, 5000, false);
+  WriteText(dir / "report.json", "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    RemoveTemporariesOnSignals();
+    SignalledFiles files;
+    const LoadedFile file = *LoadModel(dir / "m.onnx");
+    SaveOptions options;
+    options.input = &file;
+    options.fs = &files;
+    auto prepared = PrepareSave(*file.model, dir / "out.onnx", options);
+    std::vector<FinishedFile> companions;
+    companions.push_back(*PrepareFile(
+        dir / "report.json", [](AtomicFile& out) { return out.Append("new"); }, files));
+    (void)(*prepared)->Commit(std::move(companions));
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
+  const auto after = Snapshot(dir.path());
+  CHECK(after.size() == 3);
+  CHECK(after.count("out.onnx") == 1);
+  CHECK(after.at("report.json") == "new");
+}
+
+TEST_CASE("a read-only file is not replaced") {
+  TempDir dir;
+  WriteModel(dir, "m.onnx", 1, 5000, false);
+  const auto file = *LoadModel(dir / "m.onnx");
+  SaveOptions options;
+  options.input = &file;
+  options.in_place = true;
+  for (const std::string name : {"m.onnx", "out.onnx", "report.json"}) {
+    if (name != "m.onnx") WriteText(dir / name, "old");
+    fs::permissions(dir / name, fs::perms(0444));
+    const auto before = Snapshot(dir.path());
+    const absl::Status status = name == "report.json"
+                                    ? WriteFileAtomically(dir / name, [](AtomicFile& out) { return out.Append("new"); })
+                                    : SaveModel(*file.model, dir / name, options).status();
+    CHECK(status.code() == StatusCode::kPermissionDenied);
+    CHECK(status.message() == dir / name +
+                                  ": exists and is read-only; expected a file that may be replaced: chmod u+w "
+                                  "it, or name another");
+    CHECK(Snapshot(dir.path()) == before);
+  }
+  fs::permissions(dir / "out.onnx", fs::perms(0200));
+  CHECK(SaveModel(*file.model, dir / "out.onnx", options).ok());
+}
+
+TEST_CASE("SIGXFSZ is an error, not an end") {
+  TempDir dir;
   const ChildResult limited = RunInChild([&] {
     RemoveTemporariesOnSignals();
     const struct rlimit limit = {1000, 1000};
