@@ -79,6 +79,7 @@ class Saver : public PreparedSave {
     XXH3_64bits_reset(&hash);
     const auto append = [&](absl::string_view bytes) {
       XXH3_64bits_update(&hash, bytes.data(), bytes.size());
+      AMP_RETURN_IF_ERROR(TellProgress(file.size(), layout.data_bytes));
       return file.Append(bytes);
     };
     for (const Payload& payload : layout.payloads) {
@@ -156,6 +157,10 @@ class Saver : public PreparedSave {
   }
 
  private:
+  absl::Status TellProgress(int64_t done, int64_t total) const {
+    return options_.on_progress ? options_.on_progress(done, total) : absl::OkStatus();
+  }
+
   absl::Status CheckIdentity(const struct stat& info) {
     if (options_.input == nullptr) return absl::OkStatus();
     const bool is_input = options_.input->original != nullptr && info.st_dev == options_.input->device &&
@@ -229,7 +234,10 @@ class Saver : public PreparedSave {
           path_, LimitError("expected at most ", max_bytes, " bytes without external data, found ", plan.edited_size));
     }
     AMP_RETURN_IF_ERROR(file->Reserve(plan.edited_size));
-    const auto append = [&](absl::string_view bytes) { return file->Append(bytes); };
+    const auto append = [&](absl::string_view bytes) {
+      AMP_RETURN_IF_ERROR(TellProgress(file->size(), plan.edited_size));
+      return file->Append(bytes);
+    };
     const absl::string_view source = skeleton;
     int64_t at = 0;
     for (const WireEdit& edit : plan.edits) {

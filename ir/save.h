@@ -12,6 +12,7 @@
 #define AMP_IR_SAVE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ struct SaveOptions {
   Limits limits;
   FileSystem* fs = &FileSystem::Real();
   int64_t external_from_bytes = int64_t{3} << 29;  // kAuto's 1.5 GiB
+  // Called while weights are written, with bytes; an error ends the saving.
+  std::function<absl::Status(int64_t done, int64_t total)> on_progress;
 };
 
 struct SaveResult {

@@ -66,12 +66,6 @@ Json WeightJson(const NarrowedWeight& weight) {
           {"relative_error", Number(weight.relative_error)}};
 }
 
-std::vector<std::string> AllAdvice(const Report& report) {
-  std::vector<std::string> all = report.advice;
-  all.insert(all.end(), report.hints.begin(), report.hints.end());
-  return all;
-}
-
 std::string EscapedList(const std::vector<std::string>& names) {
   return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { out->append(Escaped(name)); });
 }
@@ -81,16 +75,18 @@ size_t Width(absl::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// Cells side by side. One that is wider than its column ends the line: the next one goes on below, in its own column.
+// Cells side by side, on one line, so that a search for a name finds all that is said of it. One that is wider than its
+// column moves the next ones to the right until there is room again.
 std::string TableRow(absl::Span<const std::string> cells, absl::Span<const size_t> widths) {
   constexpr size_t kGap = 2;
   std::string text;
-  size_t column = 0;
+  size_t column = 0, used = 0;
   for (size_t i = 0; i + 1 < cells.size(); ++i) {
     column += widths[i] + kGap;
-    const size_t width = Width(cells[i]);
-    const bool fits = width <= widths[i];
-    absl::StrAppend(&text, cells[i], fits ? "" : "\n", std::string(fits ? widths[i] + kGap - width : column, ' '));
+    used += Width(cells[i]);
+    const size_t spaces = used + kGap <= column ? column - used : kGap;
+    absl::StrAppend(&text, cells[i], std::string(spaces, ' '));
+    used += spaces;
   }
   return absl::StrCat(text, cells.back(), "\n");
 }
@@ -116,6 +112,17 @@ void AppendNames(absl::string_view heading, const std::vector<std::string>& name
   for (const std::string& name : names) absl::StrAppend(&text, "  ", Escaped(name), "\n");
 }
 
+// "opset 11 -> 15", "IR version 6 -> 8": what was raised.
+std::vector<std::string> Lifts(const Report& report) {
+  std::vector<std::string> lifts;
+  const auto add = [&](absl::string_view what, int before, int after) {
+    if (before != after) lifts.push_back(absl::StrCat(what, " ", before, " -> ", after));
+  };
+  add("opset", report.opset_before, report.opset_after);
+  add("IR version", report.ir_version_before, report.ir_version_after);
+  return lifts;
+}
+
 // "2 calls of F_low, G_low; 1 back to the original function"
 std::string SpecialisedText(const Report& report) {
   const int calls = report.specialised_calls;
@@ -133,18 +140,27 @@ int Report::NumLow() const {
       std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
 }
 
+std::vector<std::string> Report::AllAdvice() const {
+  std::vector<std::string> all = advice;
+  all.insert(all.end(), hints.begin(), hints.end());
+  return all;
+}
+
 std::string WeightsLine(const Report& report) {
   return absl::StrCat("weights ", Megabytes(report.weight_bytes_before), " -> ", Megabytes(report.weight_bytes_after));
 }
 
 std::string SummaryLine(const Report& report) {
-  return absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; %s", report.NumLow(), report.nodes.size(),
-                         TypeName(report.low), report.casts.size(), report.casts.size() == 1 ? "" : "s",
-                         WeightsLine(report));
+  std::string line = absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; %s", report.NumLow(),
+                                     report.nodes.size(), TypeName(report.low), report.casts.size(),
+                                     report.casts.size() == 1 ? "" : "s", WeightsLine(report));
+  for (const std::string& lift : Lifts(report)) absl::StrAppend(&line, "; ", lift);
+  return line;
 }
 
 std::string ReportJson(const Report& report) {
   Json json = {{"schema_version", Report::kSchemaVersion},
+               {"tool", {{"name", "amp-rewrite"}, {"version", report.tool_version}, {"flags", report.flags}}},
                {"model", report.model},
                {"dtype", TypeName(report.low)},
                {"profile", report.profile},
@@ -173,7 +189,7 @@ std::string ReportJson(const Report& report) {
                        {"specialised_calls", report.specialised_calls},
                        {"specialised", report.specialised_functions},
                        {"original_calls", report.original_calls}};
-  json["advice"] = AllAdvice(report);
+  json["advice"] = report.AllAdvice();
   json["warnings"] = report.warnings;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -205,6 +221,7 @@ std::string ReportText(const Report& report) {
   AppendNames("weights widened", report.widened_weights, text);
   if (!report.nodes.empty()) text += "\nnodes by reason\n";
   for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
+  for (const std::string& lift : Lifts(report)) absl::StrAppend(&text, "raised: ", lift, "\n");
   if (report.inlined_calls > 0) {
     absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
                           report.inlined_calls == 1 ? "" : "s", EscapedList(report.inlined_functions));
@@ -212,7 +229,7 @@ std::string ReportText(const Report& report) {
   if (report.specialised_calls + report.original_calls > 0) {
     absl::StrAppend(&text, "specialised: ", SpecialisedText(report), "\n");
   }
-  for (const std::string& advice : AllAdvice(report)) absl::StrAppend(&text, "advice: ", advice, "\n");
+  for (const std::string& advice : report.AllAdvice()) absl::StrAppend(&text, "advice: ", advice, "\n");
   return text;
 }
 

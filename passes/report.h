@@ -36,6 +36,8 @@ struct CastReport {
 struct Report {
   static constexpr int kSchemaVersion = 1;
 
+  std::string tool_version;        // of this program
+  std::vector<std::string> flags;  // what was asked for: "--dtype=bfloat16"
   std::string model;
   DType low = DType::kFloat16;
   std::string profile;
@@ -63,6 +65,7 @@ struct Report {
   int64_t activation_bytes_before = 0, activation_bytes_after = 0;  // node outputs of known size
 
   int NumLow() const;
+  std::vector<std::string> AllAdvice() const;  // hints last
 };
 
 // One JSON object, indented; the fields are documented in the README.

@@ -167,6 +167,7 @@ class Rewriter {
 
   // Shows the stage if asked to (the model where `show` is null); returns whether it is the last one.
   absl::StatusOr<bool> EndsAt(Stage stage, const std::function<std::string()>& show) {
+    if (settings_.on_stage) AMP_RETURN_IF_ERROR(settings_.on_stage(stage));
     const auto& wanted = settings_.print_after;
     if (std::find(wanted.begin(), wanted.end(), stage) != wanted.end()) {
       shown_.insert(stage);

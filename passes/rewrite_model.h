@@ -4,6 +4,7 @@
 #ifndef AMP_PASSES_REWRITE_MODEL_H_
 #define AMP_PASSES_REWRITE_MODEL_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,8 +56,9 @@ struct RewriteSettings {
   bool freeze_initializers = false;
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;
-  bool strict = false;  // a rule by name that matches nothing is an error
-  bool diff = false;    // fill RewriteOutcome::diff
+  bool strict = false;                          // a rule by name that matches nothing is an error
+  bool diff = false;                            // fill RewriteOutcome::diff
+  std::function<absl::Status(Stage)> on_stage;  // at the end of each; an error ends the rewrite
   std::optional<Stage> stop_after;
   std::vector<Stage> print_after;  // fill RewriteOutcome::stages
 };

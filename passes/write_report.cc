@@ -19,6 +19,8 @@
 namespace amp {
 namespace {
 
+constexpr absl::string_view kFunctionCall = "function-call";
+
 std::string OperatorName(const Node& node) {
   return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
 }
@@ -133,7 +135,7 @@ class Explainer {
       report->reason_kind = std::string(kind);
       report->reason = std::move(why);
     };
-    if (model_.IsCallOfFunction(id)) return set("function-call", WhyCallStays(node));
+    if (model_.IsCallOfFunction(id)) return set(kFunctionCall, WhyCallStays(node));
     if (node.schema == nullptr && !model_.SignaturesOf(id).empty()) {
       return set("signature-misfit", absl::StrCat("does not fit the signature of ", Escaped(OperatorName(node))));
     }
@@ -164,9 +166,9 @@ class Explainer {
 
   std::string WhyCallStays(const Node& node) const {
     constexpr absl::string_view kStays = "call of a model-local function: left as it is";
-    if (inlined_ == nullptr) return std::string(kStays);
-    const auto it = inlined_->kept.find(node.proto);
-    return it == inlined_->kept.end() ? std::string(kStays) : absl::StrCat(kStays, ": ", it->second);
+    const bool has_reason = inlined_ != nullptr && inlined_->kept.contains(node.proto);
+    return absl::StrCat(
+        kStays, has_reason ? absl::StrCat(": ", inlined_->kept.at(node.proto)) : "; --functions inline looks into it");
   }
 
   // The outermost node around `id` whose bodies do not take part; kNone for none.
@@ -319,6 +321,17 @@ bool IsRecorded(const Model& model, const std::string& type) {
   return record.ok() && record->has_value() && absl::c_linear_search((*record)->types, type);
 }
 
+// Of a model whose operators may all be in functions: what it has beside their calls says little.
+std::string BesideCalls(const Report& report) {
+  std::vector<const NodeReport*> calls;
+  for (const NodeReport& node : report.nodes) {
+    if (node.reason_kind == kFunctionCall) calls.push_back(&node);
+  }
+  if (calls.empty()) return "";
+  return absl::StrFormat(" beside %d call%s of model-local functions (%s)", calls.size(), calls.size() == 1 ? "" : "s",
+                         calls.front()->reason);
+}
+
 // The commonest reason why no operator of the allow list is low.
 std::string WhyUnchanged(const Model& model, const Report& report) {
   absl::flat_hash_map<std::string, int> counts;
@@ -329,7 +342,7 @@ std::string WhyUnchanged(const Model& model, const Report& report) {
     const int count = ++counts[node.reason_kind];
     if (telling == nullptr || count > counts[telling->reason_kind]) telling = &node;
   }
-  if (telling == nullptr) return "it has no operator of class allow";
+  if (telling == nullptr) return absl::StrCat("it has no operator of class allow", BesideCalls(report));
   const int count = counts[telling->reason_kind];
   const bool is_of_other_run = telling->reason_kind == ReasonName(ReasonKind::kNotFloat32) &&
                                telling->type != DTypeName(report.low) && IsRecorded(model, telling->type);

@@ -94,7 +94,11 @@ Compatibility WithoutGpu(const Hardware& hardware, DType low, Gate gate) {
   }
   const std::string rest = absl::StrCat("o GPU (", why, "), and ", DTypeName(low), " is ", verdict);
   if (gate == Gate::kClosed) return {Level::kWarning, absl::StrCat("N", rest, NothingIsConverted(kIsFast))};
-  return {Level::kWarning, absl::StrCat("May be slow: n", rest, ", no speed-up expected. ", WhichIsFast(low))};
+  const bool has_bfloat16 = low == DType::kFloat16 && CpuTarget(hardware.cpu).IsFastEnough(DType::kBfloat16);
+  const std::string other =
+      has_bfloat16 ? absl::StrCat(" bfloat16 is ", CpuVerdict(hardware.cpu, DType::kBfloat16), ": --dtype bfloat16.")
+                   : "";
+  return {Level::kWarning, absl::StrCat("May be slow: n", rest, ", no speed-up expected. ", WhichIsFast(low), other)};
 }
 
 }  // namespace

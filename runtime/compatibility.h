@@ -31,7 +31,8 @@ enum class Gate { kOpen, kClosed };
 Compatibility CheckCompatibility(const Hardware& hardware, DType low, Gate gate = Gate::kOpen);
 Compatibility CheckCompatibility(const Target& target, DType low);
 
-// --dtype auto: float16 with Tensor Cores, bfloat16 where the CPU computes in it (AMX, AVX512_BF16), else float16.
+// --dtype auto on --target auto: float16 with Tensor Cores, bfloat16 where the CPU computes in it (AMX, AVX512_BF16),
+// else float16.
 DType ChooseLowType(const Hardware& hardware);
 
 // --target auto: the best GPU that is fast with the low type, else the processor if that is, else the best GPU, else

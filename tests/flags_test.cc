@@ -50,6 +50,11 @@ TEST_CASE("mistyped flags, values, operators and names get a suggestion and exit
   CheckFails({"--keep-io", "xx"}, 2, "'xx' is no input or output of the graph");
 }
 
+TEST_CASE("a flag behind the end of the flags is no unknown flag") {
+  CheckFails({"--", "--dry-run"}, 2, "'--dry-run' stands behind '--', which ends the flags; expected it before that");
+  CheckFails({"--", "--dryrun"}, 2, "unknown flag '--dryrun'; did you mean '--dry-run'?");
+}
+
 TEST_CASE("wrong values and combinations have exit code 2") {
   CheckFails({"another.onnx"}, 2, "unexpected argument 'another.onnx'");
   CheckFails({"--in-place"}, 2, "--in-place and -o exclude each other");

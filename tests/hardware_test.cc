@@ -159,6 +159,15 @@ TEST_CASE("device check: no GPU") {
         "and processors with AMX_FP16; ignore this if the model runs on such a machine.\n");
 }
 
+TEST_CASE("device check: a processor that is fast with bfloat16 alone says so, and what cannot load it") {
+  const Compatibility c = CheckCompatibility(NoGpu(kAvx512Bf16), kHalf);
+  CHECK(absl::EndsWith(c.explanation,
+                       " bfloat16 is somewhat faster than float32 on this processor (AVX512_BF16) with a runtime that "
+                       "has bfloat16 kernels; ONNX Runtime's CPU provider does not load such models: --dtype "
+                       "bfloat16."));
+  CHECK_FALSE(absl::StrContains(CheckCompatibility(NoGpu(kAvx2), kHalf).explanation, "bfloat16"));
+}
+
 TEST_CASE("device check: where the gate is closed, nobody is asked to ignore that nothing is converted") {
   const Compatibility c = CheckCompatibility(NoGpu(kAvx2), kHalf, Gate::kClosed);
   CHECK(c.level == Level::kWarning);

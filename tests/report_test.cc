@@ -42,7 +42,7 @@ std::vector<std::string> KeysOf(const Json& object) {
 
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf({});
-  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "model", "dtype", "profile", "target", "changed",
+  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool", "model", "dtype", "profile", "target", "changed",
                                                    "unchanged_because", "opset", "ir_version", "totals", "nodes",
                                                    "casts", "weights", "removed_casts", "widened_weights", "functions",
                                                    "advice", "warnings"});

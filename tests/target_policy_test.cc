@@ -124,6 +124,10 @@ TEST_CASE("the automatic type is what the target is fast with") {
   CHECK(Run({"--dtype", "auto", "--target", "cpu:avx2"}).Report()["dtype"] == "float16");
 }
 
+TEST_CASE("without a target the automatic type is one that every runtime loads") {
+  CHECK(Run({"--dtype", "auto"}).Report()["dtype"] == "float16");
+}
+
 TEST_CASE("auto looks at this machine") {
   const Hardware hardware = DetectHardware();
   const DType low = ChooseLowType(hardware);

@@ -47,6 +47,8 @@ if(NOT EXISTS "${onnx_dir}/.complete")
   amp_build_onnx()
 endif()
 # Installed beside our archives, out of the way of an ONNX that the system has; tools/amp-rewriteConfig.cmake.in finds it.
-install(DIRECTORY "${onnx_dir}/include" "${onnx_dir}/lib" DESTINATION ${CMAKE_INSTALL_LIBDIR}/amp-rewrite/onnx
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.a" PATTERN "*.cmake" PATTERN "CMakeFiles" EXCLUDE)
+if(AMP_INSTALL)
+  install(DIRECTORY "${onnx_dir}/include" "${onnx_dir}/lib" DESTINATION ${CMAKE_INSTALL_LIBDIR}/amp-rewrite/onnx
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.a" PATTERN "*.cmake" PATTERN "CMakeFiles" EXCLUDE)
+endif()
 find_package(ONNX ${onnx_version} REQUIRED CONFIG PATHS "${onnx_dir}" NO_DEFAULT_PATH)

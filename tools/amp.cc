@@ -30,7 +30,10 @@
 #include "passes/undo_rewrite.h"
 #include "runtime/compatibility.h"
 #include "runtime/targets.h"
+#include "tools/check_options.h"
+#include "tools/option_names.h"
 #include "tools/precision_policy.h"
+#include "tools/version.h"
 
 namespace amp {
 namespace {
@@ -38,6 +41,7 @@ namespace {
 // Options with what the policy, the target and this machine decide filled in.
 struct Choices {
   RewriteOptions options;
+  std::vector<std::string> flags;  // before anything was filled in
   DType low = DType::kFloat16;
   TargetSupport target;
   std::string compatibility;
@@ -63,6 +67,7 @@ std::string TargetHint(const std::string& found) {
 absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   Choices choices;
   choices.options = options;
+  choices.flags = ChangedFlags(options);
   AMP_RETURN_IF_ERROR(ApplyPolicy(choices.options));
   const auto dtype = choices.options.dtype.value_or(RewriteOptions::Dtype::kFloat16);
   const bool is_any = options.target == "any", is_auto = options.target == "auto";
@@ -75,7 +80,8 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   std::optional<Hardware> hardware;
   if (is_auto || (is_any && picks_dtype)) hardware = DetectHardware();
   if (picks_dtype) {
-    choices.low = hardware ? ChooseLowType(*hardware) : LowTypeOn(*target);
+    // Without a target any runtime may get the model, and ONNX Runtime's CPU provider has no bfloat16 kernels.
+    choices.low = is_any ? DType::kFloat16 : is_auto ? ChooseLowType(*hardware) : LowTypeOn(*target);
   } else {
     choices.low = dtype == RewriteOptions::Dtype::kBfloat16 ? DType::kBfloat16 : DType::kFloat16;
   }
@@ -167,6 +173,11 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   settings.freeze_initializers = options.freeze_initializers;
   settings.max_weight_error = options.max_weight_error;
   settings.strict = options.strict;
+  if (options.on_progress) {
+    settings.on_stage = [report = options.on_progress](Stage stage) {
+      return report({std::string(StageName(stage)), 0, 0});
+    };
+  }
   settings.diff = options.diff;
   return settings;
 }
@@ -203,6 +214,7 @@ struct Setup {
 
 // Errors name the flag or the list file.
 absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
+  AMP_RETURN_IF_ERROR(CheckOptions(options));
   AMP_ASSIGN_OR_RETURN(Choices choices, Choose(options));
   AMP_ASSIGN_OR_RETURN(std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
   AMP_ASSIGN_OR_RETURN(OpLists lists, LoadLists(options, choices.low, signatures));
@@ -270,6 +282,8 @@ ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
 RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Setup& setup,
                          const std::vector<std::string>& early_warnings) {
   const RewriteOptions& options = setup.choices.options;
+  outcome.report.tool_version = kVersion;
+  outcome.report.flags = setup.choices.flags;
   outcome.report.model = name;
   outcome.report.profile = options.profile;
   auto& warnings = outcome.report.warnings;
@@ -289,14 +303,16 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   if (!took_nothing_back) summary.policy_dtypes = PolicyDtypes(options);
   summary.compatibility = setup.choices.compatibility;
   summary.warnings = warnings;
-  summary.advice = outcome.report.advice;
+  summary.advice = outcome.report.AllAdvice();
+  summary.hints = outcome.report.hints;
   return summary;
 }
 
 absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Setup& setup, ExternalData* external) {
   const bool undoes = setup.choices.options.policy == RewriteOptions::Policy::kFloat32;
-  return undoes ? UndoRewrite(model, external, setup.settings.diff)
-                : RewriteModel(model, setup.lists, setup.settings, external);
+  if (!undoes) return RewriteModel(model, setup.lists, setup.settings, external);
+  if (setup.settings.on_stage) AMP_RETURN_IF_ERROR(setup.settings.on_stage(Stage::kLoad));
+  return UndoRewrite(model, external, setup.settings.diff);
 }
 
 std::vector<std::string> Joined(std::vector<std::string> first, std::vector<std::string> then) {
@@ -387,6 +403,9 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
     how.input = &file;
     how.pending = &outcome.pending;
     how.limits = AfterInlining(read.limits);
+    if (options.on_progress) {
+      how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
+    }
     AMP_ASSIGN_OR_RETURN(
         save, outcome.report.changed ? PrepareSave(graph->proto(), output, how) : PrepareUnchanged(file, output, how));
     file.warnings = Joined(std::move(file.warnings), save->Notes());
@@ -399,9 +418,13 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   return summary;
 }
 
-}  // namespace
+struct RewrittenInMemory {
+  std::unique_ptr<Model> graph;  // its proto() is the result if anything changed
+  RewriteSummary summary;
+};
 
-absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
+absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model, const RewriteOptions& options) {
+  AMP_RETURN_IF_ERROR(CheckOptionsForMemory(options));
   absl::StatusOr<Setup> set_up = SetUp(options);
   if (!set_up.ok()) return ExplainUnknownOperator(set_up.status(), model);
   Setup setup = *std::move(set_up);
@@ -416,16 +439,38 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   warnings = Joined(std::move(misnamed), std::move(warnings));
   AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
   setup.settings.inlined = &inlined;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, setup.signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, setup, nullptr));
+  RewrittenInMemory rewritten;
+  AMP_ASSIGN_OR_RETURN(rewritten.graph, Model::Create(std::move(arena), copy, setup.signatures));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*rewritten.graph, setup, nullptr));
+  rewritten.summary = Summarise(outcome, "model", setup, warnings);
+  return rewritten;
+}
+
+}  // namespace
+
+absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
   RewriteResult result;
-  result.model = outcome.report.changed ? graph->proto() : model;
-  result.summary = Summarise(outcome, "model", setup, warnings);
+  result.model = rewritten.summary.changed ? rewritten.graph->proto() : model;
+  result.summary = std::move(rewritten.summary);
+  return result;
+}
+
+absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOptions& options) {
+  AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
+  RewriteResult result;
+  result.model = std::move(model);
+  if (rewritten.summary.changed) {
+    result.model = onnx::ModelProto();
+    result.model = rewritten.graph->proto();
+  }
+  result.summary = std::move(rewritten.summary);
   return result;
 }
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
+  AMP_RETURN_IF_ERROR(CheckOptionsForFiles(options, input, output));
   absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok() && UnknownOperator(setup.status())) return ExplainByFile(setup.status(), input, options);
   if (!setup.ok()) return setup.status();

@@ -7,10 +7,13 @@
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
 // variables; distinct calls may run in parallel. Everything but this header is internal.
 //
-// Errors of both functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
-// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output). The message
-// is one line that names the place, what was expected and what was found; RewriteFile's begins with the file or the
-// option that is at fault.
+// Errors of all functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
+// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kInternal (a
+// defect of this library); and whatever a callback of the caller's returns. Options are checked as the flags are: one
+// that is out of range, contradicts another or does not apply is kInvalidArgument, none is ignored. The message is one
+// line that names the place, what was expected and what was found; RewriteFile's begins with the file or the flag that
+// is at fault. Two payloads may come along, for programs that add words of their own: "amp/names-a-file" (empty: the
+// message begins with a path) and "amp/unknown-operator" (the name in a list or a flag that no operator has).
 #ifndef AMP_TOOLS_AMP_H_
 #define AMP_TOOLS_AMP_H_
 
@@ -27,6 +30,12 @@
 namespace amp {
 
 struct RewriteSummary;
+
+// Where a rewrite is.
+struct Progress {
+  std::string step;             // "load", a stage (see stop_after), "write"
+  int64_t done = 0, total = 0;  // bytes of weights, while they are written; else 0
+};
 
 struct RewriteOptions {
   enum class Dtype { kFloat16, kBfloat16, kAuto };
@@ -45,7 +54,7 @@ struct RewriteOptions {
   std::vector<std::string> lists;                               // overlay files, later ones win
   std::vector<std::string> allow, infer, deny, clear;           // "Softmax,my.domain::Function"; "-Softmax" unlists
   std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names and paths, of calls too
-  std::vector<std::string> op_signatures;                       // "my.domain::Gate(T, float?) -> T", ir/op_signatures.h
+  std::vector<std::string> op_signatures;                       // "my.domain::Gate(T, float?) -> T"
   std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;
   Guards guards = Guards::kAll;
@@ -64,7 +73,11 @@ struct RewriteOptions {
   std::vector<std::string> print_after;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
 
-  // Files only.
+  // Called at the end of each step, and while weights are written; on the caller's thread. An error ends the rewrite
+  // with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
+  std::function<absl::Status(const Progress&)> on_progress;
+
+  // Files only: Rewrite refuses what is set of these.
   ExternalData external_data = ExternalData::kAuto;
   bool in_place = false;
   bool dry_run = false;     // decide and report, write nothing
@@ -73,11 +86,14 @@ struct RewriteOptions {
   // no file changes.
   std::function<absl::Status(const RewriteSummary&)> before_replacing;
 
-  // Upper bounds on what an input may cost: the --max-... flags.
+  // Upper bounds on what an input may cost: the --max-... flags. The first three are about the bytes of a file;
+  // Rewrite holds a model in memory to the others.
   struct Limits {
     int64_t model_bytes = (int64_t{1} << 31) - 1;
-    int nesting = 100, graph_depth = 32, call_depth = 100, rank = 64;
-    int64_t objects = 2'000'000, nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
+    int64_t objects = 2'000'000;
+    int nesting = 100;
+    int graph_depth = 32, call_depth = 100, rank = 64;
+    int64_t nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
     int64_t inlined_nodes = 1'000'000;
     int64_t elements = int64_t{1} << 40;
   } limits;
@@ -86,14 +102,15 @@ struct RewriteOptions {
 struct RewriteSummary {
   bool changed = false;
   std::string line;         // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
-  std::string report;       // JSON, documented in the README
+  std::string report;       // JSON, a documented schema
   std::string explanation;  // the same as text
   std::string diff;
   std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed
   std::string policy_dtypes;      // two lines "Compute dtype: ...", "Variable dtype: ..."; empty without a policy
   std::string compatibility;  // whether the low type is fast on the target or this machine; empty if neither is named
-  std::vector<std::string> warnings, advice;
+  std::vector<std::string> warnings, advice;  // those of the report
+  std::vector<std::string> hints;             // of the advice, what is about the model rather than this rewrite
 };
 
 struct RewriteResult {
@@ -101,11 +118,15 @@ struct RewriteResult {
   RewriteSummary summary;
 };
 
-// Rewrites a model in memory. External data cannot be resolved here: kInvalidArgument.
+// Rewrites a model in memory. External data cannot be resolved here: kInvalidArgument. The second form needs less
+// memory: the model that was given is let go as soon as the result is made.
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options = {});
+absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOptions& options = {});
 
-// Rewrites a file, streaming external data. Input and any earlier output stay as they are on failure. When nothing is
-// converted, the input's bytes are the output.
+// Rewrites a file, streaming external data. Input and any earlier output stay as they are on failure; model, data file
+// and report change together. When nothing is converted, the input's bytes are the output. The output's data file,
+// "<output>.<16 hex digits>.data", is its own: it goes when the output is replaced, unless another file of the folder
+// names it, and a copy of the model has another. `output` is not looked at in a dry run.
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options = {});
 

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <concepts>
 #include <exception>
-#include <filesystem>
 #include <limits>
-#include <map>
 #include <new>
 #include <optional>
 #include <type_traits>
@@ -23,6 +21,7 @@
 #include "passes/suggest.h"
 #include "tools/amp.h"
 #include "tools/completion.h"
+#include "tools/option_names.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -54,47 +53,16 @@ decide, ready to be edited and given to --lists. README.md has the report's fiel
 constexpr char kWhatBecomesLow[] = "What becomes low";
 constexpr char kWhatStays[] = "What stays";
 
-template <typename Enum>
-using Choices = std::map<std::string, Enum>;
-
-const Choices<RewriteOptions::Dtype> kDtypes = {
-    {"float16", RewriteOptions::Dtype::kFloat16}, {"fp16", RewriteOptions::Dtype::kFloat16},
-    {"half", RewriteOptions::Dtype::kFloat16},    {"bfloat16", RewriteOptions::Dtype::kBfloat16},
-    {"bf16", RewriteOptions::Dtype::kBfloat16},   {"auto", RewriteOptions::Dtype::kAuto}};
-const Choices<RewriteOptions::Policy> kPolicies = {{"mixed_float16", RewriteOptions::Policy::kMixedFloat16},
-                                                   {"mixed_bfloat16", RewriteOptions::Policy::kMixedBfloat16},
-                                                   {"float32", RewriteOptions::Policy::kFloat32},
-                                                   {"float16", RewriteOptions::Policy::kFloat16},
-                                                   {"bfloat16", RewriteOptions::Policy::kBfloat16}};
-const Choices<RewriteOptions::Level> kLevels = {{"default", RewriteOptions::Level::kDefault},
-                                                {"treat-infer-as-deny", RewriteOptions::Level::kTreatInferAsDeny},
-                                                {"tensor-cores-only", RewriteOptions::Level::kTensorCoresOnly},
-                                                {"unsafe-force-all", RewriteOptions::Level::kUnsafeForceAll}};
-const Choices<RewriteOptions::Weights> kWeights = {{"convert", RewriteOptions::Weights::kConvert},
-                                                   {"cast", RewriteOptions::Weights::kCast}};
-const Choices<RewriteOptions::Preserve> kPreserves = {{"tensor", RewriteOptions::Preserve::kTensor},
-                                                      {"node", RewriteOptions::Preserve::kNode}};
-const Choices<RewriteOptions::Guards> kGuards = {{"all", RewriteOptions::Guards::kAll},
-                                                 {"constants", RewriteOptions::Guards::kConstants},
-                                                 {"none", RewriteOptions::Guards::kNone}};
-const Choices<RewriteOptions::Functions> kFunctions = {{"inline", RewriteOptions::Functions::kInline},
-                                                       {"inline-all", RewriteOptions::Functions::kInlineAll},
-                                                       {"keep", RewriteOptions::Functions::kKeep},
-                                                       {"specialise", RewriteOptions::Functions::kSpecialise}};
-const Choices<RewriteOptions::ExternalData> kExternalData = {{"auto", RewriteOptions::ExternalData::kAuto},
-                                                             {"always", RewriteOptions::ExternalData::kAlways},
-                                                             {"never", RewriteOptions::ExternalData::kNever}};
-
-const Choices<std::string> kShells = {{"bash", "bash"}};
+const EnumNames<std::string> kShells = {{"bash", "bash"}};
 
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
 template <typename Value, typename Enum>
 void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
-               const Choices<Enum>& choices, const std::string& shown, const std::string& help) {
+               const EnumNames<Enum>& choices, const std::string& shown, const std::string& help) {
   app.add_option_function<std::string>(
          flag,
          [&value, &choices, flag, shown](const std::string& text) {
-           auto it = choices.find(text);
+           const auto it = absl::c_find_if(choices, [&](const auto& choice) { return choice.first == text; });
            if (it == choices.end()) {
              std::vector<std::string> names;
              for (const auto& [name, unused] : choices) names.push_back(name);
@@ -139,15 +107,18 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_option("MODEL", a.input, "ONNX model to rewrite")->type_name("");
   app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
-  AddChoice(app, "Files", "--external-data", o.external_data, kExternalData, "auto|always|never",
+  AddChoice(app, "Files", "--external-data", o.external_data, NamesOf(RewriteOptions::ExternalData()),
+            "auto|always|never",
             absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file beside the model, smaller ones\n",
                          "in the model; auto: as in MODEL, and always above 1.5 GiB. The file is OUT.onnx.HASH.data\n"
                          "beside OUT.onnx; that of an earlier OUT.onnx is removed [auto]"));
 
   const std::string what = kWhatBecomesLow;
-  AddChoice(app, what, "--dtype", o.dtype, kDtypes, "float16|bfloat16|auto",
-            "the low type (also fp16, half, bf16); auto: what this machine or --target is fast with [float16]");
-  AddChoice(app, what, "--policy", o.policy, kPolicies, "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
+  AddChoice(app, what, "--dtype", o.dtype, NamesOf(RewriteOptions::Dtype()), "float16|bfloat16|auto",
+            "the low type (also fp16, half, bf16); auto: what --target is fast with; without one float16,\n"
+            "which every runtime loads, and what this machine is fast with is said [float16]");
+  AddChoice(app, what, "--policy", o.policy, NamesOf(RewriteOptions::Policy()),
+            "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
             "the types in one word, as in Keras. mixed_*: low compute; inputs, outputs, the last Softmax\n"
             "and the weights in the file stay float32 (weights are cast where they are used; without\n"
             "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
@@ -183,12 +154,13 @@ void Declare(CLI::App& app, Arguments& a) {
               "[DOMAIN::]OP(PORT, ...) -> PORT|(PORT, ...) [where T in {float, float16}, ...]\n"
               "PORT: [NAME:] TYPE[?|...], ? for one that may be absent, ... for any number from there on;\n"
               "TYPE: float, int64 and so on, or a variable such as T: one type wherever it stands");
-  AddChoice(app, what, "--level", o.level, kLevels, "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
+  AddChoice(app, what, "--level", o.level, NamesOf(RewriteOptions::Level()),
+            "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
             "treat-infer-as-deny: operators of class infer stay float32, clear ones may follow.\n"
             "tensor-cores-only: those of class allow alone become low. unsafe-force-all: all that can,\n"
             "deny lists and guards are ignored [default]");
   AddChoice(
-      app, what, "--functions", o.functions, kFunctions, "inline|inline-all|keep|specialise",
+      app, what, "--functions", o.functions, NamesOf(RewriteOptions::Functions()), "inline|inline-all|keep|specialise",
       "calls of model-local functions: inlined (-all: domain ai.amp too), kept float32, or copies per type [inline]");
   app.add_option(
          "--follow", a.follow,
@@ -197,7 +169,7 @@ void Declare(CLI::App& app, Arguments& a) {
       ->group(what);
 
   const std::string safety = kWhatStays;
-  AddChoice(app, safety, "--guards", o.guards, kGuards, "all|constants|none",
+  AddChoice(app, safety, "--guards", o.guards, NamesOf(RewriteOptions::Guards()), "all|constants|none",
             "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
   AddNumber(app, safety, "--max-weight-error", o.max_weight_error, 1e30,
             "largest relative L2 rounding error of a weight");
@@ -208,9 +180,9 @@ void Declare(CLI::App& app, Arguments& a) {
          "initializers are listed among the inputs, and count as weights [all]")
       ->type_name("all|none|NAME[,NAME...]")
       ->group(safety);
-  AddChoice(app, safety, "--preserve", o.preserve, kPreserves, "tensor|node",
+  AddChoice(app, safety, "--preserve", o.preserve, NamesOf(RewriteOptions::Preserve()), "tensor|node",
             "tensor: an output's producer may become low; node: it may not [tensor]");
-  AddChoice(app, safety, "--weights", o.weights, kWeights, "convert|cast",
+  AddChoice(app, safety, "--weights", o.weights, NamesOf(RewriteOptions::Weights()), "convert|cast",
             "convert weights now, or keep them float32 and cast at run time [convert]");
   app.add_flag("--freeze-initializers", o.freeze_initializers,
                "make constants of initializers that callers may override (before IR version 4 none may be:\n"
@@ -298,6 +270,9 @@ absl::Status UnknownArgument(const CLI::App& app) {
   const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
   if (!absl::StartsWith(first, "-"))
     return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
+  if (app.get_option_no_throw(first) != nullptr) {
+    return UsageError("'", Escaped(first), "' stands behind '--', which ends the flags; expected it before that");
+  }
   return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
 }
 
@@ -309,45 +284,6 @@ absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error)
   const bool takes_one = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
   if (takes_one && option->count() > 1) return UsageError(flag, ": given twice");
   return UsageError(flag, ": expected ", option->get_type_name());
-}
-
-// Taking a rewrite back decides nothing: flags that steer decisions would be ignored.
-absl::Status CheckUndoFlags(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string name = option->get_name();
-    const bool decides = option->get_group() == kWhatBecomesLow || option->get_group() == kWhatStays ||
-                         name == "--stop-after" || name == "--print-after";
-    // The policy tells of its own contradictions; signatures are facts about the model.
-    const bool is_exempt = name == "--policy" || name == "--dtype" || name == "--weights" || name == "--keep-io" ||
-                           name == "--op-signature";
-    if (!decides || option->count() == 0 || is_exempt) continue;
-    return UsageError("--policy float32 takes a rewrite back as a whole; ", name, " does not apply to that");
-  }
-  return absl::OkStatus();
-}
-
-// Also for files that do not exist yet.
-bool IsSameFile(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  std::error_code error;
-  if (std::filesystem::equivalent(a, b, error)) return true;
-  const auto resolved = std::filesystem::weakly_canonical(a, error);
-  return !error && resolved == std::filesystem::weakly_canonical(b, error) && !error;
-}
-
-// What can be seen beforehand, so that no model is written when its report cannot be.
-absl::Status CheckReportPath(const Arguments& a) {
-  if (a.report.empty() || a.report == "-") return absl::OkStatus();
-  if (IsSameFile(a.report, a.input)) return RefusedError("--report: the report would replace MODEL");
-  if (IsSameFile(a.report, a.output)) return RefusedError("--report: the report would replace the output");
-  std::error_code error;
-  const std::filesystem::path path(a.report);
-  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    return RefusedError("--report: '", Escaped(a.report), "' exists and is not a regular file");
-  }
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  if (std::filesystem::is_directory(folder, error)) return absl::OkStatus();
-  return IoError("--report: '", Escaped(folder.string()), "' is no folder");
 }
 
 absl::Status Interpret(Arguments& a) {
@@ -370,9 +306,6 @@ absl::Status Interpret(Arguments& a) {
   if (a.keep_io) {
     o.keep_io = *a.keep_io == "all";
     if (!*o.keep_io && *a.keep_io != "none") o.keep_io_names = absl::StrSplit(*a.keep_io, ',');
-    if (absl::c_linear_search(o.keep_io_names, "")) {
-      return UsageError("--keep-io: empty item in '", Escaped(*a.keep_io), "'");
-    }
   }
   if (a.print_lists || a.list_profiles || !a.completion.empty()) return absl::OkStatus();
   if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
@@ -380,13 +313,7 @@ absl::Status Interpret(Arguments& a) {
     return UsageError("models are files, found '-'; expected a path (a file of that name: ./-)");
   if (o.in_place && !a.output.empty()) return UsageError("--in-place and -o exclude each other");
   if (o.in_place) a.output = a.input;
-  std::error_code error;
-  if (!a.output.empty() && !o.dry_run && std::filesystem::is_symlink(a.output, error)) {
-    return RefusedError("the output '", Escaped(a.output),
-                        "' is a symbolic link; expected a file: name what it points to");
-  }
-  if (a.output.empty() && !o.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
-  return CheckReportPath(a);
+  return absl::OkStatus();
 }
 
 void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, std::string& err) {
@@ -399,7 +326,10 @@ void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, s
     absl::StrAppend(&err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
   }
   if (a.options.explain) return;  // the table has the advice
-  for (const std::string& advice : summary.advice) absl::StrAppend(&err, "amp-rewrite: advice: ", advice, "\n");
+  for (const std::string& advice : summary.advice) {
+    if (absl::c_linear_search(summary.hints, advice)) continue;  // for who reads reports
+    absl::StrAppend(&err, "amp-rewrite: advice: ", advice, "\n");
+  }
 }
 
 // What was asked for beside the model. It is printed before any file changes: where it cannot be, none does.
@@ -459,7 +389,6 @@ ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, const Printe
     std::reverse(reversed.begin(), reversed.end());
     app.parse(reversed);
     status = Unexpected(app).empty() ? Interpret(a) : UnknownArgument(app);
-    if (status.ok() && a.options.policy == RewriteOptions::Policy::kFloat32) status = CheckUndoFlags(app);
   } catch (const CLI::CallForHelp&) {
     output.out = app.help();
     return output;

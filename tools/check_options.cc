@@ -1,0 +1,105 @@
+#include "tools/check_options.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ir/status.h"
+#include "tools/option_names.h"
+
+namespace amp {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Also for files that do not exist yet.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  std::error_code error;
+  if (fs::equivalent(a, b, error)) return true;
+  const auto resolved = fs::weakly_canonical(a, error);
+  return !error && resolved == fs::weakly_canonical(b, error) && !error;
+}
+
+absl::Status CheckKeepIo(const RewriteOptions& options) {
+  if (options.keep_io_names.empty()) return absl::OkStatus();
+  const std::string names = Escaped(absl::StrJoin(options.keep_io_names, ","));
+  if (options.keep_io.value_or(true)) {
+    return UsageError("--keep-io: names (", names,
+                      ") are the ones that stay where the others do not; expected keep_io ", "to be false with them");
+  }
+  if (absl::c_linear_search(options.keep_io_names, "")) {
+    return UsageError("--keep-io: empty item in '", names, "'");
+  }
+  return absl::OkStatus();
+}
+
+// Taking a rewrite back decides nothing: what steers decisions would be ignored. The policy tells of its own
+// contradictions; signatures are facts about the model.
+absl::Status CheckUndo(const RewriteOptions& options) {
+  if (options.policy != RewriteOptions::Policy::kFloat32) return absl::OkStatus();
+  const std::string flag = !options.print_after.empty() ? "--print-after" : FirstDecidingFlag(options);
+  if (flag.empty()) return absl::OkStatus();
+  return UsageError("--policy float32 takes a rewrite back as a whole; ", flag, " does not apply to that");
+}
+
+// What can be seen beforehand, so that no model is written when its report cannot be.
+absl::Status CheckReport(const std::string& report, const std::string& input, const std::string& output) {
+  if (report.empty()) return absl::OkStatus();
+  if (IsSameFile(report, input)) return RefusedError("--report: the report would replace MODEL");
+  if (IsSameFile(report, output)) return RefusedError("--report: the report would replace the output");
+  std::error_code error;
+  const fs::path path(report);
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    return RefusedError("--report: '", Escaped(report), "' exists and is not a regular file");
+  }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (fs::is_directory(folder, error)) return absl::OkStatus();
+  return IoError("--report: '", Escaped(folder.string()), "' is no folder");
+}
+
+}  // namespace
+
+absl::Status CheckOptions(const RewriteOptions& options) {
+  constexpr double kLargestError = 1e30;
+  const double error = options.max_weight_error;
+  if (!(error >= 0 && error <= kLargestError)) {
+    return UsageError("--max-weight-error: expected a number from 0 to ", kLargestError, ", found ", error);
+  }
+  if (options.keep_opset && options.opset.has_value()) {
+    return UsageError("--opset: keep and ", *options.opset, " exclude each other");
+  }
+  if (options.opset.has_value() && *options.opset <= 0) {
+    return UsageError("--opset: expected auto, keep or a version, found '", *options.opset, "'");
+  }
+  AMP_RETURN_IF_ERROR(CheckKeepIo(options));
+  return CheckUndo(options);
+}
+
+absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
+  const char* const of_files = options.in_place                                               ? "--in-place"
+                               : options.dry_run                                              ? "--dry-run"
+                               : !options.report_file.empty()                                 ? "--report"
+                               : options.before_replacing != nullptr                          ? "before_replacing"
+                               : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
+                                                                                              : nullptr;
+  if (of_files == nullptr) return absl::OkStatus();
+  return UsageError(of_files, " is about files and does not apply to a model in memory");
+}
+
+absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output) {
+  if (output.empty() && !options.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
+  if (options.in_place && !output.empty() && !IsSameFile(input, output)) {
+    return UsageError("--in-place and -o exclude each other");
+  }
+  std::error_code error;
+  if (!output.empty() && !options.dry_run && fs::is_symlink(output, error)) {
+    return RefusedError("the output '", Escaped(output),
+                        "' is a symbolic link; expected a file: name what it points to");
+  }
+  return CheckReport(options.report_file, input, output);
+}
+
+}  // namespace amp

@@ -1,0 +1,20 @@
+// What options rule out by themselves, before any file is looked at: the same for the library and for the flags.
+#ifndef AMP_TOOLS_CHECK_OPTIONS_H_
+#define AMP_TOOLS_CHECK_OPTIONS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/amp.h"
+
+namespace amp {
+
+// Errors name the flag, of which an option is the other form: kInvalidArgument; of files, kPermissionDenied (a report
+// in place of a model, a symbolic link as output) and kUnavailable (no such folder), too.
+absl::Status CheckOptions(const RewriteOptions& options);
+absl::Status CheckOptionsForMemory(const RewriteOptions& options);
+absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_CHECK_OPTIONS_H_
