@@ -26,7 +26,9 @@ std::string TypeSuffix(const NodeProto& cast) {
 
 }  // namespace
 
-FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallOrigins& calls, const Surroundings& around,
+const std::string& CallOrigin::label() const { return node->name().empty() ? unnamed_label : node->name(); }
+
+FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around,
                              int call, google::protobuf::Arena* arena)
     : origins_(origins),
       calls_(calls),
@@ -59,7 +61,7 @@ std::string FunctionMaker::Key() const {
   return key;
 }
 
-void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, InlinedNode* origin) const {
+void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, NodeForm* origin) const {
   StartCall(call);
   call->set_op_type(name);
   std::vector<std::string> outputs;
@@ -86,15 +88,15 @@ void FunctionMaker::WriteOriginalCall(NodeProto* call) const {
   }
 }
 
-const InlinedNode* FunctionMaker::Find(const NodeProto& node) const {
+const NodeForm* FunctionMaker::Find(const NodeProto& node) const {
   if (const auto it = calls_.find(node.name()); it != calls_.end()) return &it->second;
   const auto it = origins_.nodes.find(node.name());
-  return it == origins_.nodes.end() ? nullptr : &it->second;
+  return it == origins_.nodes.end() ? nullptr : it->second.form;
 }
 
 std::string FunctionMaker::WithoutLabel(const std::string& name, absl::string_view otherwise) const {
   absl::string_view rest = name;
-  const bool has_label = absl::ConsumePrefix(&rest, call_.label + "/") && !rest.empty();
+  const bool has_label = absl::ConsumePrefix(&rest, call_.label() + "/") && !rest.empty();
   return std::string(has_label ? rest : otherwise);
 }
 
@@ -112,7 +114,7 @@ void FunctionMaker::Declare(const Nodes& nodes) {
   for (const std::string& name : original_.input()) names_.insert(name);
 }
 
-std::string FunctionMaker::HintOf(const InlinedNode* origin, int port) const {
+std::string FunctionMaker::HintOf(const NodeForm* origin, int port) const {
   if (origin != nullptr && port < static_cast<int>(origin->inputs.size())) {
     const std::string& name = origin->inputs[static_cast<size_t>(port)];
     if (inputs_.contains(name)) return name;
@@ -186,7 +188,7 @@ void FunctionMaker::BindInputs(const Nodes& nodes) {
 
 void FunctionMaker::ForEachHintedRead(
     const NodeProto& node, absl::FunctionRef<void(const std::string& value, const std::string& hint)> visit) const {
-  const InlinedNode* origin = Find(node);
+  const NodeForm* origin = Find(node);
   for (int port = 0; port < node.input_size(); ++port) visit(node.input(port), HintOf(origin, port));
   ForEachBody(node, [&](const GraphProto& graph) {
     for (const auto& inner : graph.node()) ForEachHintedRead(inner, visit);
@@ -201,7 +203,7 @@ void FunctionMaker::NameValues(const Nodes& nodes) {
 }
 
 void FunctionMaker::NameOutputs(const NodeProto& node) {
-  const InlinedNode* origin = Find(node);
+  const NodeForm* origin = Find(node);
   for (int i = 0; origin != nullptr && i < node.output_size(); ++i) {
     if (node.output(i).empty() || i >= static_cast<int>(origin->outputs.size())) continue;
     const std::string& name = origin->outputs[static_cast<size_t>(i)];
@@ -253,7 +255,7 @@ std::string FunctionMaker::InnerName(const std::string& value, const std::string
 void FunctionMaker::ListOutputs(const Nodes& nodes, const NameSet& live) {
   absl::flat_hash_map<std::string, std::string> found;  // the function's name -> value
   for (const NodeProto* node : nodes) {
-    const InlinedNode* origin = Find(*node);
+    const NodeForm* origin = Find(*node);
     for (int i = 0; origin != nullptr && i < node->output_size(); ++i) {
       if (i < static_cast<int>(origin->outputs.size()) && !node->output(i).empty()) {
         found.try_emplace(origin->outputs[static_cast<size_t>(i)], node->output(i));
@@ -294,7 +296,7 @@ void FunctionMaker::EmbedTensors() {
 }
 
 void FunctionMaker::Rename(NodeProto& node) {
-  const InlinedNode* origin = Find(node);
+  const NodeForm* origin = Find(node);
   if (around_.pending != nullptr) {
     ForEachMutableTensor(node, [&](onnx::TensorProto& tensor) { has_pending_ |= around_.pending->contains(&tensor); });
   }
@@ -341,7 +343,7 @@ const onnx::AttributeProto* FunctionMaker::BoundValue(const std::string& name) c
   return nullptr;
 }
 
-void FunctionMaker::RestoreReferences(NodeProto& node, const InlinedNode& origin) {
+void FunctionMaker::RestoreReferences(NodeProto& node, const NodeForm& origin) {
   for (const auto& reference : origin.references) {
     auto& attributes = *node.mutable_attribute();
     const auto found = std::find_if(attributes.begin(), attributes.end(),
@@ -413,7 +415,7 @@ void FunctionMaker::StartCall(NodeProto* call) const {
   }
   auto& inputs = *call->mutable_input();
   while (inputs.size() > call_.node->input_size() && inputs.rbegin()->empty()) inputs.RemoveLast();
-  if (call->name().empty()) call->set_name(call_.label);  // the function's name may change, what users call it not
+  if (call->name().empty()) call->set_name(call_.label());  // the function's name may change, what users call it not
 }
 
 }  // namespace amp

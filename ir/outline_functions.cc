@@ -2,6 +2,7 @@
 
 #include <map>
 #include <queue>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
@@ -24,26 +25,57 @@ using onnx::NodeProto;
 using Nodes = std::vector<NodeProto*>;
 using NameSet = absl::flat_hash_set<std::string>;
 using Surroundings = FunctionMaker::Surroundings;
-using NameCounts = absl::flat_hash_map<std::string, int>;
+using NameCounts = absl::flat_hash_map<absl::string_view, int>;  // names of messages that stay as they are
+
+// Where calls are made: with the nodes of a function, or in the model. Tensors that are copied to there are pending as
+// long as their originals' data is.
+struct Workplace {
+  google::protobuf::Arena* arena;
+  PendingTensors* pending;                  // null: nothing is
+  std::vector<const onnx::TensorProto*> copies = {};  // that are pending
+  FunctionMaker::CallForms calls = {};                // that were made here
+
+  NodeProto* Copy(NodeProto& node) {
+    auto* copy = google::protobuf::Arena::CreateMessage<NodeProto>(arena);
+    copy->CopyFrom(node);
+    CopyPending(node, *copy);
+    return copy;
+  }
+  FunctionProto* Copy(FunctionProto& function) {
+    auto* copy = google::protobuf::Arena::CreateMessage<FunctionProto>(arena);
+    copy->CopyFrom(function);
+    for (int i = 0; i < function.node_size(); ++i) CopyPending(*function.mutable_node(i), *copy->mutable_node(i));
+    return copy;
+  }
+  void CopyPending(NodeProto& from, NodeProto& to) {
+    if (pending == nullptr) return;
+    std::vector<const onnx::TensorProto*> tensors;
+    ForEachMutableTensor(from, [&](onnx::TensorProto& tensor) { tensors.push_back(&tensor); });
+    size_t at = 0;
+    ForEachMutableTensor(to, [&](onnx::TensorProto& tensor) {
+      const auto it = pending->find(tensors[at++]);
+      if (it == pending->end()) return;
+      const PendingTensor data = it->second;
+      pending->insert_or_assign(&tensor, data);
+      copies.push_back(&tensor);
+    });
+  }
+  // Before the arena goes.
+  void ForgetCopies() {
+    for (const onnx::TensorProto* tensor : copies) pending->erase(tensor);
+  }
+};
 
 class Outliner {
  public:
   enum class Phase { kBefore, kAfter };
   Outliner(const InlineOrigins& origins, const Surroundings& around, Phase phase, google::protobuf::Arena* arena)
-      : origins_(origins), around_(around), phase_(phase), arena_(arena), bodies_(origins.calls.size()) {
+      : origins_(origins), around_(around), phase_(phase), root_{arena, around.pending}, body_of_(origins.calls.size()) {
     for (const auto& function : origins.functions->functions())
       names_.insert(NameKey(function.domain(), function.name()));
   }
 
-  absl::Status CollapseGraph(GraphProto& graph, int current) {
-    Nodes nodes(static_cast<size_t>(graph.node_size()));
-    graph.mutable_node()->UnsafeArenaExtractSubrange(0, graph.node_size(), nodes.data());
-    NameSet live;
-    for (const auto& output : graph.output()) live.insert(output.name());
-    AMP_ASSIGN_OR_RETURN(nodes, Collapse(std::move(nodes), current, live));
-    for (NodeProto* node : nodes) graph.mutable_node()->UnsafeArenaAddAllocated(node);
-    return absl::OkStatus();
-  }
+  absl::Status CollapseModel(GraphProto& graph) { return CollapseGraph(graph, -1, root_); }
 
   // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
   // no call of such an operator changed, those of the graphs keep none; those in copies keep their labels.
@@ -53,7 +85,9 @@ class Outliner {
     }
   }
 
-  std::vector<std::string>& bodies() { return bodies_; }
+  // What the functions looked like: all of them, and by call.
+  std::set<std::string>& bodies() { return bodies_; }
+  const std::vector<const std::string*>& body_of() const { return body_of_; }
   const std::vector<FunctionProto*>& made() const { return made_; }
   const OutlinedFunctions& record() const { return record_; }
 
@@ -78,24 +112,17 @@ class Outliner {
     return call;
   }
 
-  // The message that the model's structs point to stays as it is.
-  NodeProto* Copy(NodeProto* node) const {
-    auto* copy = google::protobuf::Arena::CreateMessage<NodeProto>(arena_);
-    copy->CopyFrom(*node);
-    if (around_.pending == nullptr) return copy;
-    std::vector<const onnx::TensorProto*> tensors;
-    ForEachMutableTensor(*node, [&](onnx::TensorProto& tensor) { tensors.push_back(&tensor); });
-    size_t at = 0;
-    ForEachMutableTensor(*copy, [&](onnx::TensorProto& tensor) {
-      if (auto it = around_.pending->find(tensors[at++]); it != around_.pending->end()) {
-        const PendingTensor pending = it->second;
-        around_.pending->emplace(&tensor, pending);
-      }
-    });
-    return copy;
+  absl::Status CollapseGraph(GraphProto& graph, int current, Workplace& here) {
+    Nodes nodes(static_cast<size_t>(graph.node_size()));
+    graph.mutable_node()->UnsafeArenaExtractSubrange(0, graph.node_size(), nodes.data());
+    NameSet live;
+    for (const auto& output : graph.output()) live.insert(output.name());
+    AMP_ASSIGN_OR_RETURN(nodes, Collapse(std::move(nodes), current, live, here));
+    for (NodeProto* node : nodes) graph.mutable_node()->UnsafeArenaAddAllocated(node);
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<Nodes> Collapse(Nodes nodes, int current, const NameSet& live) {
+  absl::StatusOr<Nodes> Collapse(Nodes nodes, int current, const NameSet& live, Workplace& here) {
     std::vector<Group> groups;
     absl::flat_hash_map<int, size_t> group_of;
     Nodes result;
@@ -107,7 +134,7 @@ class Outliner {
       const int call = CallOf(*node);
       if (call == current) {
         absl::Status status;
-        ForEachMutableBody(*node, [&](GraphProto& graph) { status.Update(CollapseGraph(graph, current)); });
+        ForEachMutableBody(*node, [&](GraphProto& graph) { status.Update(CollapseGraph(graph, current, here)); });
         AMP_RETURN_IF_ERROR(status);
         result.push_back(node);
         places.push_back(static_cast<int>(i));
@@ -119,19 +146,19 @@ class Outliner {
       const auto [it, is_new] = group_of.try_emplace(child, groups.size());
       if (is_new) groups.push_back({child, {}, {}, static_cast<int>(i)});
       Group& group = groups[it->second];
-      group.nodes.push_back(current < 0 ? Copy(node) : node);
+      group.nodes.push_back(node);
       ForEachRead(*node, [&](const std::string& name) { ++group.reads[name]; });
     }
     if (groups.empty()) return result;
     for (Group& group : groups) {
-      AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, reads, live));
+      AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, reads, live, here));
       result.push_back(call);
       places.push_back(group.place);
     }
     return Sorted(result, places);
   }
 
-  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameCounts& reads, const NameSet& live) {
+  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameCounts& reads, const NameSet& live, Workplace& home) {
     NameSet live_here;
     for (const NodeProto* node : group.nodes) {
       for (const std::string& name : node->output()) {
@@ -141,16 +168,29 @@ class Outliner {
         if (elsewhere > 0 || live.contains(name)) live_here.insert(name);
       }
     }
-    AMP_ASSIGN_OR_RETURN(const Nodes nodes, Collapse(std::move(group.nodes), group.call, live_here));
-    FunctionMaker maker(origins_, calls_, around_, group.call, arena_);
-    maker.Make(nodes, live_here);
-    auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(arena_);
+    google::protobuf::Arena arena;
+    Workplace inside{&arena, around_.pending};
+    absl::StatusOr<NodeProto*> call = MakeCall(group, live_here, inside, home);
+    inside.ForgetCopies();
+    return call;
+  }
+
+  // The message that the model's structs point to stays as it is: its nodes are copied, each once, for the innermost
+  // call.
+  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameSet& live, Workplace& inside, Workplace& home) {
+    for (NodeProto*& node : group.nodes) {
+      if (CallOf(*node) == group.call) node = inside.Copy(*node);
+    }
+    AMP_ASSIGN_OR_RETURN(const Nodes nodes, Collapse(std::move(group.nodes), group.call, live, inside));
+    FunctionMaker maker(origins_, inside.calls, around_, group.call, inside.arena);
+    maker.Make(nodes, live);
+    auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(home.arena);
     const CallOrigin& origin = origins_.calls[static_cast<size_t>(group.call)];
     const FunctionProto& original = origins_.functions->functions(origin.function);
-    InlinedNode made;
-    if (origin.parent >= 0) made = origins_.nodes.at(origin.node->name());
+    NodeForm made;
+    if (origin.form != nullptr) made = *origin.form;
     if (phase_ == Phase::kBefore) {
-      bodies_[static_cast<size_t>(group.call)] = maker.Key();
+      body_of_[static_cast<size_t>(group.call)] = &*bodies_.insert(maker.Key()).first;
       maker.WriteOriginalCall(call);
     } else if (maker.Key() == Body(origin, *maker.function()) && StillValid(original, maker)) {
       maker.WriteOriginalCall(call);
@@ -165,14 +205,14 @@ class Outliner {
       ++record_.num_calls;
       changed_.insert(original.name());
     }
-    calls_[call->name()] = std::move(made);
+    home.calls[call->name()] = std::move(made);
     return call;
   }
 
   // The body right after inlining, at the versions that the model imports now.
   static std::string Body(const CallOrigin& call, const FunctionProto& now) {
     FunctionProto before;
-    before.ParseFromString(call.body);
+    if (call.body != nullptr) before.ParseFromString(*call.body);
     before.mutable_opset_import()->CopyFrom(now.opset_import());
     return before.SerializeAsString();
   }
@@ -199,7 +239,7 @@ class Outliner {
     name = wanted;
     for (int i = 1; !names_.insert(NameKey(original.domain(), name)).second; ++i) name = absl::StrCat(wanted, "_", i);
     maker.function()->set_name(name);
-    made_.push_back(maker.function());
+    made_.push_back(root_.Copy(*maker.function()));
     record_.functions.push_back(original.domain().empty() ? name : absl::StrCat(original.domain(), "::", name));
     record_.originals[record_.functions.back()] = {std::string(CanonicalDomain(original.domain())), original.name()};
     return name;
@@ -211,7 +251,7 @@ class Outliner {
 
   // Topological; among those that are ready, the one with the lowest place comes first.
   static absl::StatusOr<Nodes> Sorted(const Nodes& nodes, const std::vector<int>& places) {
-    absl::flat_hash_map<std::string, size_t> producer;
+    absl::flat_hash_map<absl::string_view, size_t> producer;
     for (size_t i = 0; i < nodes.size(); ++i) {
       for (const std::string& name : nodes[i]->output()) {
         if (!name.empty()) producer[name] = i;
@@ -248,11 +288,11 @@ class Outliner {
   const InlineOrigins& origins_;
   const Surroundings& around_;
   Phase phase_;
-  google::protobuf::Arena* arena_;
-  std::vector<std::string> bodies_;
+  Workplace root_;  // the model, where new functions stay
+  std::set<std::string> bodies_;
+  std::vector<const std::string*> body_of_;  // by call
   NameSet names_;
   std::map<std::string, std::string> by_body_;
-  FunctionMaker::CallOrigins calls_;
   std::vector<FunctionProto*> made_;
   std::vector<NodeProto*> unnamed_;  // calls that went back to their function and had no name
   NameSet changed_;                  // operators of which some call changed
@@ -305,16 +345,25 @@ void WriteFunctions(onnx::ModelProto& model, const InlineOrigins& origins, const
 
 }  // namespace
 
-absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins) {
+absl::Status RecordBodies(onnx::ModelProto& model, InlineOrigins& origins) {
   google::protobuf::Arena arena;
   auto* graph = google::protobuf::Arena::CreateMessage<GraphProto>(&arena);
-  graph->mutable_node()->CopyFrom(model.graph().node());
+  for (NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    bool has_body = false;
+    ForEachBody(node, [&](const GraphProto&) { has_body = true; });
+    if (has_body) {
+      graph->add_node()->CopyFrom(node);  // bodies are edited
+    } else {
+      graph->mutable_node()->UnsafeArenaAddAllocated(&node);
+    }
+  }
   graph->mutable_output()->CopyFrom(model.graph().output());
   Surroundings around;
   around.model = &model;
   Outliner outliner(origins, around, Outliner::Phase::kBefore, &arena);
-  AMP_RETURN_IF_ERROR(outliner.CollapseGraph(*graph, -1));
-  for (size_t i = 0; i < origins.calls.size(); ++i) origins.calls[i].body = std::move(outliner.bodies()[i]);
+  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*graph));
+  origins.bodies = std::move(outliner.bodies());
+  for (size_t i = 0; i < origins.calls.size(); ++i) origins.calls[i].body = outliner.body_of()[i];
   const auto note = [&](const GraphProto& g) {
     for (const auto& tensor : g.initializer()) origins.initializers.insert(tensor.name());
   };
@@ -343,7 +392,7 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
     }
   }
   Outliner outliner(origins, around, Outliner::Phase::kAfter, model.arena());
-  AMP_RETURN_IF_ERROR(outliner.CollapseGraph(*model.proto().mutable_graph(), -1));
+  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*model.proto().mutable_graph()));
   outliner.DropNeedlessNames();
   WriteFunctions(model.proto(), origins, outliner.made());
   CleanUp(model.proto(), around);

@@ -49,7 +49,7 @@ struct RewriteSettings {
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
-  const InlinedFunctions* inlined = nullptr;  // before `model` was made
+  InlinedFunctions* inlined = nullptr;        // before `model` was made, which takes its calls over
   bool came_edited = false;                   // the model is no longer what its file says: functions were inlined
   int highest_opset_import = 0;               // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;

@@ -30,6 +30,7 @@
 #include "passes/undo_rewrite.h"
 #include "runtime/compatibility.h"
 #include "runtime/targets.h"
+#include "tools/limit_flags.h"
 #include "tools/precision_policy.h"
 
 namespace amp {
@@ -203,6 +204,7 @@ struct Setup {
 
 // Errors name the flag or the list file.
 absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
+  AMP_RETURN_IF_ERROR(CheckLimits(options.limits));
   AMP_ASSIGN_OR_RETURN(Choices choices, Choose(options));
   AMP_ASSIGN_OR_RETURN(std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
   AMP_ASSIGN_OR_RETURN(OpLists lists, LoadLists(options, choices.low, signatures));
@@ -211,37 +213,15 @@ absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
   return Setup{std::move(choices), std::move(signatures), std::move(lists), std::move(settings)};
 }
 
-Limits LimitsFrom(const RewriteOptions::Limits& options) {
-  Limits limits;
-  limits.model_bytes = options.model_bytes;
-  limits.nesting = options.nesting;
-  limits.graph_depth = options.graph_depth;
-  limits.call_depth = options.call_depth;
-  limits.rank = options.rank;
-  limits.objects = options.objects;
-  limits.nodes = options.nodes;
-  limits.initializers = options.initializers;
-  limits.functions = options.functions;
-  limits.elements = options.elements;
-  limits.inlined_nodes = options.inlined_nodes;
-  return limits;
-}
-
-// Whoever allows that many nodes by inlining allows them.
-Limits AfterInlining(Limits limits) {
-  limits.nodes = std::max(limits.nodes, limits.inlined_nodes);
-  return limits;
-}
-
 // Inlines what --functions asks for, and notes whether that edited the model. References to attributes become values by
 // that, which nobody has judged before.
 absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
                                                const RewriteOptions& options, RewriteSettings& settings) {
   const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
   if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
-  const Limits limits = AfterInlining(LimitsFrom(options.limits));
+  const Limits limits = LimitsAfterInlining(options.limits);
   InlineOptions inlining;
-  inlining.max_bytes = limits.model_bytes;
+  inlining.max_bytes = limits.inlined_bytes;
   if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
   if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
   const int opset_before = static_cast<int>(ImportedVersion(model, ""));
@@ -370,7 +350,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
                        Model::Create(std::move(file.arena), file.model, setup.signatures));
@@ -386,7 +366,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
     how.in_place = options.in_place;
     how.input = &file;
     how.pending = &outcome.pending;
-    how.limits = AfterInlining(read.limits);
+    how.limits = LimitsAfterInlining(options.limits);
     AMP_ASSIGN_OR_RETURN(
         save, outcome.report.changed ? PrepareSave(graph->proto(), output, how) : PrepareUnchanged(file, output, how));
     file.warnings = Joined(std::move(file.warnings), save->Notes());
@@ -414,7 +394,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*copy, setup));
   warnings = Joined(std::move(misnamed), std::move(warnings));
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
   setup.settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph, Model::Create(std::move(arena), copy, setup.signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, setup, nullptr));

@@ -73,12 +73,13 @@ struct RewriteOptions {
   // no file changes.
   std::function<absl::Status(const RewriteSummary&)> before_replacing;
 
-  // Upper bounds on what an input may cost: the --max-... flags.
+  // Upper bounds on what an input may cost: the --max-... flags. kInvalidArgument where one is negative or larger than
+  // can be kept to (`amp-rewrite --help` says how much that is).
   struct Limits {
     int64_t model_bytes = (int64_t{1} << 31) - 1;
     int nesting = 100, graph_depth = 32, call_depth = 100, rank = 64;
     int64_t objects = 2'000'000, nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
-    int64_t inlined_nodes = 1'000'000;
+    int64_t inlined_nodes = 1'000'000, inlined_bytes = int64_t{1} << 30;
     int64_t elements = int64_t{1} << 40;
   } limits;
 };
