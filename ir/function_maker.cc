@@ -28,8 +28,8 @@ std::string TypeSuffix(const NodeProto& cast) {
 
 const std::string& CallOrigin::label() const { return node->name().empty() ? unnamed_label : node->name(); }
 
-FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around,
-                             int call, google::protobuf::Arena* arena)
+FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around, int call,
+                             google::protobuf::Arena* arena)
     : origins_(origins),
       calls_(calls),
       around_(around),

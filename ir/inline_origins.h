@@ -53,7 +53,7 @@ struct CallOrigin {
 struct InlineOrigins {
   std::shared_ptr<const onnx::ModelProto> functions;  // nothing but the model's functions
   std::vector<CallOrigin> calls;
-  absl::flat_hash_map<std::string, InlinedNode> nodes;   // by name
+  absl::flat_hash_map<std::string, InlinedNode> nodes;  // by name
   std::set<NodeForm> forms;
   std::set<std::string> bodies;
   absl::flat_hash_map<std::string, std::string> values;  // inputs and initializers of bodies: their functions' names

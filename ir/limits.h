@@ -11,7 +11,7 @@ namespace amp {
 inline constexpr int64_t kLargestModelBytes = std::numeric_limits<int32_t>::max();  // protobuf writes no more
 inline constexpr int kLargestNesting = 100;                                         // protobuf reads no more
 inline constexpr int kLargestGraphDepth = (kLargestNesting + 1) / 3;  // a graph in a graph is three messages deeper
-inline constexpr int kLargestCallDepth = 1000;                        // each is a few frames on the stack
+inline constexpr int kLargestCallDepth = 400;                         // each takes some 4 KiB of stack
 inline constexpr int64_t kLargestElements = std::numeric_limits<int64_t>::max() / 128;  // of 128 bits at most
 
 struct Limits {

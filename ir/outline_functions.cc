@@ -3,9 +3,11 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/call_workplace.h"
 #include "ir/function_maker.h"
 #include "ir/inline_functions.h"
 #include "ir/inline_origins.h"
@@ -25,57 +27,31 @@ using onnx::NodeProto;
 using Nodes = std::vector<NodeProto*>;
 using NameSet = absl::flat_hash_set<std::string>;
 using Surroundings = FunctionMaker::Surroundings;
-using NameCounts = absl::flat_hash_map<absl::string_view, int>;  // names of messages that stay as they are
-
-// Where calls are made: with the nodes of a function, or in the model. Tensors that are copied to there are pending as
-// long as their originals' data is.
-struct Workplace {
-  google::protobuf::Arena* arena;
-  PendingTensors* pending;                  // null: nothing is
-  std::vector<const onnx::TensorProto*> copies = {};  // that are pending
-  FunctionMaker::CallForms calls = {};                // that were made here
-
-  NodeProto* Copy(NodeProto& node) {
-    auto* copy = google::protobuf::Arena::CreateMessage<NodeProto>(arena);
-    copy->CopyFrom(node);
-    CopyPending(node, *copy);
-    return copy;
-  }
-  FunctionProto* Copy(FunctionProto& function) {
-    auto* copy = google::protobuf::Arena::CreateMessage<FunctionProto>(arena);
-    copy->CopyFrom(function);
-    for (int i = 0; i < function.node_size(); ++i) CopyPending(*function.mutable_node(i), *copy->mutable_node(i));
-    return copy;
-  }
-  void CopyPending(NodeProto& from, NodeProto& to) {
-    if (pending == nullptr) return;
-    std::vector<const onnx::TensorProto*> tensors;
-    ForEachMutableTensor(from, [&](onnx::TensorProto& tensor) { tensors.push_back(&tensor); });
-    size_t at = 0;
-    ForEachMutableTensor(to, [&](onnx::TensorProto& tensor) {
-      const auto it = pending->find(tensors[at++]);
-      if (it == pending->end()) return;
-      const PendingTensor data = it->second;
-      pending->insert_or_assign(&tensor, data);
-      copies.push_back(&tensor);
-    });
-  }
-  // Before the arena goes.
-  void ForgetCopies() {
-    for (const onnx::TensorProto* tensor : copies) pending->erase(tensor);
-  }
-};
 
 class Outliner {
  public:
   enum class Phase { kBefore, kAfter };
   Outliner(const InlineOrigins& origins, const Surroundings& around, Phase phase, google::protobuf::Arena* arena)
-      : origins_(origins), around_(around), phase_(phase), root_{arena, around.pending}, body_of_(origins.calls.size()) {
+      : origins_(origins),
+        around_(around),
+        phase_(phase),
+        root_{arena, around.pending},
+        body_of_(origins.calls.size()) {
     for (const auto& function : origins.functions->functions())
       names_.insert(NameKey(function.domain(), function.name()));
   }
 
-  absl::Status CollapseModel(GraphProto& graph) { return CollapseGraph(graph, -1, root_); }
+  absl::Status CollapseModel(GraphProto& graph) {
+    const auto count = [&](const std::string& name) {
+      const auto [it, is_new] = id_of_.try_emplace(name, static_cast<int>(reads_.size()));
+      if (is_new) reads_.push_back(0);
+      ++reads_[static_cast<size_t>(it->second)];
+    };
+    for (const auto& node : graph.node()) ForEachRead(node, count);
+    for (const auto& output : graph.output()) count(output.name());
+    reads_inside_.resize(reads_.size());
+    return CollapseGraph(graph, -1, root_);
+  }
 
   // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
   // no call of such an operator changed, those of the graphs keep none; those in copies keep their labels.
@@ -92,12 +68,30 @@ class Outliner {
   const OutlinedFunctions& record() const { return record_; }
 
  private:
+  // A node on its way into its call, looked up once for all the calls around that.
+  struct Traveller {
+    NodeProto* node;
+    int call;
+    std::vector<int> reads;    // of the node and its bodies, as ids
+    std::vector<int> outputs;  // -1: nobody reads it
+  };
   struct Group {
     int call;
-    Nodes nodes;
-    NameCounts reads;
+    std::vector<Traveller> nodes;
     int place;  // of the first node
   };
+
+  Traveller Travel(NodeProto* node) const {
+    Traveller made{node, CallOf(*node), {}, {}};
+    if (made.call < 0) return made;
+    const auto id = [&](const std::string& name) {
+      const auto it = id_of_.find(name);
+      return it == id_of_.end() ? -1 : it->second;
+    };
+    ForEachRead(*node, [&](const std::string& name) { made.reads.push_back(id(name)); });
+    for (const std::string& name : node->output()) made.outputs.push_back(id(name));
+    return made;
+  }
 
   int CallOf(const NodeProto& node) const {
     if (const auto it = origins_.nodes.find(node.name()); it != origins_.nodes.end()) return it->second.call;
@@ -112,76 +106,87 @@ class Outliner {
     return call;
   }
 
-  absl::Status CollapseGraph(GraphProto& graph, int current, Workplace& here) {
+  absl::Status CollapseGraph(GraphProto& graph, int current, CallWorkplace& here) {
     Nodes nodes(static_cast<size_t>(graph.node_size()));
     graph.mutable_node()->UnsafeArenaExtractSubrange(0, graph.node_size(), nodes.data());
-    NameSet live;
-    for (const auto& output : graph.output()) live.insert(output.name());
-    AMP_ASSIGN_OR_RETURN(nodes, Collapse(std::move(nodes), current, live, here));
+    std::vector<Traveller> travellers;
+    travellers.reserve(nodes.size());
+    for (NodeProto* node : nodes) travellers.push_back(Travel(node));
+    AMP_ASSIGN_OR_RETURN(nodes, Collapse(std::move(travellers), current, here));
     for (NodeProto* node : nodes) graph.mutable_node()->UnsafeArenaAddAllocated(node);
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Nodes> Collapse(Nodes nodes, int current, const NameSet& live, Workplace& here) {
+  absl::StatusOr<Nodes> Collapse(std::vector<Traveller> nodes, int current, CallWorkplace& here) {
     std::vector<Group> groups;
     absl::flat_hash_map<int, size_t> group_of;
     Nodes result;
     std::vector<int> places;  // of the nodes in the result, for the order
-    NameCounts reads;
+    int last_call = -1, child = -1;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      NodeProto* node = nodes[i];
-      ForEachRead(*node, [&](const std::string& name) { ++reads[name]; });
-      const int call = CallOf(*node);
-      if (call == current) {
+      Traveller& traveller = nodes[i];
+      if (traveller.call == current) {
         absl::Status status;
-        ForEachMutableBody(*node, [&](GraphProto& graph) { status.Update(CollapseGraph(graph, current, here)); });
+        ForEachMutableBody(*traveller.node,
+                           [&](GraphProto& graph) { status.Update(CollapseGraph(graph, current, here)); });
         AMP_RETURN_IF_ERROR(status);
-        result.push_back(node);
+        result.push_back(traveller.node);
         places.push_back(static_cast<int>(i));
         continue;
       }
-      const int child = ChildOf(current, call);
-      if (child < 0)
-        return absl::InternalError(absl::StrCat("node '", Escaped(node->name()), "' is in a foreign call"));
+      if (traveller.call != std::exchange(last_call, traveller.call)) child = ChildOf(current, traveller.call);
+      if (child < 0) {
+        return absl::InternalError(absl::StrCat("node '", Escaped(traveller.node->name()), "' is in a foreign call"));
+      }
       const auto [it, is_new] = group_of.try_emplace(child, groups.size());
-      if (is_new) groups.push_back({child, {}, {}, static_cast<int>(i)});
-      Group& group = groups[it->second];
-      group.nodes.push_back(node);
-      ForEachRead(*node, [&](const std::string& name) { ++group.reads[name]; });
+      if (is_new) groups.push_back({child, {}, static_cast<int>(i)});
+      groups[it->second].nodes.push_back(std::move(traveller));
     }
     if (groups.empty()) return result;
     for (Group& group : groups) {
-      AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, reads, live, here));
+      AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, here));
       result.push_back(call);
       places.push_back(group.place);
     }
     return Sorted(result, places);
   }
 
-  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameCounts& reads, const NameSet& live, Workplace& home) {
-    NameSet live_here;
-    for (const NodeProto* node : group.nodes) {
-      for (const std::string& name : node->output()) {
-        const auto all = reads.find(name);
-        const auto own = group.reads.find(name);
-        const int elsewhere = (all == reads.end() ? 0 : all->second) - (own == group.reads.end() ? 0 : own->second);
-        if (elsewhere > 0 || live.contains(name)) live_here.insert(name);
+  // Names that the group's nodes give and others read.
+  NameSet LiveNames(const Group& group) {
+    const auto for_each_read = [&](const auto& visit) {
+      for (const Traveller& traveller : group.nodes) {
+        for (const int id : traveller.reads) visit(reads_inside_[static_cast<size_t>(id)]);
+      }
+    };
+    for_each_read([](int& count) { ++count; });
+    NameSet live;
+    for (const Traveller& traveller : group.nodes) {
+      for (size_t i = 0; i < traveller.outputs.size(); ++i) {
+        const int id = traveller.outputs[i];
+        if (id < 0 || reads_[static_cast<size_t>(id)] == reads_inside_[static_cast<size_t>(id)]) continue;
+        live.insert(traveller.node->output(static_cast<int>(i)));
       }
     }
+    for_each_read([](int& count) { count = 0; });
+    return live;
+  }
+
+  absl::StatusOr<NodeProto*> MakeCall(Group& group, CallWorkplace& home) {
+    const NameSet live = LiveNames(group);
     google::protobuf::Arena arena;
-    Workplace inside{&arena, around_.pending};
-    absl::StatusOr<NodeProto*> call = MakeCall(group, live_here, inside, home);
+    CallWorkplace inside{&arena, around_.pending};
+    absl::StatusOr<NodeProto*> call = MakeCall(group, live, inside, home);
     inside.ForgetCopies();
     return call;
   }
 
   // The message that the model's structs point to stays as it is: its nodes are copied, each once, for the innermost
   // call.
-  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameSet& live, Workplace& inside, Workplace& home) {
-    for (NodeProto*& node : group.nodes) {
-      if (CallOf(*node) == group.call) node = inside.Copy(*node);
+  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameSet& live, CallWorkplace& inside, CallWorkplace& home) {
+    for (Traveller& traveller : group.nodes) {
+      if (traveller.call == group.call) traveller.node = inside.Copy(*traveller.node);
     }
-    AMP_ASSIGN_OR_RETURN(const Nodes nodes, Collapse(std::move(group.nodes), group.call, live, inside));
+    AMP_ASSIGN_OR_RETURN(const Nodes nodes, Collapse(std::move(group.nodes), group.call, inside));
     FunctionMaker maker(origins_, inside.calls, around_, group.call, inside.arena);
     maker.Make(nodes, live);
     auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(home.arena);
@@ -288,7 +293,11 @@ class Outliner {
   const InlineOrigins& origins_;
   const Surroundings& around_;
   Phase phase_;
-  Workplace root_;  // the model, where new functions stay
+  CallWorkplace root_;  // the model, where new functions stay
+  // Names that are read anywhere, as in the messages that stay as they are; how often, and how often inside of the
+  // group that is looked at.
+  absl::flat_hash_map<absl::string_view, int> id_of_;
+  std::vector<int> reads_, reads_inside_;
   std::set<std::string> bodies_;
   std::vector<const std::string*> body_of_;  // by call
   NameSet names_;

@@ -14,6 +14,7 @@
 #include "tests/scratch_folder.h"
 #include "tests/tool_run.h"
 #include "tools/amp_rewrite.h"
+#include "tools/limit_flags.h"
 
 namespace amp {
 namespace {
@@ -70,6 +71,30 @@ TEST_CASE("a flag twice, and one without its value") {
   CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");
   CheckFails({"--dtype"}, 2, "error: --dtype: expected float16|bfloat16|auto\n");
   CHECK(Run({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
+}
+
+TEST_CASE("a limit that cannot be kept to is refused, the largest that can be is taken") {
+  RewriteOptions::Limits limits;
+  ForEachLimit(limits, [](const std::string& flag, auto& value, int64_t largest, const char*) {
+    INFO(flag);
+    CHECK(value <= largest);
+    CHECK(Run({flag, absl::StrCat(largest)}).output.exit_code == 0);
+    const std::string above = absl::StrCat(static_cast<uint64_t>(largest) + 1);
+    const std::string expected = absl::StrCat(flag, ": expected a whole number from 0 to ", largest, ", found ");
+    CheckFails({flag, above}, 2, absl::StrCat(expected, "'", above, "'"));
+    CheckFails({flag, "-1"}, 2, absl::StrCat(expected, "'-1'"));
+  });
+  CheckFails({"--max-nesting", "101"}, 2, "--max-nesting: expected a whole number from 0 to 100, found '101'");
+  CheckFails({"--max-graph-depth", "34"}, 2, "from 0 to 33, found '34'");
+  CheckFails({"--max-model-bytes", "2147483648"}, 2, "from 0 to 2147483647, found '2147483648'");
+}
+
+TEST_CASE("the help says how far limits can be raised") {
+  const std::string help = RunAmpRewrite({"--help"}).out;
+  for (const char* part : {"--max-inlined-bytes", "at most 100 [100]", "at most 33 [32]", "at most 400 [100]"}) {
+    INFO(part);
+    CHECK(absl::StrContains(help, part));
+  }
 }
 
 TEST_CASE("an empty item of --keep-io is no name") {

@@ -5,7 +5,8 @@
 //   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
 //
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
-// variables; distinct calls may run in parallel. Everything but this header is internal.
+// variables; distinct calls may run in parallel. A call takes up to 512 KiB of its thread's stack at the default
+// limits, 4 MiB at the largest. Everything but this header is internal.
 //
 // Errors of both functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
 // model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output). The message

@@ -1,6 +1,7 @@
 // Runs work on a stack that is large enough, whatever the machine allows the program's own (`ulimit -s`).
 //
-// Reading, inference and inlining recurse as deep as the limits let models nest: about 1 MiB at the default limits.
+// Parsing, inference and inlining recurse as deep as the limits let models nest: up to 256 KiB at the default limits,
+// 2 MiB at the largest.
 #ifndef AMP_TOOLS_RUN_ON_LARGE_STACK_H_
 #define AMP_TOOLS_RUN_ON_LARGE_STACK_H_
 
