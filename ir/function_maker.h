@@ -126,6 +126,8 @@ class FunctionMaker {
   const Surroundings& around_;
   const CallOrigin& call_;
   int call_id_;
+  onnx::NodeProto* call_node_;
+  std::string label_;  // of the call
   const onnx::FunctionProto& original_;
   absl::flat_hash_map<std::string, int> inputs_, call_outputs_;  // of the original: name -> position
   onnx::FunctionProto* function_;

@@ -222,7 +222,7 @@ int Inliner::RecordCall(const NodeProto& call, const std::string& label, int par
   made.parent = parent;
   made.function = callee;
   made.form = form;
-  made.node = std::make_shared<const NodeProto>(call);
+  made.node = call.SerializeAsString();
   if (call.name().empty()) made.unnamed_label = label;
   made.outputs.assign(function.output().begin(), function.output().end());
   return id;

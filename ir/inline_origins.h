@@ -39,15 +39,13 @@ struct InlinedNode {
 
 // An inlined call; Model::calls() has the same ones in the same order.
 struct CallOrigin {
-  int parent = -1;                              // the call whose function held this one
-  int function = -1;                            // into InlineOrigins::functions
-  const NodeForm* form = nullptr;               // one of InlineOrigins::forms; null for a call in a graph of the model
-  std::shared_ptr<const onnx::NodeProto> node;  // in the model's names, attributes bound
-  std::string unnamed_label;                    // where `node` has no name
-  std::vector<std::string> outputs;             // by position: the function's name of what it gives
-  const std::string* body = nullptr;            // one of InlineOrigins::bodies: right after inlining; null: no nodes
-
-  const std::string& label() const;
+  int parent = -1;                    // the call whose function held this one
+  int function = -1;                  // into InlineOrigins::functions
+  const NodeForm* form = nullptr;     // one of InlineOrigins::forms; null for a call in a graph of the model
+  std::string node;                   // the NodeProto as bytes, in the model's names, attributes bound
+  std::string unnamed_label;          // where the node has no name; else empty
+  std::vector<std::string> outputs;   // by position: the function's name of what it gives
+  const std::string* body = nullptr;  // one of InlineOrigins::bodies: right after inlining; null: no nodes
 };
 
 struct InlineOrigins {

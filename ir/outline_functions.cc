@@ -200,7 +200,7 @@ class Outliner {
     } else if (maker.Key() == Body(origin, *maker.function()) && StillValid(original, maker)) {
       maker.WriteOriginalCall(call);
       ++record_.num_unchanged;
-      if (origin.node->name().empty()) unnamed_.push_back(call);
+      if (!origin.unnamed_label.empty()) unnamed_.push_back(call);
     } else {
       const std::string name = NameFor(maker, original);
       for (const auto& node : maker.inserted()) {

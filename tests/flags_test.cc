@@ -145,9 +145,9 @@ TEST_CASE("two dashes end the flags") {
 
 TEST_CASE("a number out of range: the flag, what was expected and what was found") {
   const std::string whole = "expected a whole number from 0 to 9223372036854775807, found ";
-  CheckFails({"--max-nodes=-1"}, 2, ": --max-nodes: " + whole + "'-1'\n");
-  CheckFails({"--max-nodes", "-1"}, 2, "--max-nodes: " + whole + "'-1'\n");
-  CheckFails({"--max-elements", "99999999999999999999"}, 2, "--max-elements: " + whole + "'99999999999999999999'\n");
+  CheckFails({"--max-objects=-1"}, 2, ": --max-objects: " + whole + "'-1'\n");
+  CheckFails({"--max-objects", "-1"}, 2, "--max-objects: " + whole + "'-1'\n");
+  CheckFails({"--max-objects", "99999999999999999999"}, 2, "--max-objects: " + whole + "'99999999999999999999'\n");
   CheckFails({"--max-objects", "1.5"}, 2, "--max-objects: " + whole + "'1.5'\n");
   CheckFails({"--max-functions="}, 2, "--max-functions");
   CheckFails({"--max-rank", "2147483648"}, 2, "--max-rank: expected a whole number from 0 to 2147483647, found '2147");
@@ -199,8 +199,9 @@ TEST_CASE("weights go to a file always from the size on that the help states") {
 
 TEST_CASE("the help shows every default in one notation") {
   const std::string help = RunAmpRewrite({"--help"}).out;
-  for (const char* part : {"; auto: this machine [any]", " [seed]", " [auto]", "external data [2147483647]",
-                           "rounding error of a weight [0.01]", "dimensions of a tensor [64]"}) {
+  for (const char* part :
+       {"; auto: this machine [any]", " [seed]", " [auto]", "external data, at most 2147483647 [2147483647]",
+        "rounding error of a weight [0.01]", "dimensions of a tensor, at most 2147483647 [64]"}) {
     INFO(part);
     CHECK(absl::StrContains(help, part));
   }
