@@ -26,15 +26,18 @@ std::string TypeSuffix(const NodeProto& cast) {
 
 }  // namespace
 
-FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallOrigins& calls, const Surroundings& around,
-                             int call, google::protobuf::Arena* arena)
+FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around, int call,
+                             google::protobuf::Arena* arena)
     : origins_(origins),
       calls_(calls),
       around_(around),
       call_(origins.calls[static_cast<size_t>(call)]),
       call_id_(call),
+      call_node_(google::protobuf::Arena::CreateMessage<NodeProto>(arena)),
       original_(origins.functions->functions(call_.function)),
       function_(google::protobuf::Arena::CreateMessage<onnx::FunctionProto>(arena)) {
+  call_node_->ParseFromString(call_.node);
+  label_ = call_node_->name().empty() ? call_.unnamed_label : call_node_->name();
   for (int i = 0; i < original_.input_size(); ++i) inputs_.try_emplace(original_.input(i), i);
   for (size_t i = 0; i < call_.outputs.size(); ++i) call_outputs_.try_emplace(call_.outputs[i], static_cast<int>(i));
 }
@@ -59,7 +62,7 @@ std::string FunctionMaker::Key() const {
   return key;
 }
 
-void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, InlinedNode* origin) const {
+void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, NodeForm* origin) const {
   StartCall(call);
   call->set_op_type(name);
   std::vector<std::string> outputs;
@@ -80,21 +83,21 @@ void FunctionMaker::WriteCall(const std::string& name, NodeProto* call, InlinedN
 void FunctionMaker::WriteOriginalCall(NodeProto* call) const {
   StartCall(call);
   const absl::flat_hash_map<std::string, std::string> values(outputs_.begin(), outputs_.end());
-  for (int i = 0; i < call_.node->output_size(); ++i) {
+  for (int i = 0; i < call_node_->output_size(); ++i) {
     const auto it = values.find(call_.outputs[static_cast<size_t>(i)]);
-    call->add_output(it == values.end() || call_.node->output(i).empty() ? std::string() : it->second);
+    call->add_output(it == values.end() || call_node_->output(i).empty() ? std::string() : it->second);
   }
 }
 
-const InlinedNode* FunctionMaker::Find(const NodeProto& node) const {
+const NodeForm* FunctionMaker::Find(const NodeProto& node) const {
   if (const auto it = calls_.find(node.name()); it != calls_.end()) return &it->second;
   const auto it = origins_.nodes.find(node.name());
-  return it == origins_.nodes.end() ? nullptr : &it->second;
+  return it == origins_.nodes.end() ? nullptr : it->second.form;
 }
 
 std::string FunctionMaker::WithoutLabel(const std::string& name, absl::string_view otherwise) const {
   absl::string_view rest = name;
-  const bool has_label = absl::ConsumePrefix(&rest, call_.label + "/") && !rest.empty();
+  const bool has_label = absl::ConsumePrefix(&rest, label_ + "/") && !rest.empty();
   return std::string(has_label ? rest : otherwise);
 }
 
@@ -112,7 +115,7 @@ void FunctionMaker::Declare(const Nodes& nodes) {
   for (const std::string& name : original_.input()) names_.insert(name);
 }
 
-std::string FunctionMaker::HintOf(const InlinedNode* origin, int port) const {
+std::string FunctionMaker::HintOf(const NodeForm* origin, int port) const {
   if (origin != nullptr && port < static_cast<int>(origin->inputs.size())) {
     const std::string& name = origin->inputs[static_cast<size_t>(port)];
     if (inputs_.contains(name)) return name;
@@ -164,16 +167,16 @@ void FunctionMaker::BindInputs(const Nodes& nodes) {
   // What the call passed keeps its input wherever it is still read, in whatever order.
   for_each_read([&](const std::string& value, const std::string& hint) {
     const auto at = inputs_.find(hint);
-    if (at == inputs_.end() || at->second >= call_.node->input_size()) return;
-    if (call_.node->input(at->second) == value) bound_[hint] = value;
+    if (at == inputs_.end() || at->second >= call_node_->input_size()) return;
+    if (call_node_->input(at->second) == value) bound_[hint] = value;
   });
   for_each_read([&](const std::string& value, const std::string& hint) { BindRead(value, hint); });
   for (int i = 0; i < original_.input_size(); ++i) {
     const auto bound = bound_.find(original_.input(i));
     if (bound != bound_.end()) {
       inputs_for_[bound->second].push_back(i);
-    } else if (i < call_.node->input_size()) {
-      inputs_for_[call_.node->input(i)].push_back(i);
+    } else if (i < call_node_->input_size()) {
+      inputs_for_[call_node_->input(i)].push_back(i);
     }
   }
   for (const std::string& value : unhinted_) BindUnhinted(value);
@@ -186,7 +189,7 @@ void FunctionMaker::BindInputs(const Nodes& nodes) {
 
 void FunctionMaker::ForEachHintedRead(
     const NodeProto& node, absl::FunctionRef<void(const std::string& value, const std::string& hint)> visit) const {
-  const InlinedNode* origin = Find(node);
+  const NodeForm* origin = Find(node);
   for (int port = 0; port < node.input_size(); ++port) visit(node.input(port), HintOf(origin, port));
   ForEachBody(node, [&](const GraphProto& graph) {
     for (const auto& inner : graph.node()) ForEachHintedRead(inner, visit);
@@ -201,7 +204,7 @@ void FunctionMaker::NameValues(const Nodes& nodes) {
 }
 
 void FunctionMaker::NameOutputs(const NodeProto& node) {
-  const InlinedNode* origin = Find(node);
+  const NodeForm* origin = Find(node);
   for (int i = 0; origin != nullptr && i < node.output_size(); ++i) {
     if (node.output(i).empty() || i >= static_cast<int>(origin->outputs.size())) continue;
     const std::string& name = origin->outputs[static_cast<size_t>(i)];
@@ -253,7 +256,7 @@ std::string FunctionMaker::InnerName(const std::string& value, const std::string
 void FunctionMaker::ListOutputs(const Nodes& nodes, const NameSet& live) {
   absl::flat_hash_map<std::string, std::string> found;  // the function's name -> value
   for (const NodeProto* node : nodes) {
-    const InlinedNode* origin = Find(*node);
+    const NodeForm* origin = Find(*node);
     for (int i = 0; origin != nullptr && i < node->output_size(); ++i) {
       if (i < static_cast<int>(origin->outputs.size()) && !node->output(i).empty()) {
         found.try_emplace(origin->outputs[static_cast<size_t>(i)], node->output(i));
@@ -265,7 +268,7 @@ void FunctionMaker::ListOutputs(const Nodes& nodes, const NameSet& live) {
     const auto it = found.find(call_.outputs[i]);
     if (it == found.end() || !listed.insert(it->second).second) continue;
     const bool is_wanted =
-        static_cast<int>(i) < call_.node->output_size() && !call_.node->output(static_cast<int>(i)).empty();
+        static_cast<int>(i) < call_node_->output_size() && !call_node_->output(static_cast<int>(i)).empty();
     outputs_.push_back({call_.outputs[i], is_wanted || live.contains(it->second) ? it->second : ""});
     function_->add_output(inner_[it->second]);
   }
@@ -294,7 +297,7 @@ void FunctionMaker::EmbedTensors() {
 }
 
 void FunctionMaker::Rename(NodeProto& node) {
-  const InlinedNode* origin = Find(node);
+  const NodeForm* origin = Find(node);
   if (around_.pending != nullptr) {
     ForEachMutableTensor(node, [&](onnx::TensorProto& tensor) { has_pending_ |= around_.pending->contains(&tensor); });
   }
@@ -333,7 +336,7 @@ void FunctionMaker::RenameGraph(GraphProto& graph) {
 }
 
 const onnx::AttributeProto* FunctionMaker::BoundValue(const std::string& name) const {
-  for (const auto* attributes : {&call_.node->attribute(), &original_.attribute_proto()}) {
+  for (const auto* attributes : {&call_node_->attribute(), &original_.attribute_proto()}) {
     for (const auto& attribute : *attributes) {
       if (attribute.name() == name) return &attribute;
     }
@@ -341,7 +344,7 @@ const onnx::AttributeProto* FunctionMaker::BoundValue(const std::string& name) c
   return nullptr;
 }
 
-void FunctionMaker::RestoreReferences(NodeProto& node, const InlinedNode& origin) {
+void FunctionMaker::RestoreReferences(NodeProto& node, const NodeForm& origin) {
   for (const auto& reference : origin.references) {
     auto& attributes = *node.mutable_attribute();
     const auto found = std::find_if(attributes.begin(), attributes.end(),
@@ -394,12 +397,12 @@ void FunctionMaker::ImportDomains() {
 }
 
 void FunctionMaker::StartCall(NodeProto* call) const {
-  call->CopyFrom(*call_.node);
+  call->CopyFrom(*call_node_);
   call->clear_input();
   call->clear_output();
   for (int i = 0; i < original_.input_size(); ++i) {
     const std::string& name = original_.input(i);
-    std::string value = i < call_.node->input_size() ? call_.node->input(i) : "";
+    std::string value = i < call_node_->input_size() ? call_node_->input(i) : "";
     if (const auto it = bound_.find(name); it != bound_.end()) {
       value = it->second;
     } else if (!around_.values.empty() && !around_.values.contains(value)) {
@@ -412,8 +415,8 @@ void FunctionMaker::StartCall(NodeProto* call) const {
     call->add_input(value);
   }
   auto& inputs = *call->mutable_input();
-  while (inputs.size() > call_.node->input_size() && inputs.rbegin()->empty()) inputs.RemoveLast();
-  if (call->name().empty()) call->set_name(call_.label);  // the function's name may change, what users call it not
+  while (inputs.size() > call_node_->input_size() && inputs.rbegin()->empty()) inputs.RemoveLast();
+  if (call->name().empty()) call->set_name(label_);  // the function's name may change, what users call it not
 }
 
 }  // namespace amp

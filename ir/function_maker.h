@@ -47,9 +47,9 @@ class FunctionMaker {
     PendingTensors* pending = nullptr;
   };
 
-  using CallOrigins = absl::flat_hash_map<std::string, InlinedNode>;  // by name
+  using CallForms = absl::flat_hash_map<std::string, NodeForm>;  // by name
   // `calls`: what inner calls, which were made already, are in the names of this function.
-  FunctionMaker(const InlineOrigins& origins, const CallOrigins& calls, const Surroundings& around, int call,
+  FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around, int call,
                 google::protobuf::Arena* arena);
 
   // Takes the nodes' contents. `live`: what is read outside of them.
@@ -66,14 +66,14 @@ class FunctionMaker {
   const std::vector<InsertedNode>& inserted() const { return inserted_; }
 
   // The call of what was made, in the model's names. `origin`: of the call; its outputs follow.
-  void WriteCall(const std::string& name, onnx::NodeProto* call, InlinedNode* origin) const;
+  void WriteCall(const std::string& name, onnx::NodeProto* call, NodeForm* origin) const;
   // The call of the original function.
   void WriteOriginalCall(onnx::NodeProto* call) const;
 
  private:
   using Hint = std::pair<std::string, std::string>;  // value, input of the function that was read there
 
-  const InlinedNode* Find(const onnx::NodeProto& node) const;
+  const NodeForm* Find(const onnx::NodeProto& node) const;
   // Reserves `wanted`, else `wanted_1`, `wanted_2` ...
   std::string UniqueName(const std::string& wanted);
   std::string WithoutLabel(const std::string& name, absl::string_view otherwise) const;
@@ -81,7 +81,7 @@ class FunctionMaker {
   void Declare(const Nodes& nodes);
 
   // Which input of the function a read stands for; "" where that cannot be told.
-  std::string HintOf(const InlinedNode* origin, int port) const;
+  std::string HintOf(const NodeForm* origin, int port) const;
 
   void BindRead(const std::string& value, const std::string& hint);
   void AddInput(const std::string& value, const std::string& hint);
@@ -112,7 +112,7 @@ class FunctionMaker {
   const onnx::AttributeProto* BoundValue(const std::string& name) const;
 
   // An attribute that still has the value that the call passed refers to it again.
-  void RestoreReferences(onnx::NodeProto& node, const InlinedNode& origin);
+  void RestoreReferences(onnx::NodeProto& node, const NodeForm& origin);
 
   void Finish();
 
@@ -122,10 +122,12 @@ class FunctionMaker {
   void StartCall(onnx::NodeProto* call) const;
 
   const InlineOrigins& origins_;
-  const CallOrigins& calls_;
+  const CallForms& calls_;
   const Surroundings& around_;
   const CallOrigin& call_;
   int call_id_;
+  onnx::NodeProto* call_node_;
+  std::string label_;  // of the call
   const onnx::FunctionProto& original_;
   absl::flat_hash_map<std::string, int> inputs_, call_outputs_;  // of the original: name -> position
   onnx::FunctionProto* function_;

@@ -117,9 +117,10 @@ class Inliner {
   absl::Status ExpandGraph(GraphProto& graph, const Instance* instance, const Scope* scope);
   absl::Status PlaceNode(NodeProto* node, const Instance* instance, const Scope* scope, const std::string& label,
                          GraphProto& home);
-  absl::Status Expand(const NodeProto& call, const std::string& label, int parent, GraphProto& home);
-  int RecordCall(const NodeProto& call, const std::string& label, int parent);
-  void RecordNode(const NodeProto& original, const std::string& name, const Instance& instance);
+  absl::Status Expand(const NodeProto& call, const std::string& label, int parent, const NodeForm* form,
+                      GraphProto& home);
+  int RecordCall(const NodeProto& call, const std::string& label, int parent, const NodeForm* form);
+  const NodeForm* FormOf(const NodeProto& original, const std::string& name);
   absl::Status BindOutputs(const Instance& instance, Scope& scope);
   absl::Status DeclareNodes(const NodeList& nodes, const Instance& instance,
                             const absl::flat_hash_set<std::string>& bound, Scope& scope);
@@ -133,9 +134,15 @@ class Inliner {
   static absl::Status Malformed(const Instance& instance, absl::string_view what, const std::string& name) {
     return ModelError("function '", Escaped(instance.function.name()), "': ", what, " '", Escaped(name), "'");
   }
-  NodeProto* NewNode() { return google::protobuf::Arena::CreateMessage<NodeProto>(model_.GetArena()); }
-  void Discard(NodeProto* node) const {
-    if (model_.GetArena() == nullptr) delete node;
+  // Calls that go when they are expanded stay off the model's arena, which gives nothing back.
+  NodeProto* Copy(const NodeProto& original) const {
+    const bool goes = plan_.Callee(original) >= 0 && plan_.ObstacleTo(original).empty();
+    auto* node = google::protobuf::Arena::CreateMessage<NodeProto>(goes ? nullptr : model_.GetArena());
+    node->CopyFrom(original);
+    return node;
+  }
+  static void Discard(NodeProto* node) {
+    if (node->GetArena() == nullptr) delete node;
   }
 
   onnx::ModelProto& model_;
@@ -165,7 +172,16 @@ absl::Status Inliner::ExpandGraph(GraphProto& graph, const Instance* instance, c
 // Takes the node over.
 absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const Scope* scope, const std::string& label,
                                 GraphProto& home) {
-  absl::Status status = instance == nullptr ? absl::OkStatus() : Rename(*node, *instance, *scope, label);
+  const int callee = plan_.Callee(*node);
+  const std::string obstacle = callee < 0 ? "" : plan_.ObstacleTo(*node);
+  const bool is_inlined = callee >= 0 && obstacle.empty();
+  const NodeForm* form = nullptr;
+  absl::Status status;
+  if (instance != nullptr) {
+    form = FormOf(*node, is_inlined ? label : node->name());  // of a call: what users call it
+    status = Rename(*node, *instance, *scope, label);
+  }
+  if (form != nullptr && !is_inlined) origins_->nodes[node->name()] = {instance->id, form};
   const auto expand = [&](GraphProto& graph) -> absl::Status {
     if (instance == nullptr) return ExpandGraph(graph, nullptr, nullptr);
     const Instance within{instance->function, instance->call, node->name(), instance->id};
@@ -179,23 +195,20 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
       if (status.ok()) status = expand(graph);
     }
   }
-  const int callee = plan_.Callee(*node);
-  const std::string obstacle = callee < 0 ? "" : plan_.ObstacleTo(*node);
-  if (callee >= 0 && obstacle.empty()) {
-    if (instance != nullptr && origins_ != nullptr) origins_->nodes[node->name()].name = label;  // what users call it
-    if (status.ok())
-      status = Expand(*node, instance == nullptr ? label : node->name(), instance == nullptr ? -1 : instance->id, home);
+  if (is_inlined) {
+    const bool is_inner = instance != nullptr;
+    if (status.ok()) status = Expand(*node, is_inner ? node->name() : label, is_inner ? instance->id : -1, form, home);
     Discard(node);
     return status;
   }
   if (instance != nullptr) record_.call_of[node] = instance->id;
   if (callee >= 0) record_.kept[node] = obstacle;
   if (callee >= 0 && instance != nullptr) Import(node->domain(), instance->function);
-  home.mutable_node()->UnsafeArenaAddAllocated(node);
+  home.mutable_node()->AddAllocated(node);
   return status;
 }
 
-int Inliner::RecordCall(const NodeProto& call, const std::string& label, int parent) {
+int Inliner::RecordCall(const NodeProto& call, const std::string& label, int parent, const NodeForm* form) {
   const int callee = plan_.Callee(call);
   const FunctionProto& function = plan_.function(callee);
   const auto id = static_cast<int32_t>(record_.calls.size());
@@ -208,30 +221,32 @@ int Inliner::RecordCall(const NodeProto& call, const std::string& label, int par
   CallOrigin& made = origins_->calls.emplace_back();
   made.parent = parent;
   made.function = callee;
-  made.label = label;
-  made.node = std::make_shared<const NodeProto>(call);
+  made.form = form;
+  made.node = call.SerializeAsString();
+  if (call.name().empty()) made.unnamed_label = label;
   made.outputs.assign(function.output().begin(), function.output().end());
   return id;
 }
 
-// `original` still has the function's names.
-void Inliner::RecordNode(const NodeProto& original, const std::string& name, const Instance& instance) {
-  if (origins_ == nullptr) return;
-  InlinedNode& made = origins_->nodes[name];
-  made.call = instance.id;
-  made.name = original.name();
+// `original` still has the function's names. Null if nobody asks.
+const NodeForm* Inliner::FormOf(const NodeProto& original, const std::string& name) {
+  if (origins_ == nullptr) return nullptr;
+  NodeForm made;
+  made.name = name;
   made.inputs.assign(original.input().begin(), original.input().end());
   made.outputs.assign(original.output().begin(), original.output().end());
   for (const auto& attribute : original.attribute()) {
     if (attribute.ref_attr_name().empty()) continue;
     made.references.push_back({attribute.name(), attribute.ref_attr_name(), attribute.type()});
   }
+  return &*origins_->forms.insert(std::move(made)).first;
 }
 
-absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, int parent, GraphProto& home) {
+absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, int parent, const NodeForm* form,
+                             GraphProto& home) {
   const int callee = plan_.Callee(call);
   const FunctionProto& function = plan_.function(callee);
-  const Instance instance{function, call, label, RecordCall(call, label, parent)};
+  const Instance instance{function, call, label, RecordCall(call, label, parent, form)};
   ++record_.num_calls;
   inlined_[static_cast<size_t>(callee)] = true;
   Scope scope;
@@ -243,9 +258,7 @@ absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, in
   Labels labels;
   for (const NodeProto& original : function.node()) {
     if (plan_.Callee(original) < 0) Import(original.domain(), function);
-    NodeProto* node = NewNode();
-    node->CopyFrom(original);
-    AMP_RETURN_IF_ERROR(PlaceNode(node, &instance, &scope, labels.Next(original), home));
+    AMP_RETURN_IF_ERROR(PlaceNode(Copy(original), &instance, &scope, labels.Next(original), home));
   }
   return CopyPassedOutputs(instance, scope, home);
 }
@@ -300,7 +313,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
     NodeProto* copy = home.add_node();
     copy->set_op_type("Identity");
     copy->set_name(node_names_.Fresh(label, absl::StrCat("Identity_", function.output(i))));
-    RecordNode(inner, copy->name(), instance);
+    if (origins_ != nullptr) origins_->nodes[copy->name()] = {id, FormOf(inner, inner.name())};
     record_.call_of[copy] = id;
     copy->add_input(*source);
     copy->add_output(call.output(i));
@@ -309,9 +322,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
 }
 
 absl::Status Inliner::Rename(NodeProto& node, const Instance& instance, const Scope& scope, const std::string& label) {
-  std::string unique = node_names_.Fresh(instance.label, label);
-  RecordNode(node, unique, instance);
-  node.set_name(std::move(unique));
+  node.set_name(node_names_.Fresh(instance.label, label));
   for (auto* names : {node.mutable_input(), node.mutable_output()}) {
     for (std::string& name : *names) {
       if (name.empty()) continue;
@@ -432,9 +443,9 @@ void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
 
 }  // namespace
 
-void MarkCalls(Model& model, const InlinedFunctions& inlined) {
-  model.SetCalls(inlined.calls);
-  if (inlined.calls.empty()) return;
+void MarkCalls(Model& model, InlinedFunctions& inlined) {
+  model.SetCalls(std::move(inlined.calls));
+  if (model.calls().empty()) return;
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     const auto it = inlined.call_of.find(model.node(id).proto);
     if (it != inlined.call_of.end()) model.SetCall(id, it->second);
@@ -450,8 +461,8 @@ absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const 
   if (model.functions_size() == 0) return InlinedFunctions();
   const InlinePlan plan(model, options.opaque_domains, options.model_stays_because);
   if (plan.AddedBytes() > options.max_bytes) {
-    return LimitError("the model: expected inlining functions to add at most ", options.max_bytes,
-                      " bytes, found more");
+    return LimitError("the model: expected inlining functions to add at most ", options.max_bytes, " bytes, found ",
+                      plan.AddedBytes(), "; --max-inlined-bytes raises that, --functions keep inlines none");
   }
   auto origins = options.keep_origins == KeepOrigins::kYes ? std::make_shared<InlineOrigins>() : nullptr;
   if (origins != nullptr) {

@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/graph.h"
+#include "ir/limits.h"
 
 namespace onnx {
 class ModelProto;
@@ -38,7 +39,7 @@ enum class KeepOrigins { kNo, kYes };
 
 struct InlineOptions {
   std::vector<std::string> opaque_domains;     // calls of their functions stay
-  int64_t max_bytes = (int64_t{1} << 31) - 1;  // what inlining may add; nodes are counted by ValidateModel
+  int64_t max_bytes = Limits().inlined_bytes;  // what inlining may add; nodes are counted by ValidateModel
   std::string model_stays_because;             // what LiftModelToFunctions said
   KeepOrigins keep_origins = KeepOrigins::kNo;
 };
@@ -60,7 +61,8 @@ struct InlinedFunctions {
 absl::StatusOr<InlinedFunctions> InlineFunctions(onnx::ModelProto& model, const InlineOptions& options);
 
 // Tells the model, which was made of the message after inlining, its calls and which of them each node comes from.
-void MarkCalls(Model& model, const InlinedFunctions& inlined);
+// `inlined.calls` is the model's then.
+void MarkCalls(Model& model, InlinedFunctions& inlined);
 
 // Removes the functions that no node of a graph calls, directly or through others.
 void KeepCalledFunctions(onnx::ModelProto& model);

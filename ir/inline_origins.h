@@ -5,6 +5,7 @@
 #define AMP_IR_INLINE_ORIGINS_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,32 +19,41 @@ class NodeProto;
 
 namespace amp {
 
-// An inlined node, in the names of its function.
-struct InlinedNode {
-  int call = -1;     // into InlineOrigins::calls
+// A node in the names of its function. All nodes that come from it share one.
+struct NodeForm {
   std::string name;  // empty if it had none
   std::vector<std::string> inputs, outputs;
   struct Reference {
     std::string attribute, to;  // an attribute of the node, and that of the function it stood for
     int kind = 0;               // onnx::AttributeProto::AttributeType
+    auto operator<=>(const Reference&) const = default;
   };
   std::vector<Reference> references;
+  auto operator<=>(const NodeForm&) const = default;
+};
+
+struct InlinedNode {
+  int call = -1;                   // into InlineOrigins::calls
+  const NodeForm* form = nullptr;  // one of InlineOrigins::forms
 };
 
 // An inlined call; Model::calls() has the same ones in the same order.
 struct CallOrigin {
-  int parent = -1;    // the call whose function held this one
-  int function = -1;  // into InlineOrigins::functions
-  std::string label;
-  std::shared_ptr<const onnx::NodeProto> node;  // in the model's names, attributes bound
-  std::vector<std::string> outputs;             // by position: the function's name of what it gives
-  std::string body;                             // what BuildFunction made of it right after inlining
+  int parent = -1;                    // the call whose function held this one
+  int function = -1;                  // into InlineOrigins::functions
+  const NodeForm* form = nullptr;     // one of InlineOrigins::forms; null for a call in a graph of the model
+  std::string node;                   // the NodeProto as bytes, in the model's names, attributes bound
+  std::string unnamed_label;          // where the node has no name; else empty
+  std::vector<std::string> outputs;   // by position: the function's name of what it gives
+  const std::string* body = nullptr;  // one of InlineOrigins::bodies: right after inlining; null: no nodes
 };
 
 struct InlineOrigins {
   std::shared_ptr<const onnx::ModelProto> functions;  // nothing but the model's functions
   std::vector<CallOrigin> calls;
-  absl::flat_hash_map<std::string, InlinedNode> nodes;   // by name
+  absl::flat_hash_map<std::string, InlinedNode> nodes;  // by name
+  std::set<NodeForm> forms;
+  std::set<std::string> bodies;
   absl::flat_hash_map<std::string, std::string> values;  // inputs and initializers of bodies: their functions' names
   absl::flat_hash_set<std::string> initializers;         // of the inlined model, all graphs
 };

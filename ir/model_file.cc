@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -95,7 +94,7 @@ class EditedStream : public google::protobuf::io::ZeroCopyInputStream {
   absl::string_view current_;
   std::string replacement_;
   absl::Status status_;
-  std::array<char, 65536> buffer_;
+  std::vector<char> buffer_ = std::vector<char>(65536);
 };
 
 absl::Status ReadPayload(const ByteSource& source, const RawData& raw, std::string* into) {

@@ -28,16 +28,24 @@ class PathFinder {
   NodePaths Find() {
     NodePaths paths;
     paths.nodes.resize(static_cast<size_t>(model_.num_nodes()));
-    paths.calls.resize(model_.calls().size());
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
       const Node& node = model_.node(id);
       if (node.erased) continue;
-      paths.nodes[static_cast<size_t>(id)] = Unique(PathIn(node.graph, model_.NodeLabel(id)));
-      FindCalls(node, paths.calls);
+      std::string& path = paths.nodes[static_cast<size_t>(id)];
+      path = PathIn(node.graph, model_.NodeLabel(id));
+      MakeUnique(path);
     }
     for (GraphId id = 0; id < model_.num_graphs(); ++id) {
       FindBase(id);
       paths.graphs.emplace_back(absl::StripSuffix(bases_[static_cast<size_t>(id)], "/"));
+    }
+    return paths;
+  }
+
+  std::vector<std::string> FindCalls() {
+    std::vector<std::string> paths(model_.calls().size());
+    for (NodeId id = 0; id < model_.num_nodes() && !paths.empty(); ++id) {
+      if (!model_.node(id).erased) FindCalls(model_.node(id), paths);
     }
     return paths;
   }
@@ -78,19 +86,18 @@ class PathFinder {
     }
   }
 
-  std::string Unique(std::string path) {
-    if (taken_.insert(path).second) return path;
-    int& last = last_number_.try_emplace(path, 1).first->second;
-    std::string unique;
-    do unique = absl::StrCat(path, "~", ++last);
-    while (!taken_.insert(unique).second);
-    return unique;
+  void MakeUnique(std::string& path) {
+    if (taken_.insert(path).second) return;
+    const std::string wanted = path;
+    int& last = last_number_.try_emplace(wanted, 1).first->second;
+    do path = absl::StrCat(wanted, "~", ++last);
+    while (!taken_.insert(path).second);
   }
 
   const Model& model_;
   std::vector<std::string> bases_, labels_;  // by GraphId: "If_0/then_branch/", and the owner's label
   std::vector<bool> known_;
-  absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_set<absl::string_view> taken_;  // of NodePaths::nodes, which stay where they are
   absl::flat_hash_map<std::string, int> last_number_;
 };
 
@@ -101,6 +108,8 @@ std::string BodyLabel(const Model& model, GraphId body) {
 }
 
 NodePaths FindNodePaths(const Model& model) { return PathFinder(model).Find(); }
+
+std::vector<std::string> FindCallPaths(const Model& model) { return PathFinder(model).FindCalls(); }
 
 std::string NodePath(const Model& model, NodeId node) { return FindNodePaths(model).nodes[static_cast<size_t>(node)]; }
 

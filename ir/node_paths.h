@@ -21,7 +21,6 @@ namespace amp {
 struct NodePaths {
   std::vector<std::string> nodes;   // by NodeId; empty for erased ones
   std::vector<std::string> graphs;  // by GraphId: "If_0/then_branch"; "" for the main graph
-  std::vector<std::string> calls;   // by index into Model::calls(); empty for calls of which no node is left
 };
 
 // What a node calls its body: "then_branch", or "branches.1" for the second graph of a list.
@@ -29,6 +28,8 @@ std::string BodyLabel(const Model& model, GraphId body);
 
 // Linear in the length of all paths. Nodes that are inserted later change none of them.
 NodePaths FindNodePaths(const Model& model);
+// By index into Model::calls(); empty for calls of which no node is left.
+std::vector<std::string> FindCallPaths(const Model& model);
 // Of one node, for a message; as slow as that of all.
 std::string NodePath(const Model& model, NodeId node);
 

@@ -2,9 +2,12 @@
 
 #include <map>
 #include <queue>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/call_workplace.h"
 #include "ir/function_maker.h"
 #include "ir/inline_functions.h"
 #include "ir/inline_origins.h"
@@ -24,25 +27,30 @@ using onnx::NodeProto;
 using Nodes = std::vector<NodeProto*>;
 using NameSet = absl::flat_hash_set<std::string>;
 using Surroundings = FunctionMaker::Surroundings;
-using NameCounts = absl::flat_hash_map<std::string, int>;
 
 class Outliner {
  public:
   enum class Phase { kBefore, kAfter };
   Outliner(const InlineOrigins& origins, const Surroundings& around, Phase phase, google::protobuf::Arena* arena)
-      : origins_(origins), around_(around), phase_(phase), arena_(arena), bodies_(origins.calls.size()) {
+      : origins_(origins),
+        around_(around),
+        phase_(phase),
+        root_{arena, around.pending},
+        body_of_(origins.calls.size()) {
     for (const auto& function : origins.functions->functions())
       names_.insert(NameKey(function.domain(), function.name()));
   }
 
-  absl::Status CollapseGraph(GraphProto& graph, int current) {
-    Nodes nodes(static_cast<size_t>(graph.node_size()));
-    graph.mutable_node()->UnsafeArenaExtractSubrange(0, graph.node_size(), nodes.data());
-    NameSet live;
-    for (const auto& output : graph.output()) live.insert(output.name());
-    AMP_ASSIGN_OR_RETURN(nodes, Collapse(std::move(nodes), current, live));
-    for (NodeProto* node : nodes) graph.mutable_node()->UnsafeArenaAddAllocated(node);
-    return absl::OkStatus();
+  absl::Status CollapseModel(GraphProto& graph) {
+    const auto count = [&](const std::string& name) {
+      const auto [it, is_new] = id_of_.try_emplace(name, static_cast<int>(reads_.size()));
+      if (is_new) reads_.push_back(0);
+      ++reads_[static_cast<size_t>(it->second)];
+    };
+    for (const auto& node : graph.node()) ForEachRead(node, count);
+    for (const auto& output : graph.output()) count(output.name());
+    reads_inside_.resize(reads_.size());
+    return CollapseGraph(graph, -1, root_);
   }
 
   // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
@@ -53,17 +61,37 @@ class Outliner {
     }
   }
 
-  std::vector<std::string>& bodies() { return bodies_; }
+  // What the functions looked like: all of them, and by call.
+  std::set<std::string>& bodies() { return bodies_; }
+  const std::vector<const std::string*>& body_of() const { return body_of_; }
   const std::vector<FunctionProto*>& made() const { return made_; }
   const OutlinedFunctions& record() const { return record_; }
 
  private:
+  // A node on its way into its call, looked up once for all the calls around that.
+  struct Traveller {
+    NodeProto* node;
+    int call;
+    std::vector<int> reads;    // of the node and its bodies, as ids
+    std::vector<int> outputs;  // -1: nobody reads it
+  };
   struct Group {
     int call;
-    Nodes nodes;
-    NameCounts reads;
+    std::vector<Traveller> nodes;
     int place;  // of the first node
   };
+
+  Traveller Travel(NodeProto* node) const {
+    Traveller made{node, CallOf(*node), {}, {}};
+    if (made.call < 0) return made;
+    const auto id = [&](const std::string& name) {
+      const auto it = id_of_.find(name);
+      return it == id_of_.end() ? -1 : it->second;
+    };
+    ForEachRead(*node, [&](const std::string& name) { made.reads.push_back(id(name)); });
+    for (const std::string& name : node->output()) made.outputs.push_back(id(name));
+    return made;
+  }
 
   int CallOf(const NodeProto& node) const {
     if (const auto it = origins_.nodes.find(node.name()); it != origins_.nodes.end()) return it->second.call;
@@ -78,84 +106,101 @@ class Outliner {
     return call;
   }
 
-  // The message that the model's structs point to stays as it is.
-  NodeProto* Copy(NodeProto* node) const {
-    auto* copy = google::protobuf::Arena::CreateMessage<NodeProto>(arena_);
-    copy->CopyFrom(*node);
-    if (around_.pending == nullptr) return copy;
-    std::vector<const onnx::TensorProto*> tensors;
-    ForEachMutableTensor(*node, [&](onnx::TensorProto& tensor) { tensors.push_back(&tensor); });
-    size_t at = 0;
-    ForEachMutableTensor(*copy, [&](onnx::TensorProto& tensor) {
-      if (auto it = around_.pending->find(tensors[at++]); it != around_.pending->end()) {
-        const PendingTensor pending = it->second;
-        around_.pending->emplace(&tensor, pending);
-      }
-    });
-    return copy;
+  absl::Status CollapseGraph(GraphProto& graph, int current, CallWorkplace& here) {
+    Nodes nodes(static_cast<size_t>(graph.node_size()));
+    graph.mutable_node()->UnsafeArenaExtractSubrange(0, graph.node_size(), nodes.data());
+    std::vector<Traveller> travellers;
+    travellers.reserve(nodes.size());
+    for (NodeProto* node : nodes) travellers.push_back(Travel(node));
+    AMP_ASSIGN_OR_RETURN(nodes, Collapse(std::move(travellers), current, here));
+    for (NodeProto* node : nodes) graph.mutable_node()->UnsafeArenaAddAllocated(node);
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<Nodes> Collapse(Nodes nodes, int current, const NameSet& live) {
+  absl::StatusOr<Nodes> Collapse(std::vector<Traveller> nodes, int current, CallWorkplace& here) {
     std::vector<Group> groups;
     absl::flat_hash_map<int, size_t> group_of;
     Nodes result;
     std::vector<int> places;  // of the nodes in the result, for the order
-    NameCounts reads;
+    int last_call = -1, child = -1;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      NodeProto* node = nodes[i];
-      ForEachRead(*node, [&](const std::string& name) { ++reads[name]; });
-      const int call = CallOf(*node);
-      if (call == current) {
+      Traveller& traveller = nodes[i];
+      if (traveller.call == current) {
         absl::Status status;
-        ForEachMutableBody(*node, [&](GraphProto& graph) { status.Update(CollapseGraph(graph, current)); });
+        ForEachMutableBody(*traveller.node,
+                           [&](GraphProto& graph) { status.Update(CollapseGraph(graph, current, here)); });
         AMP_RETURN_IF_ERROR(status);
-        result.push_back(node);
+        result.push_back(traveller.node);
         places.push_back(static_cast<int>(i));
         continue;
       }
-      const int child = ChildOf(current, call);
-      if (child < 0)
-        return absl::InternalError(absl::StrCat("node '", Escaped(node->name()), "' is in a foreign call"));
+      if (traveller.call != std::exchange(last_call, traveller.call)) child = ChildOf(current, traveller.call);
+      if (child < 0) {
+        return absl::InternalError(absl::StrCat("node '", Escaped(traveller.node->name()), "' is in a foreign call"));
+      }
       const auto [it, is_new] = group_of.try_emplace(child, groups.size());
-      if (is_new) groups.push_back({child, {}, {}, static_cast<int>(i)});
-      Group& group = groups[it->second];
-      group.nodes.push_back(current < 0 ? Copy(node) : node);
-      ForEachRead(*node, [&](const std::string& name) { ++group.reads[name]; });
+      if (is_new) groups.push_back({child, {}, static_cast<int>(i)});
+      groups[it->second].nodes.push_back(std::move(traveller));
     }
     if (groups.empty()) return result;
     for (Group& group : groups) {
-      AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, reads, live));
+      AMP_ASSIGN_OR_RETURN(NodeProto * call, MakeCall(group, here));
       result.push_back(call);
       places.push_back(group.place);
     }
     return Sorted(result, places);
   }
 
-  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameCounts& reads, const NameSet& live) {
-    NameSet live_here;
-    for (const NodeProto* node : group.nodes) {
-      for (const std::string& name : node->output()) {
-        const auto all = reads.find(name);
-        const auto own = group.reads.find(name);
-        const int elsewhere = (all == reads.end() ? 0 : all->second) - (own == group.reads.end() ? 0 : own->second);
-        if (elsewhere > 0 || live.contains(name)) live_here.insert(name);
+  // Names that the group's nodes give and others read.
+  NameSet LiveNames(const Group& group) {
+    const auto for_each_read = [&](const auto& visit) {
+      for (const Traveller& traveller : group.nodes) {
+        for (const int id : traveller.reads) visit(reads_inside_[static_cast<size_t>(id)]);
+      }
+    };
+    for_each_read([](int& count) { ++count; });
+    NameSet live;
+    for (const Traveller& traveller : group.nodes) {
+      for (size_t i = 0; i < traveller.outputs.size(); ++i) {
+        const int id = traveller.outputs[i];
+        if (id < 0 || reads_[static_cast<size_t>(id)] == reads_inside_[static_cast<size_t>(id)]) continue;
+        live.insert(traveller.node->output(static_cast<int>(i)));
       }
     }
-    AMP_ASSIGN_OR_RETURN(const Nodes nodes, Collapse(std::move(group.nodes), group.call, live_here));
-    FunctionMaker maker(origins_, calls_, around_, group.call, arena_);
-    maker.Make(nodes, live_here);
-    auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(arena_);
+    for_each_read([](int& count) { count = 0; });
+    return live;
+  }
+
+  absl::StatusOr<NodeProto*> MakeCall(Group& group, CallWorkplace& home) {
+    const NameSet live = LiveNames(group);
+    google::protobuf::Arena arena;
+    CallWorkplace inside{&arena, around_.pending};
+    absl::StatusOr<NodeProto*> call = MakeCall(group, live, inside, home);
+    inside.ForgetCopies();
+    return call;
+  }
+
+  // The message that the model's structs point to stays as it is: its nodes are copied, each once, for the innermost
+  // call.
+  absl::StatusOr<NodeProto*> MakeCall(Group& group, const NameSet& live, CallWorkplace& inside, CallWorkplace& home) {
+    for (Traveller& traveller : group.nodes) {
+      if (traveller.call == group.call) traveller.node = inside.Copy(*traveller.node);
+    }
+    AMP_ASSIGN_OR_RETURN(const Nodes nodes, Collapse(std::move(group.nodes), group.call, inside));
+    FunctionMaker maker(origins_, inside.calls, around_, group.call, inside.arena);
+    maker.Make(nodes, live);
+    auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(home.arena);
     const CallOrigin& origin = origins_.calls[static_cast<size_t>(group.call)];
     const FunctionProto& original = origins_.functions->functions(origin.function);
-    InlinedNode made;
-    if (origin.parent >= 0) made = origins_.nodes.at(origin.node->name());
+    NodeForm made;
+    if (origin.form != nullptr) made = *origin.form;
     if (phase_ == Phase::kBefore) {
-      bodies_[static_cast<size_t>(group.call)] = maker.Key();
+      body_of_[static_cast<size_t>(group.call)] = &*bodies_.insert(maker.Key()).first;
       maker.WriteOriginalCall(call);
     } else if (maker.Key() == Body(origin, *maker.function()) && StillValid(original, maker)) {
       maker.WriteOriginalCall(call);
       ++record_.num_unchanged;
-      if (origin.node->name().empty()) unnamed_.push_back(call);
+      if (!origin.unnamed_label.empty()) unnamed_.push_back(call);
     } else {
       const std::string name = NameFor(maker, original);
       for (const auto& node : maker.inserted()) {
@@ -165,14 +210,14 @@ class Outliner {
       ++record_.num_calls;
       changed_.insert(original.name());
     }
-    calls_[call->name()] = std::move(made);
+    home.calls[call->name()] = std::move(made);
     return call;
   }
 
   // The body right after inlining, at the versions that the model imports now.
   static std::string Body(const CallOrigin& call, const FunctionProto& now) {
     FunctionProto before;
-    before.ParseFromString(call.body);
+    if (call.body != nullptr) before.ParseFromString(*call.body);
     before.mutable_opset_import()->CopyFrom(now.opset_import());
     return before.SerializeAsString();
   }
@@ -199,7 +244,7 @@ class Outliner {
     name = wanted;
     for (int i = 1; !names_.insert(NameKey(original.domain(), name)).second; ++i) name = absl::StrCat(wanted, "_", i);
     maker.function()->set_name(name);
-    made_.push_back(maker.function());
+    made_.push_back(root_.Copy(*maker.function()));
     record_.functions.push_back(original.domain().empty() ? name : absl::StrCat(original.domain(), "::", name));
     record_.originals[record_.functions.back()] = {std::string(CanonicalDomain(original.domain())), original.name()};
     return name;
@@ -211,7 +256,7 @@ class Outliner {
 
   // Topological; among those that are ready, the one with the lowest place comes first.
   static absl::StatusOr<Nodes> Sorted(const Nodes& nodes, const std::vector<int>& places) {
-    absl::flat_hash_map<std::string, size_t> producer;
+    absl::flat_hash_map<absl::string_view, size_t> producer;
     for (size_t i = 0; i < nodes.size(); ++i) {
       for (const std::string& name : nodes[i]->output()) {
         if (!name.empty()) producer[name] = i;
@@ -248,11 +293,15 @@ class Outliner {
   const InlineOrigins& origins_;
   const Surroundings& around_;
   Phase phase_;
-  google::protobuf::Arena* arena_;
-  std::vector<std::string> bodies_;
+  CallWorkplace root_;  // the model, where new functions stay
+  // Names that are read anywhere, as in the messages that stay as they are; how often, and how often inside of the
+  // group that is looked at.
+  absl::flat_hash_map<absl::string_view, int> id_of_;
+  std::vector<int> reads_, reads_inside_;
+  std::set<std::string> bodies_;
+  std::vector<const std::string*> body_of_;  // by call
   NameSet names_;
   std::map<std::string, std::string> by_body_;
-  FunctionMaker::CallOrigins calls_;
   std::vector<FunctionProto*> made_;
   std::vector<NodeProto*> unnamed_;  // calls that went back to their function and had no name
   NameSet changed_;                  // operators of which some call changed
@@ -305,16 +354,25 @@ void WriteFunctions(onnx::ModelProto& model, const InlineOrigins& origins, const
 
 }  // namespace
 
-absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins) {
+absl::Status RecordBodies(onnx::ModelProto& model, InlineOrigins& origins) {
   google::protobuf::Arena arena;
   auto* graph = google::protobuf::Arena::CreateMessage<GraphProto>(&arena);
-  graph->mutable_node()->CopyFrom(model.graph().node());
+  for (NodeProto& node : *model.mutable_graph()->mutable_node()) {
+    bool has_body = false;
+    ForEachBody(node, [&](const GraphProto&) { has_body = true; });
+    if (has_body) {
+      graph->add_node()->CopyFrom(node);  // bodies are edited
+    } else {
+      graph->mutable_node()->UnsafeArenaAddAllocated(&node);
+    }
+  }
   graph->mutable_output()->CopyFrom(model.graph().output());
   Surroundings around;
   around.model = &model;
   Outliner outliner(origins, around, Outliner::Phase::kBefore, &arena);
-  AMP_RETURN_IF_ERROR(outliner.CollapseGraph(*graph, -1));
-  for (size_t i = 0; i < origins.calls.size(); ++i) origins.calls[i].body = std::move(outliner.bodies()[i]);
+  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*graph));
+  origins.bodies = std::move(outliner.bodies());
+  for (size_t i = 0; i < origins.calls.size(); ++i) origins.calls[i].body = outliner.body_of()[i];
   const auto note = [&](const GraphProto& g) {
     for (const auto& tensor : g.initializer()) origins.initializers.insert(tensor.name());
   };
@@ -343,7 +401,7 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
     }
   }
   Outliner outliner(origins, around, Outliner::Phase::kAfter, model.arena());
-  AMP_RETURN_IF_ERROR(outliner.CollapseGraph(*model.proto().mutable_graph(), -1));
+  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*model.proto().mutable_graph()));
   outliner.DropNeedlessNames();
   WriteFunctions(model.proto(), origins, outliner.made());
   CleanUp(model.proto(), around);

@@ -23,8 +23,8 @@ namespace amp {
 
 struct InlineOrigins;
 
-// Writes into origins.calls what each call's body is right after inlining.
-absl::Status RecordBodies(const onnx::ModelProto& model, InlineOrigins& origins);
+// Writes into origins.calls what each call's body is right after inlining. The model stays as it is.
+absl::Status RecordBodies(onnx::ModelProto& model, InlineOrigins& origins);
 
 struct OutlinedFunctions {
   std::vector<std::string> functions;                                    // the new ones, "domain::name"

@@ -211,6 +211,8 @@ class Window {
     if (source.fs == nullptr) {
       data_ = reinterpret_cast<const uint8_t*>(source.memory.data());
       end_ = source.size;
+    } else {
+      buffer_.resize(65536);
     }
   }
 
@@ -235,7 +237,7 @@ class Window {
   const uint8_t* data_ = nullptr;
   int64_t begin_ = 0, end_ = 0;
   absl::Status status_;
-  std::array<char, 65536> buffer_;
+  std::vector<char> buffer_;  // of a file
 };
 
 std::string Varint(uint64_t value) {

@@ -34,7 +34,7 @@ class CallWalk {
     }
     if (calls_.main.callees.empty() || total <= limits_.inlined_nodes) return absl::OkStatus();
     return LimitError("the model: expected at most ", limits_.inlined_nodes,
-                      " nodes after inlining functions, found more");
+                      " nodes after inlining functions, found more; --max-inlined-nodes raises that");
   }
 
  private:

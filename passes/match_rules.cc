@@ -12,6 +12,7 @@ RuleMatcher::RuleMatcher(const Model& model, const std::vector<NameRule>& rules)
     : model_(model), rules_(rules), order_(rules.size()), matches_(rules.size()) {
   if (rules.empty()) return;
   paths_ = FindNodePaths(model);
+  call_paths_ = FindCallPaths(model);
   FindNames();
   std::iota(order_.begin(), order_.end(), size_t{0});
   std::stable_sort(order_.begin(), order_.end(), [&](size_t a, size_t b) {
@@ -22,7 +23,7 @@ RuleMatcher::RuleMatcher(const Model& model, const std::vector<NameRule>& rules)
   for (size_t rule = 0; rule < rules.size(); ++rule) {
     if (rules[rule].subject == NameRule::Subject::kTensor) continue;
     for (size_t call = 0; call < model.calls().size(); ++call) {
-      on_calls_[rule].push_back(Holds(rule, model.calls()[call].label) || Holds(rule, paths_.calls[call]));
+      on_calls_[rule].push_back(Holds(rule, model.calls()[call].label) || Holds(rule, call_paths_[call]));
     }
   }
 }
@@ -50,7 +51,7 @@ void RuleMatcher::FindNames() {
     }
   }
   for (const InlinedCall& call : model_.calls()) note(nodes, call.label);
-  for (const std::string& path : paths_.calls) note(nodes, path);
+  for (const std::string& path : call_paths_) note(nodes, path);
 }
 
 bool RuleMatcher::Holds(size_t rule, const std::string& name) const {

@@ -45,6 +45,7 @@ class RuleMatcher {
   const Model& model_;
   const std::vector<NameRule>& rules_;
   NodePaths paths_;
+  std::vector<std::string> call_paths_;
   std::vector<bool> is_name_;                // by rule: without wildcards, or something is called just like that
   std::vector<std::vector<bool>> on_calls_;  // by rule and call
   std::vector<size_t> order_;                // the rules, strongest first as far as no node has a say in it

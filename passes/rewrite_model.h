@@ -50,9 +50,9 @@ struct RewriteSettings {
   KeepIo keep_io;
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
-  const InlinedFunctions* inlined = nullptr;  // before `model` was made
-  bool came_edited = false;                   // the model is no longer what its file says: functions were inlined
-  int highest_opset_import = 0;               // of a file that imports several versions of ai.onnx
+  InlinedFunctions* inlined = nullptr;  // before `model` was made, which takes its calls over
+  bool came_edited = false;             // the model is no longer what its file says: functions were inlined
+  int highest_opset_import = 0;         // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;

@@ -69,11 +69,12 @@ class Explainer {
         inlined_(inlined),
         paths_(FindNodePaths(model)) {}
 
-  NodeReport Explain(NodeId id) const {
+  // Once per node: the report takes its path over.
+  NodeReport Explain(NodeId id) {
     const Node& node = model_.node(id);
     const Classification& c = classes_.nodes[static_cast<size_t>(id)];
     NodeReport report;
-    report.path = paths_.nodes[static_cast<size_t>(id)];
+    report.path = std::move(paths_.nodes[static_cast<size_t>(id)]);
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
     report.class_name = ShownClass(model_, id, c);
@@ -312,7 +313,7 @@ class Explainer {
   const std::string& opset_obstacle_;
   const std::string& target_;
   const InlinedFunctions* inlined_;
-  const NodePaths paths_;
+  NodePaths paths_;
 };
 
 // Whether a rewrite gave the model that low type and can be taken back. A record that cannot be read has its own error.
@@ -378,7 +379,7 @@ void ReportWriter::SetOpsetObstacle(std::string obstacle) {
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                                 const std::vector<VertexPaint>& paint) {
-  const Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target, inlined_);
+  Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target, inlined_);
   node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
   for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
     for (NodeId id : model.NodesInOrder(graph_id)) {

@@ -220,7 +220,7 @@ TEST_CASE("of several sources the strongest decides over inlined nodes, whatever
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
   REQUIRE(proto->ParseFromString(*bytes));
-  const absl::StatusOr<InlinedFunctions> inlined = InlineFunctions(*proto, {});
+  absl::StatusOr<InlinedFunctions> inlined = InlineFunctions(*proto, {});
   REQUIRE(inlined.ok());
   const auto model = *Model::Create(std::move(arena), proto);
   MarkCalls(*model, *inlined);

@@ -14,6 +14,7 @@
 #include "tests/scratch_folder.h"
 #include "tests/tool_run.h"
 #include "tools/amp_rewrite.h"
+#include "tools/limit_flags.h"
 
 namespace amp {
 namespace {
@@ -77,6 +78,30 @@ TEST_CASE("a flag twice, and one without its value") {
   CHECK(Run({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
 }
 
+TEST_CASE("a limit that cannot be kept to is refused, the largest that can be is taken") {
+  RewriteOptions::Limits limits;
+  ForEachLimit(limits, [](const std::string& flag, auto& value, int64_t largest, const char*) {
+    INFO(flag);
+    CHECK(value <= largest);
+    CHECK(Run({flag, absl::StrCat(largest)}).output.exit_code == 0);
+    const std::string above = absl::StrCat(static_cast<uint64_t>(largest) + 1);
+    const std::string expected = absl::StrCat(flag, ": expected a whole number from 0 to ", largest, ", found ");
+    CheckFails({flag, above}, 2, absl::StrCat(expected, "'", above, "'"));
+    CheckFails({flag, "-1"}, 2, absl::StrCat(expected, "'-1'"));
+  });
+  CheckFails({"--max-nesting", "101"}, 2, "--max-nesting: expected a whole number from 0 to 100, found '101'");
+  CheckFails({"--max-graph-depth", "34"}, 2, "from 0 to 33, found '34'");
+  CheckFails({"--max-model-bytes", "2147483648"}, 2, "from 0 to 2147483647, found '2147483648'");
+}
+
+TEST_CASE("the help says how far limits can be raised") {
+  const std::string help = RunAmpRewrite({"--help"}).out;
+  for (const char* part : {"--max-inlined-bytes", "at most 100 [100]", "at most 33 [32]", "at most 400 [100]"}) {
+    INFO(part);
+    CHECK(absl::StrContains(help, part));
+  }
+}
+
 TEST_CASE("an empty item of --keep-io is no name") {
   CheckFails({"--keep-io", ","}, 2, "error: --keep-io: empty item in ','\n");
   CheckFails({"--keep-io", ""}, 2, "error: --keep-io: empty item in ''\n");
@@ -125,9 +150,9 @@ TEST_CASE("two dashes end the flags") {
 
 TEST_CASE("a number out of range: the flag, what was expected and what was found") {
   const std::string whole = "expected a whole number from 0 to 9223372036854775807, found ";
-  CheckFails({"--max-nodes=-1"}, 2, ": --max-nodes: " + whole + "'-1'\n");
-  CheckFails({"--max-nodes", "-1"}, 2, "--max-nodes: " + whole + "'-1'\n");
-  CheckFails({"--max-elements", "99999999999999999999"}, 2, "--max-elements: " + whole + "'99999999999999999999'\n");
+  CheckFails({"--max-objects=-1"}, 2, ": --max-objects: " + whole + "'-1'\n");
+  CheckFails({"--max-objects", "-1"}, 2, "--max-objects: " + whole + "'-1'\n");
+  CheckFails({"--max-objects", "99999999999999999999"}, 2, "--max-objects: " + whole + "'99999999999999999999'\n");
   CheckFails({"--max-objects", "1.5"}, 2, "--max-objects: " + whole + "'1.5'\n");
   CheckFails({"--max-functions="}, 2, "--max-functions");
   CheckFails({"--max-rank", "2147483648"}, 2, "--max-rank: expected a whole number from 0 to 2147483647, found '2147");
@@ -179,8 +204,9 @@ TEST_CASE("weights go to a file always from the size on that the help states") {
 
 TEST_CASE("the help shows every default in one notation") {
   const std::string help = RunAmpRewrite({"--help"}).out;
-  for (const char* part : {"; auto: this machine [any]", " [seed]", " [auto]", "external data [2147483647]",
-                           "rounding error of a weight [0.01]", "dimensions of a tensor [64]"}) {
+  for (const char* part :
+       {"; auto: this machine [any]", " [seed]", " [auto]", "external data, at most 2147483647 [2147483647]",
+        "rounding error of a weight [0.01]", "dimensions of a tensor, at most 2147483647 [64]"}) {
     INFO(part);
     CHECK(absl::StrContains(help, part));
   }

@@ -2,6 +2,7 @@
 #include "ir/inline_functions.h"
 
 #include "absl/strings/match.h"
+#include "google/protobuf/arena.h"
 #include "ir/inline_plan.h"
 #include "ir/limits.h"
 #include "ir/validate.h"
@@ -62,6 +63,33 @@ TEST_CASE("the flag moves the limit on nodes") {
   CHECK(Rewrite(Doubling(10), options).status().code() == absl::StatusCode::kResourceExhausted);
   options.limits.inlined_nodes = 5000;
   CHECK(Rewrite(Doubling(10), options).ok());
+}
+
+TEST_CASE("the flag moves the limit on bytes, and the refusal names it") {
+  const int64_t bytes = InlinePlan(Doubling(5), {}).AddedBytes();
+  RewriteOptions options;
+  for (const int64_t above : {-1, 0, 1}) {
+    options.limits.inlined_bytes = bytes + above;
+    const absl::Status status = Rewrite(Doubling(5), options).status();
+    CHECK(status.code() == (above < 0 ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk));
+    if (above >= 0) continue;
+    CHECK(status.message() == absl::StrCat("the model: expected inlining functions to add at most ", bytes - 1,
+                                           " bytes, found ", bytes,
+                                           "; --max-inlined-bytes raises that, --functions keep inlines none"));
+    options.functions = RewriteOptions::Functions::kKeep;
+    CHECK(Rewrite(Doubling(5), options).ok());
+    options.functions = RewriteOptions::Functions::kInline;
+  }
+}
+
+TEST_CASE("calls that were inlined leave nothing on the model's arena") {
+  google::protobuf::Arena inlined_arena, plain_arena;
+  auto* inlined = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&inlined_arena);
+  auto* plain = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(&plain_arena);
+  *inlined = Doubling(12);
+  REQUIRE(InlineFunctions(*inlined, {}).ok());
+  *plain = *inlined;
+  CHECK(inlined_arena.SpaceUsed() < plain_arena.SpaceUsed() * 5 / 4);
 }
 
 TEST_CASE("a tensor passed as an attribute counts as often as it is copied") {

@@ -74,14 +74,14 @@ TEST_CASE("inlined nodes have the call in front, once") {
     }
     <domain: "my", opset_import: ["" : 17]>
     Inner (a) => (b) { [neg] b = Neg (a) })");
-  const absl::StatusOr<InlinedFunctions> inlined = InlineFunctions(*proto, {});
+  absl::StatusOr<InlinedFunctions> inlined = InlineFunctions(*proto, {});
   REQUIRE(inlined.ok());
   const auto model = *Model::Create(std::move(arena), proto);
   MarkCalls(*model, *inlined);
   CHECK(PathsOf(*model) == Paths{"if", "if/then_branch/call/if", "if/then_branch/call/if/then_branch/in/neg",
                                  "if/then_branch/call/if/else_branch/relu", "if/else_branch/call/neg"});
-  const NodePaths paths = FindNodePaths(*model);
-  CHECK(Paths(paths.calls.begin(), paths.calls.end()) ==
+  const std::vector<std::string> calls = FindCallPaths(*model);
+  CHECK(Paths(calls.begin(), calls.end()) ==
         Paths{"if/then_branch/call", "if/then_branch/call/if/then_branch/in", "if/else_branch/call"});
 }
 

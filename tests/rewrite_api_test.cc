@@ -179,6 +179,18 @@ TEST_CASE("errors by code") {
   CHECK(amp::RewriteFile(in, in).status().code() == absl::StatusCode::kPermissionDenied);
 }
 
+TEST_CASE("limits that cannot be kept to are refused as the flags are") {
+  amp::RewriteOptions options;
+  options.limits.nesting = 101;
+  CHECK(amp::Rewrite(OneMatMul(), options).status() ==
+        absl::InvalidArgumentError("--max-nesting: expected a whole number from 0 to 100, found 101"));
+  options.limits.nesting = 100;
+  CHECK(amp::Rewrite(OneMatMul(), options).ok());
+  options.limits.elements = -1;
+  CHECK(amp::Rewrite(OneMatMul(), options).status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(amp::RewriteFile("in.onnx", "out.onnx", options).status().code() == absl::StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("external data cannot be resolved in memory") {
   onnx::ModelProto model = OneMatMul();
   onnx::TensorProto& w = *model.mutable_graph()->mutable_initializer(0);

@@ -31,6 +31,7 @@
 #include "runtime/compatibility.h"
 #include "runtime/targets.h"
 #include "tools/check_options.h"
+#include "tools/limit_flags.h"
 #include "tools/option_names.h"
 #include "tools/precision_policy.h"
 #include "tools/version.h"
@@ -223,37 +224,15 @@ absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
   return Setup{std::move(choices), std::move(signatures), std::move(lists), std::move(settings)};
 }
 
-Limits LimitsFrom(const RewriteOptions::Limits& options) {
-  Limits limits;
-  limits.model_bytes = options.model_bytes;
-  limits.nesting = options.nesting;
-  limits.graph_depth = options.graph_depth;
-  limits.call_depth = options.call_depth;
-  limits.rank = options.rank;
-  limits.objects = options.objects;
-  limits.nodes = options.nodes;
-  limits.initializers = options.initializers;
-  limits.functions = options.functions;
-  limits.elements = options.elements;
-  limits.inlined_nodes = options.inlined_nodes;
-  return limits;
-}
-
-// Whoever allows that many nodes by inlining allows them.
-Limits AfterInlining(Limits limits) {
-  limits.nodes = std::max(limits.nodes, limits.inlined_nodes);
-  return limits;
-}
-
 // Inlines what --functions asks for, and notes whether that edited the model. References to attributes become values by
 // that, which nobody has judged before.
 absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
                                                const RewriteOptions& options, RewriteSettings& settings) {
   const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
   if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
-  const Limits limits = AfterInlining(LimitsFrom(options.limits));
+  const Limits limits = LimitsAfterInlining(options.limits);
   InlineOptions inlining;
-  inlining.max_bytes = limits.model_bytes;
+  inlining.max_bytes = limits.inlined_bytes;
   if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
   if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
   const int opset_before = static_cast<int>(ImportedVersion(model, ""));
@@ -386,7 +365,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
                        Model::Create(std::move(file.arena), file.model, setup.signatures));
@@ -402,7 +381,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
     how.in_place = options.in_place;
     how.input = &file;
     how.pending = &outcome.pending;
-    how.limits = AfterInlining(read.limits);
+    how.limits = LimitsAfterInlining(options.limits);
     if (options.on_progress) {
       how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
     }
@@ -437,7 +416,7 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*copy, setup));
   warnings = Joined(std::move(misnamed), std::move(warnings));
-  AMP_ASSIGN_OR_RETURN(const InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
   setup.settings.inlined = &inlined;
   RewrittenInMemory rewritten;
   AMP_ASSIGN_OR_RETURN(rewritten.graph, Model::Create(std::move(arena), copy, setup.signatures));

@@ -5,7 +5,8 @@
 //   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
 //
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
-// variables; distinct calls may run in parallel. Everything but this header is internal.
+// variables; distinct calls may run in parallel. A call takes up to 512 KiB of its thread's stack at the default
+// limits, 4 MiB at the largest. Everything but this header is internal.
 //
 // Errors of all functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
 // model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kInternal (a
@@ -86,15 +87,16 @@ struct RewriteOptions {
   // no file changes.
   std::function<absl::Status(const RewriteSummary&)> before_replacing;
 
-  // Upper bounds on what an input may cost: the --max-... flags. The first three are about the bytes of a file;
-  // Rewrite holds a model in memory to the others.
+  // Upper bounds on what an input may cost: the --max-... flags. kInvalidArgument where one is negative or larger than
+  // can be kept to (`amp-rewrite --help` says how much that is). The first three are about the bytes of a file; Rewrite
+  // holds a model in memory to the others.
   struct Limits {
     int64_t model_bytes = (int64_t{1} << 31) - 1;
     int64_t objects = 2'000'000;
     int nesting = 100;
     int graph_depth = 32, call_depth = 100, rank = 64;
     int64_t nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
-    int64_t inlined_nodes = 1'000'000;
+    int64_t inlined_nodes = 1'000'000, inlined_bytes = int64_t{1} << 30;
     int64_t elements = int64_t{1} << 40;
   } limits;
 };

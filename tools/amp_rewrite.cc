@@ -21,6 +21,7 @@
 #include "passes/suggest.h"
 #include "tools/amp.h"
 #include "tools/completion.h"
+#include "tools/limit_flags.h"
 #include "tools/option_names.h"
 #include "tools/version.h"
 
@@ -219,21 +220,12 @@ void Declare(CLI::App& app, Arguments& a) {
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
-  RewriteOptions::Limits& limits = o.limits;
-  const auto add_limit = [&]<typename Number>(const std::string& flag, Number& value, const std::string& help) {
-    AddNumber(app, "Limits", flag, value, std::numeric_limits<Number>::max(), help);
-  };
-  add_limit("--max-model-bytes", limits.model_bytes, "size of MODEL without external data");
-  add_limit("--max-objects", limits.objects, "messages and strings in MODEL (or bytes / 8, if that is more)");
-  add_limit("--max-nesting", limits.nesting, "messages within messages");
-  add_limit("--max-graph-depth", limits.graph_depth, "graphs within graphs");
-  add_limit("--max-nodes", limits.nodes, "nodes of all graphs");
-  add_limit("--max-initializers", limits.initializers, "initializers of all graphs");
-  add_limit("--max-functions", limits.functions, "model-local functions");
-  add_limit("--max-inlined-nodes", limits.inlined_nodes, "nodes of all graphs once functions are inlined");
-  add_limit("--max-call-depth", limits.call_depth, "functions calling functions");
-  add_limit("--max-rank", limits.rank, "dimensions of a tensor");
-  add_limit("--max-elements", limits.elements, "elements of a tensor");
+  ForEachLimit(o.limits, [&](const char* flag, auto& value, int64_t largest, const std::string& help) {
+    using Number = std::remove_reference_t<decltype(value)>;
+    const bool is_capped = largest < std::numeric_limits<int64_t>::max();
+    AddNumber(app, "Limits", flag, value, static_cast<Number>(largest),
+              is_capped ? absl::StrCat(help, ", at most ", largest) : help);
+  });
 }
 
 // "--deny -Softmax" means "--deny=-Softmax": a value that begins with "-" is no flag there.

@@ -7,6 +7,7 @@
 #include "ir/atomic_file.h"
 #include "ir/status.h"
 #include "tools/amp_rewrite.h"
+#include "tools/run_on_large_stack.h"
 
 namespace amp {
 namespace {
@@ -50,8 +51,14 @@ int Main(const std::vector<std::string>& arguments) {
   OccupyStandardStreams(&stdout_is_closed);
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
-  const ToolOutput output =
-      RunAmpRewrite(arguments, [&](absl::string_view text) { return standard_output.Print(text); });
+  ToolOutput output;
+  const absl::Status ran = RunOnLargeStack([&] {
+    output = RunAmpRewrite(arguments, [&](absl::string_view text) { return standard_output.Print(text); });
+  });
+  if (!ran.ok()) {
+    output.exit_code = ExitCode(ran);
+    output.err = absl::StrCat("amp-rewrite: error: ", ran.message(), "\n");
+  }
   std::fwrite(output.err.data(), 1, output.err.size(), stderr);
   const absl::Status printed = standard_output.Print(output.out);
   if (!output.written.empty() && standard_output.lost()) {  // the model is there, whatever became of the last words

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/status.h"
+#include "tools/limit_flags.h"
 #include "tools/option_names.h"
 
 namespace amp {
@@ -74,6 +75,7 @@ absl::Status CheckOptions(const RewriteOptions& options) {
   if (options.opset.has_value() && *options.opset <= 0) {
     return UsageError("--opset: expected auto, keep or a version, found '", *options.opset, "'");
   }
+  AMP_RETURN_IF_ERROR(CheckLimits(options.limits));
   AMP_RETURN_IF_ERROR(CheckKeepIo(options));
   return CheckUndo(options);
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tools/limit_flags.h"
 
 namespace amp {
 namespace {
@@ -72,17 +73,12 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
 
 void AddLimits(const RewriteOptions::Limits& limits, FlagLister& list) {
   const RewriteOptions::Limits usual;
-  list.AddUnless("--max-model-bytes", limits.model_bytes, usual.model_bytes);
-  list.AddUnless("--max-objects", limits.objects, usual.objects);
-  list.AddUnless("--max-nesting", limits.nesting, usual.nesting);
-  list.AddUnless("--max-graph-depth", limits.graph_depth, usual.graph_depth);
-  list.AddUnless("--max-nodes", limits.nodes, usual.nodes);
-  list.AddUnless("--max-initializers", limits.initializers, usual.initializers);
-  list.AddUnless("--max-functions", limits.functions, usual.functions);
-  list.AddUnless("--max-inlined-nodes", limits.inlined_nodes, usual.inlined_nodes);
-  list.AddUnless("--max-call-depth", limits.call_depth, usual.call_depth);
-  list.AddUnless("--max-rank", limits.rank, usual.rank);
-  list.AddUnless("--max-elements", limits.elements, usual.elements);
+  std::vector<int64_t> usual_values;
+  ForEachLimit(usual, [&](const char*, int64_t value, int64_t, const char*) { usual_values.push_back(value); });
+  auto usual_value = usual_values.begin();
+  ForEachLimit(limits, [&](const char* flag, int64_t value, int64_t, const char*) {
+    list.AddUnless(flag, value, *usual_value++);
+  });
 }
 
 }  // namespace
