@@ -1,8 +1,10 @@
 #include "tools/amp.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -399,9 +401,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   return summary;
 }
 
-}  // namespace
-
-absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
+absl::StatusOr<RewriteResult> RewriteInMemory(const onnx::ModelProto& model, const RewriteOptions& options) {
   absl::StatusOr<Setup> set_up = SetUp(options);
   if (!set_up.ok()) return ExplainUnknownOperator(set_up.status(), model);
   Setup setup = *std::move(set_up);
@@ -424,12 +424,31 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   return result;
 }
 
+// Exceptions of the libraries below end here: who calls may not expect any.
+template <typename Function>
+auto Fenced(Function rewrite) -> decltype(rewrite()) {
+  try {
+    return rewrite();
+  } catch (const std::bad_alloc&) {
+    return LimitError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(Escaped(error.what()));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
+  return Fenced([&] { return RewriteInMemory(model, options); });
+}
+
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
   absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok() && UnknownOperator(setup.status())) return ExplainByFile(setup.status(), input, options);
   if (!setup.ok()) return setup.status();
-  absl::StatusOr<RewriteSummary> summary = RewriteFileAs(*std::move(setup), input, output, options);
+  absl::StatusOr<RewriteSummary> summary =
+      Fenced([&] { return RewriteFileAs(*std::move(setup), input, output, options); });
   if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
   return summary;
 }
