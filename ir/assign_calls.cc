@@ -50,22 +50,22 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
   const int existing = model.num_nodes();
   for (NodeId id = 0; id < existing; ++id) {
     const Node& node = model.node(id);
-    if (!node.inserted || node.erased || node.call >= 0 || node.outputs.size() != 1 || node.outputs[0] == kNone)
+    if (!node.inserted || node.erased || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone)
       continue;
     const bool is_constant = node.op_type() == "Constant" && node.inputs.empty();
     if (!IsCast(node) && !is_constant) {
       model.SetCall(id, CallOfGraph(model, node.graph));
       continue;
     }
-    const bool has_source = !is_constant && node.inputs[0] != kNone;
+    const bool has_source = !is_constant && node.Input(0) != kNone;
     int source = -1;
     if (has_source) {
-      const Value& value = model.value(node.inputs[0]);
+      const Value& value = model.value(node.Input(0));
       source = value.producer == kNone ? CallOfGraph(model, value.graph) : model.node(value.producer).call;
     }
     std::map<int, std::vector<Use>> readers;  // by call
     int common = -2;                          // of all readers
-    for (const Use& use : model.value(node.outputs[0]).uses) {
+    for (const Use& use : model.value(node.Output(0)).uses) {
       const int reader = CallOfUse(model, use);
       common = common == -2 ? reader : CommonCall(origins, common, reader);
       readers[Within(model, origins, id, has_source ? CommonCall(origins, source, reader) : reader)].push_back(use);
@@ -75,9 +75,9 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
       model.SetCall(id, Within(model, origins, id, common));
       continue;
     }
-    const DType type = model.value(node.outputs[0]).dtype;
+    const DType type = model.value(node.Output(0)).dtype;
     const GraphId graph = node.graph;
-    const ValueId from = node.inputs[0], to = node.outputs[0];
+    const ValueId from = node.Input(0), to = node.Output(0);
     model.SetCall(id, readers.begin()->first);  // the outermost keeps the name
     for (auto it = std::next(readers.begin()); it != readers.end(); ++it) {
       Model::NewNode spec;
@@ -87,9 +87,9 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
       spec.outputs = {spec.name};
       const NodeId copy = model.InsertAfter(graph, id, spec);
       model.EditProto(copy).mutable_attribute()->CopyFrom(model.node(id).proto->attribute());
-      model.CopyType(to, model.node(copy).outputs[0]);
-      model.SetTensorType(model.node(copy).outputs[0], type);
-      model.MoveUses(to, model.node(copy).outputs[0], it->second);
+      model.CopyType(to, model.node(copy).Output(0));
+      model.SetTensorType(model.node(copy).Output(0), type);
+      model.MoveUses(to, model.node(copy).Output(0), it->second);
       model.SetCall(copy, it->first);
       splits.emplace_back(id, copy);
     }

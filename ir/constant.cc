@@ -162,9 +162,4 @@ void DropPayload(Model& model, ValueId value) {
   tensor->clear_float_data();
 }
 
-int64_t ConstantBytes(const Model& model, ValueId value) {
-  const int64_t elements = NumElements(model, value);
-  return elements < 0 ? 0 : elements * BitsPerElement(model.value(value).dtype) / 8;
-}
-
 }  // namespace amp

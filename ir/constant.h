@@ -60,8 +60,6 @@ std::optional<double> ScalarConstant(const Model& model, ValueId value, External
 // Frees the payload of a constant's tensor that nobody reads any more.
 void DropPayload(Model& model, ValueId value);
 
-// Size of a constant's payload, in bytes, from type and shape.
-int64_t ConstantBytes(const Model& model, ValueId value);
 
 }  // namespace amp
 

@@ -50,6 +50,11 @@ absl::string_view Node::op_type() const { return proto->op_type(); }
 absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
 absl::string_view Node::name() const { return proto->name(); }
 
+const Value& Model::AbsentValue() {
+  static const auto* const absent = new Value;
+  return *absent;
+}
+
 std::string InlinedCall::FunctionName() const {
   return domain.empty() ? function : absl::StrCat(domain, "::", function);
 }
@@ -72,8 +77,16 @@ std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
 int Model::opset(absl::string_view domain) const { return static_cast<int>(ImportedVersion(*proto_, domain)); }
 
 void Model::SetOpset(absl::string_view domain, int version) {
+  bool is_imported = false;
   for (auto& import : *proto_->mutable_opset_import()) {
-    if (CanonicalDomain(import.domain()) == CanonicalDomain(domain)) import.set_version(version);
+    if (CanonicalDomain(import.domain()) != CanonicalDomain(domain)) continue;
+    import.set_version(version);
+    is_imported = true;
+  }
+  if (!is_imported) {
+    onnx::OperatorSetIdProto* import = proto_->add_opset_import();
+    import->set_domain(std::string(CanonicalDomain(domain)));
+    import->set_version(version);
   }
   edited_ = true;
   ResolveSchemas();

@@ -91,6 +91,9 @@ struct Node {
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
   std::vector<GraphId> bodies;
 
+  // What a port reads or gives; kNone where it is absent: without a name, or behind the last one.
+  ValueId Input(size_t port) const { return port < inputs.size() ? inputs[port] : kNone; }
+  ValueId Output(size_t port) const { return port < outputs.size() ? outputs[port] : kNone; }
   absl::string_view op_type() const;
   absl::string_view domain() const;  // "" for ai.onnx
   absl::string_view name() const;
@@ -143,7 +146,8 @@ class Model {
   int num_values() const { return static_cast<int>(values_.size()); }
   int num_graphs() const { return static_cast<int>(graphs_.size()); }
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
-  const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  // kNone, an absent input or output, is a value without name, type, producer and uses.
+  const Value& value(ValueId id) const { return id == kNone ? AbsentValue() : values_[static_cast<size_t>(id)]; }
   Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   const Graph& graph(GraphId id) const { return graphs_[static_cast<size_t>(id)]; }
 
@@ -152,7 +156,7 @@ class Model {
 
   // Version of the operator set of `domain` ("" = ai.onnx) that the model imports; 0 if none.
   int opset(absl::string_view domain) const;
-  // Writes the imports and looks every node's schema up again.
+  // Writes the import, a new one where there is none, and looks every node's schema up again.
   void SetOpset(absl::string_view domain, int version);
   int ir_version() const;
   void SetIrVersion(int version);
@@ -256,6 +260,7 @@ class Model {
   friend class GraphBuilder;
   Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
         std::shared_ptr<const OpSignatures> signatures);
+  static const Value& AbsentValue();
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
   ValueId NewValue(GraphId graph, std::string name);

@@ -189,7 +189,7 @@ NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
   attribute->set_name(std::string(body));
   attribute->set_type(onnx::AttributeProto::GRAPH);
   onnx::GraphProto* graph_proto = attribute->mutable_g();
-  graph_proto->set_name(UniqueName(absl::StrCat(value(node(outer).outputs[0]).name, "_", body)));
+  graph_proto->set_name(UniqueName(absl::StrCat(value(node(outer).Output(0)).name, "_", body)));
   Graph& g = graphs_.back();
   g.proto = graph_proto;
   g.owner = outer;

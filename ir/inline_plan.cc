@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/lift_function.h"
 #include "ir/opset_imports.h"
+#include "ir/saturated.h"
 #include "ir/schema.h"
 #include "ir/status.h"
 #include "onnx/onnx_pb.h"
@@ -15,18 +16,6 @@ namespace {
 
 using onnx::FunctionProto;
 using onnx::NodeProto;
-
-constexpr int64_t kSaturated = INT64_MAX / 4;
-
-int64_t SaturatedSum(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? kSaturated : std::min(sum, kSaturated);
-}
-
-int64_t SaturatedProduct(int64_t a, int64_t b) {
-  int64_t product = 0;
-  return __builtin_mul_overflow(a, b, &product) ? kSaturated : std::min(product, kSaturated);
-}
 
 bool HoldsGraph(const onnx::AttributeProto& attribute) { return attribute.has_g() || attribute.graphs_size() > 0; }
 

@@ -51,6 +51,7 @@ IntegerBounds::IntegerBounds(const Model& model, absl::Span<const NodeId> order,
 }
 
 double IntegerBounds::Of(ValueId value) const {
+  if (value == kNone) return kUnknown;
   const double bound = bounds_[static_cast<size_t>(value)];
   return std::isnan(bound) ? kUnknown : bound;
 }
@@ -64,7 +65,7 @@ double IntegerBounds::OfLeaf(ValueId value) const {
 }
 
 double IntegerBounds::LargestDim(ValueId value) const {
-  const auto dims = value == kNone ? std::nullopt : ShapeOf(model_, value);
+  const auto dims = ShapeOf(model_, value);
   if (!dims.has_value()) return kUnknown;
   double largest = 0;
   for (const int64_t dim : *dims) largest = std::max(largest, Extent(dim));
@@ -73,7 +74,7 @@ double IntegerBounds::LargestDim(ValueId value) const {
 
 // Along the axis that is searched.
 double IntegerBounds::LargestIndex(const Node& node) const {
-  const auto dims = node.inputs[0] == kNone ? std::nullopt : ShapeOf(model_, node.inputs[0]);
+  const auto dims = ShapeOf(model_, node.Input(0));
   if (!dims.has_value()) return kUnknown;
   const auto rank = static_cast<int64_t>(dims->size());
   int64_t axis = GetInt(node, "axis", node.op_type() == "TopK" ? -1 : 0);
@@ -83,12 +84,12 @@ double IntegerBounds::LargestIndex(const Node& node) const {
 
 // Gather of known places from a shape: an infinity where it is no such thing.
 double IntegerBounds::OfPickedDims(const Node& node) const {
-  const NodeId from = node.inputs[0] == kNone ? kNone : model_.value(node.inputs[0]).producer;
+  const NodeId from = model_.value(node.Input(0)).producer;
   if (node.op_type() != "Gather" || from == kNone || !RolesOf(model_, from).Has(Role::kReadsShape)) return kUnknown;
   const Node& shape = model_.node(from);
   const bool is_whole = shape.op_type() == "Shape" && !HasAttribute(shape, "start") && !HasAttribute(shape, "end");
-  const auto dims = is_whole ? ShapeOf(model_, shape.inputs[0]) : std::nullopt;
-  const auto places = ConstantElements(model_, node.inputs[1], kMostElements, external_);
+  const auto dims = is_whole ? ShapeOf(model_, shape.Input(0)) : std::nullopt;
+  const auto places = ConstantElements(model_, node.Input(1), kMostElements, external_);
   if (!dims.has_value() || !places.has_value()) return kUnknown;
   double largest = 0;
   for (const double place : *places) {
@@ -114,7 +115,7 @@ double IntegerBounds::OfOutput(NodeId id, size_t port) const {
   const Node& node = model_.node(id);
   const DType type = model_.value(node.outputs[port]).dtype;
   const Roles roles = RolesOf(model_, id);
-  if (roles.Has(Role::kCounts)) return std::max(Of(node.inputs[0]), Of(node.inputs[1]));
+  if (roles.Has(Role::kCounts)) return std::max(Of(node.Input(0)), Of(node.Input(1)));
   if (!IsWholeNumber(type)) return kUnknown;
   if (const auto elements = ConstantElements(model_, node.outputs[port], kMostElements, external_)) {
     return LargestElement(*elements);
@@ -124,16 +125,14 @@ double IntegerBounds::OfOutput(NodeId id, size_t port) const {
 
 // Of an operator on whole numbers, types aside.
 double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const {
-  const auto in = [&](size_t i) {
-    return i < node.inputs.size() && node.inputs[i] != kNone ? Of(node.inputs[i]) : 0.0;
-  };
+  const auto in = [&](size_t i) { return node.Input(i) == kNone ? 0.0 : Of(node.Input(i)); };
   if (IsCast(node)) return in(0);
   if (roles.Has(Role::kFindsIndex)) {  // of TopK the first output is the values
     return node.op_type() == "TopK" && port == 0 ? LargestOperand(node, port, 0) : LargestIndex(node);
   }
   if (roles.Has(Role::kReadsShape)) {
-    const int64_t elements = node.op_type() == "Size" ? NumElements(model_, node.inputs[0]) : 0;
-    return node.op_type() == "Shape" ? LargestDim(node.inputs[0]) : Extent(elements);
+    const int64_t elements = node.op_type() == "Size" ? NumElements(model_, node.Input(0)) : 0;
+    return node.op_type() == "Shape" ? LargestDim(node.Input(0)) : Extent(elements);
   }
   // Rounding to whole numbers changes none; a remainder is no larger than what is divided.
   if (roles.HasAny(Role::kRounds | Role::kDivides)) return in(0);
@@ -144,10 +143,10 @@ double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const
     return sum;
   }
   if (roles.HasAny(Role::kSums | Role::kRunningSum) && !roles.Has(Role::kSquares)) {
-    return in(0) == 0 ? 0 : in(0) * Extent(NumElements(model_, node.inputs[0]));
+    return in(0) == 0 ? 0 : in(0) * Extent(NumElements(model_, node.Input(0)));
   }
   if (roles.Has(Role::kSelects)) return std::max(1.0, LargestOperand(node, port, 0));
-  if (node.op_type() == "Clip" && roles.Has(Role::kBounds) && node.inputs.size() == 3 && node.inputs[1] != kNone) {
+  if (node.op_type() == "Clip" && roles.Has(Role::kBounds) && node.inputs.size() == 3 && node.Input(1) != kNone) {
     return std::min(in(0), LargestOperand(node, port, 1));
   }
   const Roles no_larger = Role::kMoves | Role::kBounds | Role::kNegates | Role::kTakesMaximum;

@@ -10,17 +10,12 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-std::optional<Dims> InputShape(const Model& model, const Node& node, size_t port) {
-  if (port >= node.inputs.size() || node.inputs[port] == kNone) return std::nullopt;
-  return ShapeOf(model, node.inputs[port]);
-}
-
 void AddKnown(const char* name, int64_t size, std::vector<MatrixDim>& dims) {
   if (size > 0) dims.push_back({name, size});
 }
 
 std::vector<MatrixDim> ProductDims(const Model& model, const Node& node) {
-  const std::optional<Dims> a = InputShape(model, node, 0), b = InputShape(model, node, 1);
+  const std::optional<Dims> a = ShapeOf(model, node.Input(0)), b = ShapeOf(model, node.Input(1));
   const bool is_gemm = node.op_type() == "Gemm";
   const bool turn_a = is_gemm && GetInt(node, "transA", 0) != 0, turn_b = is_gemm && GetInt(node, "transB", 0) != 0;
   // `from_end` counts from 1; a vector is a row on the left and a column on the right, and has no second dimension.
@@ -39,7 +34,7 @@ std::vector<MatrixDim> ProductDims(const Model& model, const Node& node) {
 
 // Weights are [outputs, inputs / group, ...], those of ConvTranspose [inputs, outputs / group, ...].
 std::vector<MatrixDim> ConvDims(const Model& model, const Node& node) {
-  const std::optional<Dims> w = InputShape(model, node, 1);
+  const std::optional<Dims> w = ShapeOf(model, node.Input(1));
   const int64_t groups = GetInt(node, "group", 1);
   if (!w || w->size() < 2 || groups < 1) return {};
   const bool is_transposed = node.op_type() == "ConvTranspose";

@@ -18,6 +18,8 @@ namespace {
 
 constexpr absl::string_view kContribDomain = "com.microsoft";
 
+constexpr int kFirstWithInference = 6;  // before, Cast.to is a name, and no shape inference knows the result's type
+
 enum class Absent { kFloat32, kTypeOfFirstInput, kTypeOfSecondInput };
 
 struct TypeAttribute {
@@ -59,10 +61,21 @@ onnx::TensorProto ScalarTensor(float value, DType dtype) {
 
 }  // namespace
 
-std::string ObstacleToCasts(const Model& model) {
-  constexpr int kFirstWithInference = 6;  // before, Cast.to is a name, and no shape inference knows the result's type
-  if (const int opset = model.opset(""); opset > 0 && opset < kFirstWithInference) {
+int FirstOpsetWithCasts(DType low) {
+  for (int opset = kFirstWithInference;; ++opset) {
+    const OpSchema& cast = *FindOpSchema("", "Cast", opset);
+    if (cast.Allows(cast.InputVariable(0), low) && cast.Allows(cast.OutputVariable(0), low)) return opset;
+  }
+}
+
+std::string ObstacleToCasts(const Model& model, DType low) {
+  const int opset = model.opset(""), first = FirstOpsetWithCasts(low);
+  if (opset == 0) return "the model imports no opset of ai.onnx, which its casts would be of";
+  if (opset < kFirstWithInference) {
     return absl::StrCat("opset ", opset, " is too old for casts whose result has a known type");
+  }
+  if (opset < first) {
+    return absl::StrCat("opset ", opset, " is too old for casts to ", DTypeName(low), ", which came with ", first);
   }
   for (const auto& function : model.proto().functions()) {
     const bool in_onnx = function.domain().empty() || function.domain() == "ai.onnx";
@@ -178,8 +191,8 @@ bool ChoosesItsType(const Node& node) {
 
 void SyncTypeAttributes(Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (node.outputs.empty() || node.outputs[0] == kNone || !node.domain().empty()) return;
-  const DType wanted = ElementType(model.value(node.outputs[0]));
+  if (node.Output(0) == kNone || !node.domain().empty()) return;
+  const DType wanted = ElementType(model.value(node.Output(0)));
   if (node.op_type() == "ConstantOfShape") {
     const std::optional<float> fill = GetAttributeOperand(node);
     if (fill.has_value() && IsLowFloat(wanted)) SetTensor(model, id, "value", ScalarTensor(*fill, wanted));
@@ -199,10 +212,7 @@ void SyncTypeAttributes(Model& model, NodeId id) {
     // Older versions without the attribute take the type of an input, which is typed by the same variable.
     if (node.op_type() != row.op_type || node.schema->is_signature()) continue;
     if (node.schema->onnx()->attributes().count(row.attribute) == 0) continue;
-    const auto type_of_input = [&](size_t port) {
-      return port < node.inputs.size() && node.inputs[port] != kNone ? model.value(node.inputs[port]).dtype
-                                                                     : DType::kUndefined;
-    };
+    const auto type_of_input = [&](size_t port) { return model.value(node.Input(port)).dtype; };
     DType now = DType::kFloat32;
     if (row.absent == Absent::kTypeOfFirstInput) now = type_of_input(0);
     if (row.absent == Absent::kTypeOfSecondInput) now = type_of_input(1);

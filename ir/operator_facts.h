@@ -25,8 +25,12 @@ std::vector<std::string> AttributesThatTypesEdit(const Node& node);
 // element, an Optional a type or an input, all others the attributes that they cannot do without.
 bool ChoosesItsType(const Node& node);
 
-// Why a Cast in the main graph would not be one; empty when it would. Without casts nothing can change its type.
-std::string ObstacleToCasts(const Model& model);
+// The lowest opset whose Cast takes and gives the low type, and says so to inference.
+int FirstOpsetWithCasts(DType low);
+
+// Why a Cast to or from the low type in the main graph would not be one; empty when it would. Without casts nothing can
+// change its type.
+std::string ObstacleToCasts(const Model& model, DType low);
 
 // Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
 bool IsCast(const Node& node);

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ir/attributes.h"
 #include "ir/constant.h"
+#include "ir/saturated.h"
 #include "ir/shape.h"
 
 namespace amp {
@@ -126,8 +127,8 @@ const absl::flat_hash_map<absl::string_view, Roles>& RolesByName() {
 std::optional<std::vector<int64_t>> ReducedAxes(const Model& model, const Node& node, int64_t rank,
                                                 ExternalData* external) {
   std::vector<int64_t> axes = GetInts(node, "axes").value_or(std::vector<int64_t>());
-  if (node.inputs.size() > 1 && node.inputs[1] != kNone) {
-    const auto elements = ConstantElements(model, node.inputs[1], rank, external);
+  if (node.Input(1) != kNone) {
+    const auto elements = ConstantElements(model, node.Input(1), rank, external);
     if (!elements.has_value()) return std::nullopt;
     axes.assign(elements->begin(), elements->end());
   }
@@ -144,7 +145,8 @@ std::optional<std::vector<int64_t>> ReducedAxes(const Model& model, const Node& 
 int64_t Product(const std::vector<int64_t>& factors) {
   int64_t product = 1;
   for (const int64_t factor : factors) {
-    if (factor < 0 || __builtin_mul_overflow(product, factor, &product)) return -1;
+    if (factor < 0) return -1;
+    product = SaturatedProduct(product, factor);
   }
   return product;
 }
@@ -169,10 +171,10 @@ std::vector<std::string> OperatorsWithRoles() {
 ValueId SquaredValue(const Model& model, NodeId id, ExternalData* external) {
   const Node& node = model.node(id);
   const Roles roles = RolesOf(model, id);
-  if (roles.Has(Role::kSquares) && !node.inputs.empty()) return node.inputs[0];
-  if (node.inputs.size() != 2 || node.inputs[0] == kNone) return kNone;
-  if (roles.Has(Role::kMultiplies) && node.inputs[0] == node.inputs[1]) return node.inputs[0];
-  if (roles.Has(Role::kPowers) && Is(ScalarConstant(model, node.inputs[1], external), 2)) return node.inputs[0];
+  if (roles.Has(Role::kSquares) && !node.inputs.empty()) return node.Input(0);
+  if (node.inputs.size() != 2 || node.Input(0) == kNone) return kNone;
+  if (roles.Has(Role::kMultiplies) && node.Input(0) == node.Input(1)) return node.Input(0);
+  if (roles.Has(Role::kPowers) && Is(ScalarConstant(model, node.Input(1), external), 2)) return node.Input(0);
   return kNone;
 }
 
@@ -181,15 +183,15 @@ bool TakesRoot(const Model& model, NodeId id, ExternalData* external) {
   if (roles.Has(Role::kRoots)) return true;
   const Node& node = model.node(id);
   if (!roles.Has(Role::kPowers) || node.inputs.size() != 2) return false;
-  const auto exponent = ScalarConstant(model, node.inputs[1], external);
+  const auto exponent = ScalarConstant(model, node.Input(1), external);
   return Is(exponent, 0.5) || Is(exponent, -0.5);
 }
 
 int64_t SummedElements(const Model& model, NodeId id, ExternalData* external) {
   const Node& node = model.node(id);
-  if (!RolesOf(model, id).Has(Role::kSums) || node.inputs.empty() || node.inputs[0] == kNone) return -1;
+  if (!RolesOf(model, id).Has(Role::kSums) || node.Input(0) == kNone) return -1;
   if (const auto kernel = GetInts(node, "kernel_shape")) return Product(*kernel);
-  const auto shape = ShapeOf(model, node.inputs[0]);
+  const auto shape = ShapeOf(model, node.Input(0));
   if (!shape.has_value()) return -1;
   const auto rank = static_cast<int64_t>(shape->size());
   std::vector<int64_t> summed;

@@ -379,6 +379,16 @@ absl::Status LiftOpset(Model& model, int target) {
   return absl::OkStatus();
 }
 
+bool MayImportOnnx(const Model& model) {
+  constexpr int kFirstWithImports = 3;
+  return model.opset("") == 0 && model.ir_version() >= kFirstWithImports && model.proto().functions_size() == 0;
+}
+
+void ImportOnnx(Model& model, int opset) {
+  model.SetIrVersion(std::max(model.ir_version(), IrVersionForOpset(opset)));
+  model.SetOpset("", opset);
+}
+
 int OpsetsThatOpen::OfPort(const OpSchema& schema, int port) {
   const auto [it, is_new] = known_.try_emplace({&schema, port}, 0);
   if (!is_new) return it->second;

@@ -35,6 +35,12 @@ int ReachableOpset(const Model& model, int target, std::string* blocking);
 // ReachableOpset. REQUIRES: InferTypes(model) has run. Linear in the nodes.
 absl::Status LiftOpset(Model& model, int target);
 
+// A model that imports no ai.onnx has no node of it to lift, and may import any version, for what is inserted. Not so
+// where functions may import one of their own, and before IR version 3, when there were no imports.
+bool MayImportOnnx(const Model& model);
+// REQUIRES: MayImportOnnx(model). Raises the IR version to what the opset needs.
+void ImportOnnx(Model& model, int opset);
+
 // From which opset on nodes take the low type where they have float32 now. Schemas decide: Conv takes bfloat16 from 22
 // on, MatMul from 13 on. Not thread-safe.
 class OpsetsThatOpen {

@@ -28,7 +28,7 @@ ValueId Insert(Model& model, NodeId owner, NodeId anchor, absl::string_view op_t
   const NodeId inserted =
       model.InsertAfter(model.node(owner).graph, anchor,
                         {.op_type = op_type, .name = name, .inputs = std::move(inputs), .outputs = {name}});
-  return model.node(inserted).outputs[0];
+  return model.node(inserted).Output(0);
 }
 
 }  // namespace

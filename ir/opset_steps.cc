@@ -134,7 +134,7 @@ constexpr OpsetStep kSteps[] = {
     {"Tile", 1, 6, TileRepeatsPerAxis, TileIsConstant},
     {"TopK", 1, 10, TopKToInput},
     {"TopK", 10, 11},
-    {"Unsqueeze", 11, 13, AxesToInput},
+    {"Unsqueeze", 11, 13, UnsqueezeAxesToInput},
     {"Upsample", 1, 7, UpsampleScalesPerAxis},
     {"Upsample", 7, 9, UpsampleScalesToInput},
     {"Upsample", 9, 10, UpsampleToResize, nullptr, "Resize"},

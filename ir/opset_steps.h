@@ -62,6 +62,7 @@ std::string SplitIsConstant(const Model& model, NodeId node);
 std::string TileIsConstant(const Model& model, NodeId node);
 // attributes that become inputs
 void AxesToInput(Model& model, NodeId node);
+void UnsqueezeAxesToInput(Model& model, NodeId node);
 void ClipBoundsToInputs(Model& model, NodeId node);
 void DftAxisToInput(Model& model, NodeId node);
 void DropoutRatioToInput(Model& model, NodeId node);

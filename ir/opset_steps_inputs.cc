@@ -17,7 +17,7 @@ void IntsToInput(Model& model, NodeId node, absl::string_view attribute, int por
   RemoveAttribute(model, node, attribute);
 }
 
-DType DataType(const Model& model, NodeId node) { return model.value(model.node(node).inputs[0]).dtype; }
+DType DataType(const Model& model, NodeId node) { return model.value(model.node(node).Input(0)).dtype; }
 
 // A Clip bound. The old default, float32's largest magnitude, bounds doubles as well; for other types it is no bound.
 void BoundToInput(Model& model, NodeId node, absl::string_view attribute, int port, float unset) {
@@ -34,18 +34,25 @@ void BoundToInput(Model& model, NodeId node, absl::string_view attribute, int po
 // The mask was of the data's type up to version 7, and unspecified outside training up to 10; now it is all true.
 std::string MaskIsUnused(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  const bool used = node.outputs.size() > 1 && node.outputs[1] != kNone && !model.value(node.outputs[1]).uses.empty();
+  const bool used = node.Output(1) != kNone && !model.value(node.Output(1)).uses.empty();
   return used ? "its mask changes meaning" : "";
 }
 
 // A bound or fill value that becomes an input has to have the data's type.
 std::string KnowsDataType(const Model& model, NodeId id) {
-  const Value& data = model.value(model.node(id).inputs[0]);
+  const Value& data = model.value(model.node(id).Input(0));
   const bool known = data.is_tensor && BitsPerElement(data.dtype) >= 16 && LargestFinite(data.dtype) > 0;
   return known ? "" : "its data is not known to be float16, float32 or float64";
 }
 
 void AxesToInput(Model& model, NodeId node) { IntsToInput(model, node, "axes", 1); }
+
+// Without axes nothing is added; their input is not optional.
+void UnsqueezeAxesToInput(Model& model, NodeId node) {
+  SetOrAppendInput(model, node, 1,
+                   AddInts(model, node, "axes", GetInts(model.node(node), "axes").value_or(std::vector<int64_t>())));
+  RemoveAttribute(model, node, "axes");
+}
 
 void SplitToInput(Model& model, NodeId node) { IntsToInput(model, node, "split", 1); }
 

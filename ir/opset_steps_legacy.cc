@@ -26,8 +26,8 @@ std::optional<int64_t> RankOf(const Model& model, ValueId id) {
 std::optional<int64_t> OnesBehind(const Model& model, const Node& node) {
   const auto axis = GetInt(node, "axis");
   if (GetInt(node, "broadcast", 0) == 0 || !axis) return 0;  // equal shapes, or the last dimensions
-  if (NumElements(model, node.inputs[1]) == 1) return 0;
-  const auto rank = RankOf(model, node.inputs[0]), own = RankOf(model, node.inputs[1]);
+  if (NumElements(model, node.Input(1)) == 1) return 0;
+  const auto rank = RankOf(model, node.Input(0)), own = RankOf(model, node.Input(1));
   if (!rank || !own) return std::nullopt;
   const int64_t first = *axis < 0 ? *axis + *rank : *axis;
   const int64_t ones = *rank - first - *own;
@@ -46,10 +46,10 @@ void UnsqueezeBehind(Model& model, NodeId node, int port, int64_t rank, int64_t 
 
 // Dimensions of extent 1 that a slope per channel lacks behind it; nothing where that cannot be known.
 std::optional<int64_t> OnesBehindSlope(const Model& model, const Node& node) {
-  const auto slope = ShapeOf(model, node.inputs[1]);
-  if (slope && NumElements(model, node.inputs[1]) == 1) return 0;
+  const auto slope = ShapeOf(model, node.Input(1));
+  if (slope && NumElements(model, node.Input(1)) == 1) return 0;
   if (slope && slope->size() != 1) return 0;
-  const auto rank = RankOf(model, node.inputs[0]);
+  const auto rank = RankOf(model, node.Input(0));
   if (!slope || !rank) return std::nullopt;
   return std::max<int64_t>(*rank - 2, 0);
 }
@@ -75,8 +75,6 @@ std::optional<std::vector<int64_t>> ConstantLengths(const Model& model, ValueId 
   return lengths;
 }
 
-bool HasInput(const Node& node, size_t port) { return node.inputs.size() > port && node.inputs[port] != kNone; }
-
 }  // namespace
 
 void DropConsumedInputs(Model& model, NodeId node) { RemoveAttribute(model, node, "consumed_inputs"); }
@@ -91,7 +89,7 @@ std::string KnowsBroadcastAxes(const Model& model, NodeId node) {
 
 void BroadcastByShape(Model& model, NodeId node) {
   if (const int64_t ones = OnesBehind(model, model.node(node)).value_or(0); ones > 0) {
-    UnsqueezeBehind(model, node, 1, *RankOf(model, model.node(node).inputs[1]), ones);
+    UnsqueezeBehind(model, node, 1, *RankOf(model, model.node(node).Input(1)), ones);
   }
   RemoveAttribute(model, node, "broadcast");
   RemoveAttribute(model, node, "axis");
@@ -174,27 +172,28 @@ void SeluWriteDefaults(Model& model, NodeId node) {
 std::string SplitIsConstant(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (!GetInt(node, "axis")) return "it has no attribute axis, and version 1 names no default";
-  if (!HasInput(node, 1)) return "";
+  if (node.Input(1) == kNone) return "";
   if (GetInts(node, "split")) return "its lengths are given twice";
-  return ConstantLengths(model, node.inputs[1]) ? "" : "its lengths are no constants";
+  return ConstantLengths(model, node.Input(1)) ? "" : "its lengths are no constants";
 }
 
 void SplitLengthsToAttribute(Model& model, NodeId node) {
-  if (HasInput(model.node(node), 1)) SetInts(model, node, "split", *ConstantLengths(model, model.node(node).inputs[1]));
+  if (model.node(node).Input(1) != kNone)
+    SetInts(model, node, "split", *ConstantLengths(model, model.node(node).Input(1)));
   model.TruncateInputs(node, 1);
 }
 
 std::string TileIsConstant(const Model& model, NodeId id) {
-  const auto rank = RankOf(model, model.node(id).inputs[0]);
-  const auto axis = ConstantCount(model, model.node(id).inputs[2]);
-  if (!ConstantCount(model, model.node(id).inputs[1]) || !axis) return "its tiles or its axis are no constants";
+  const auto rank = RankOf(model, model.node(id).Input(0));
+  const auto axis = ConstantCount(model, model.node(id).Input(2));
+  if (!ConstantCount(model, model.node(id).Input(1)) || !axis) return "its tiles or its axis are no constants";
   return rank && *axis < *rank ? "" : "its rank is not known";
 }
 
 void TileRepeatsPerAxis(Model& model, NodeId node) {
-  const auto& inputs = model.node(node).inputs;
-  std::vector<int64_t> repeats(static_cast<size_t>(*RankOf(model, inputs[0])), 1);
-  repeats[static_cast<size_t>(*ConstantCount(model, inputs[2]))] = *ConstantCount(model, inputs[1]);
+  const Node& tile = model.node(node);
+  std::vector<int64_t> repeats(static_cast<size_t>(*RankOf(model, tile.Input(0))), 1);
+  repeats[static_cast<size_t>(*ConstantCount(model, tile.Input(2)))] = *ConstantCount(model, tile.Input(1));
   model.TruncateInputs(node, 1);
   SetOrAppendInput(model, node, 1, AddInts(model, node, "repeats", repeats));
 }

@@ -32,7 +32,7 @@ bool IsPerElement(const Node& node) { return GetInt(node, "spatial", 1) == 0; }
 // {1, channels per group}, as a constant where the number of channels is known.
 ValueId GroupShape(Model& model, NodeId node) {
   const int64_t groups = GetInt(model.node(node), "num_groups", 1);
-  const ValueId data = model.node(node).inputs[0];
+  const ValueId data = model.node(node).Input(0);
   const auto shape = ShapeOf(model, data);
   if (shape && shape->size() > 1 && (*shape)[1] != kUnknownDim) {
     return AddInts(model, node, "group", {1, (*shape)[1] / groups});
@@ -65,7 +65,7 @@ std::string StatisticsAreFlat(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (!IsPerElement(node)) return "";
   if (Trains(node)) return "its training form with statistics per element (spatial = 0) has no equivalent";
-  const auto extents = ShapeOf(model, node.inputs[1]);
+  const auto extents = ShapeOf(model, node.Input(1));
   const bool known = extents && std::all_of(extents->begin(), extents->end(), [](int64_t n) { return n > 0; });
   return known ? "" : "the shape of its statistics per element (spatial = 0) is not known";
 }
@@ -73,8 +73,8 @@ std::string StatisticsAreFlat(const Model& model, NodeId id) {
 void BatchNormalizationDropSpatial(Model& model, NodeId node) {
   const bool per_element = IsPerElement(model.node(node));
   RemoveAttribute(model, node, "spatial");
-  if (!per_element || ShapeOf(model, model.node(node).inputs[1])->size() == 1) return;
-  const ValueId data = model.node(node).inputs[0];
+  if (!per_element || ShapeOf(model, model.node(node).Input(1))->size() == 1) return;
+  const ValueId data = model.node(node).Input(0);
   const ValueId shape = InsertBefore(model, node, "Shape", {data});
   model.SetInput(node, 0, InsertBefore(model, node, "Flatten", {data}));
   const ValueId flat = AddInts(model, node, "flat", {-1});
@@ -82,7 +82,7 @@ void BatchNormalizationDropSpatial(Model& model, NodeId node) {
     const ValueId statistic = model.node(node).inputs[static_cast<size_t>(port)];
     model.SetInput(node, port, InsertBefore(model, node, "Reshape", {statistic, flat}));
   }
-  const ValueId output = model.node(node).outputs[0];
+  const ValueId output = model.node(node).Output(0);
   PutBehind(model, output, InsertBehind(model, node, "Reshape", {output, shape}));
 }
 
@@ -101,9 +101,9 @@ void BatchNormalizationWriteMode(Model& model, NodeId node) {
 std::string HasGroups(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const int64_t groups = GetInt(node, "num_groups", 0);
-  const auto shape = ShapeOf(model, node.inputs[0]);
+  const auto shape = ShapeOf(model, node.Input(0));
   const int64_t channels = shape && shape->size() > 1 ? (*shape)[1] : kUnknownDim;
-  if (model.value(node.inputs[0]).dtype == DType::kUndefined) return "the type of its data is not known";
+  if (model.value(node.Input(0)).dtype == DType::kUndefined) return "the type of its data is not known";
   return groups < 1 || (channels != kUnknownDim && channels % groups != 0) ? "its groups do not divide its channels"
                                                                            : "";
 }
@@ -118,7 +118,7 @@ void GroupNormalizationPerChannel(Model& model, NodeId node) {
     model.SetInput(node, port, InsertBefore(model, node, "Reshape", {table, flat}));
   }
   // Version 18 computes in the data's own type.
-  const DType type = model.value(model.node(node).inputs[0]).dtype;
+  const DType type = model.value(model.node(node).Input(0)).dtype;
   if (type != DType::kFloat32) SetDType(model, node, "stash_type", type);
 }
 

@@ -73,10 +73,10 @@ bool IsClear(float scale, int64_t extent) {
 
 bool PositionsAreClear(const Model& model, const Node& node) {
   constexpr size_t kScales = 2, kSizes = 3;
-  if (node.inputs.size() > kSizes && node.inputs[kSizes] != kNone) return false;
-  const auto scales = ConstantFloats(model, node.inputs[kScales]);
+  if (node.Input(kSizes) != kNone) return false;
+  const auto scales = ConstantFloats(model, node.Input(kScales));
   if (!scales) return false;
-  const auto shape = ShapeOf(model, node.inputs[0]);
+  const auto shape = ShapeOf(model, node.Input(0));
   for (size_t i = 0; i < scales->size(); ++i) {
     if (!IsClear((*scales)[i], shape && i < shape->size() ? (*shape)[i] : kUnknownDim)) return false;
   }
@@ -128,7 +128,7 @@ void ResizeDropOldChoices(Model& model, NodeId node) {
 }
 
 void ResizeNameOldCoordinates(Model& model, NodeId node) {
-  const ValueId data = model.node(node).inputs[0], scales = model.node(node).inputs[1];
+  const ValueId data = model.node(node).Input(0), scales = model.node(node).Input(1);
   model.SetInput(node, 1, AddFloats(model, node, "roi", {}));
   model.AppendInput(node, scales);
   if (GetString(model.node(node), "mode", "nearest") != "nearest") return SetResizeModes(model, node, "");
@@ -140,7 +140,7 @@ void ResizeNameOldCoordinates(Model& model, NodeId node) {
   const ValueId one = AddFloats(model, node, "one", {1.0f});
   const ValueId shrink = InsertBefore(model, node, "Min", {scales, one});
   const ValueId grow = InsertBefore(model, node, "Max", {scales, one});
-  const ValueId shrunk = InsertBefore(model, node, "Resize", {data, model.node(node).inputs[1], shrink});
+  const ValueId shrunk = InsertBefore(model, node, "Resize", {data, model.node(node).Input(1), shrink});
   SetString(model, model.value(shrunk).producer, "mode", "nearest");
   SetResizeModes(model, model.value(shrunk).producer, "ceil");
   model.SetInput(node, 0, shrunk);
@@ -156,7 +156,7 @@ void ScatterToScatterElements(Model& model, NodeId node) { model.EditProto(node)
 
 void SoftmaxUncoerce(Model& model, NodeId node) {
   const int64_t axis = GetInt(model.node(node), "axis", 1);
-  const ValueId input = model.node(node).inputs[0];
+  const ValueId input = model.node(node).Input(0);
   const std::optional<int64_t> along = AxisOfRow(model, input, axis);
   SetInt(model, node, "axis", along.value_or(kLastAxis));
   if (along) return;
@@ -165,7 +165,7 @@ void SoftmaxUncoerce(Model& model, NodeId node) {
   SetInt(model, model.value(rows).producer, "axis", axis);
   const ValueId shape = InsertBefore(model, node, "Shape", {input});
   model.SetInput(node, 0, rows);
-  const ValueId output = model.node(node).outputs[0];
+  const ValueId output = model.node(node).Output(0);
   const ValueId reshaped = InsertBehind(model, node, "Reshape", {output, shape});
   if (!zeros_survive) SetInt(model, model.value(reshaped).producer, "allowzero", 1);
   PutBehind(model, output, reshaped);
@@ -175,9 +175,8 @@ int SoftmaxSettles(const Model& model, NodeId id) {
   constexpr int kOpsetWithAllowZero = 14;
   const Node& node = model.node(id);
   const int64_t axis = GetInt(node, "axis", 1);
-  return AxisOfRow(model, node.inputs[0], axis) || ZerosSurviveReshape(model, node.inputs[0], axis)
-             ? 0
-             : kOpsetWithAllowZero;
+  return AxisOfRow(model, node.Input(0), axis) || ZerosSurviveReshape(model, node.Input(0), axis) ? 0
+                                                                                                  : kOpsetWithAllowZero;
 }
 
 void SplitCountOutputs(Model& model, NodeId node) {

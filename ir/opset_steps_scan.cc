@@ -13,7 +13,7 @@ namespace amp {
 
 std::string ScansWholeSequences(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (node.inputs[0] != kNone) return "sequences of different lengths have no equivalent";
+  if (node.Input(0) != kNone) return "sequences of different lengths have no equivalent";
   const auto is_absent = [](ValueId value) { return value == kNone; };
   const bool any = std::any_of(node.inputs.begin() + 1, node.inputs.end(), is_absent) ||
                    std::any_of(node.outputs.begin(), node.outputs.end(), is_absent);

@@ -36,7 +36,7 @@ std::string NoWindowStartsInPadding(const Model& model, NodeId id) {
   const size_t axes = kernel.size();
   const auto strides = IntsOr(node, "strides", axes, 1), dilations = IntsOr(node, "dilations", axes, 1);
   const auto pads = IntsOr(node, "pads", 2 * axes, 0);
-  const auto extents = SpatialExtents(model, node.inputs[0], axes);
+  const auto extents = SpatialExtents(model, node.Input(0), axes);
   for (size_t i = 0; i < axes; ++i) {
     for (int64_t x : {kernel[i], strides[i], dilations[i]}) {
       if (x < 1 || x > kSane) return "its window, strides or dilations are out of range";

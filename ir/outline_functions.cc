@@ -1,5 +1,6 @@
 #include "ir/outline_functions.h"
 
+#include <algorithm>
 #include <map>
 #include <queue>
 #include <set>
@@ -255,7 +256,7 @@ class Outliner {
   }
 
   // Topological; among those that are ready, the one with the lowest place comes first.
-  static absl::StatusOr<Nodes> Sorted(const Nodes& nodes, const std::vector<int>& places) {
+  absl::StatusOr<Nodes> Sorted(const Nodes& nodes, const std::vector<int>& places) const {
     absl::flat_hash_map<absl::string_view, size_t> producer;
     for (size_t i = 0; i < nodes.size(); ++i) {
       for (const std::string& name : nodes[i]->output()) {
@@ -286,8 +287,12 @@ class Outliner {
         if (--waiting[reader] == 0) ready.push({places[reader], reader});
       }
     }
-    if (sorted.size() != nodes.size()) return absl::InternalError("functions that were outlined depend on each other");
-    return sorted;
+    if (sorted.size() == nodes.size()) return sorted;
+    const auto waits = std::find_if(waiting.begin(), waiting.end(), [](int count) { return count > 0; });
+    const NodeProto& node = *nodes[static_cast<size_t>(waits - waiting.begin())];
+    const std::string what = absl::StrCat("node '", Escaped(node.name()), "' (", Escaped(node.op_type()),
+                                          ") depends on its own output; expected a graph without cycles");
+    return phase_ == Phase::kBefore ? ModelError(what) : absl::InternalError(what);
   }
 
   const InlineOrigins& origins_;

@@ -1,6 +1,7 @@
 #include "ir/shape.h"
 
 #include "absl/strings/str_cat.h"
+#include "ir/saturated.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -20,9 +21,15 @@ int64_t NumElements(const Model& model, ValueId value) {
   if (!dims.has_value()) return -1;
   int64_t product = 1;
   for (int64_t dim : *dims) {
-    if (dim == kUnknownDim || __builtin_mul_overflow(product, dim, &product)) return -1;
+    if (dim == kUnknownDim) return -1;
+    product = SaturatedProduct(product, dim);
   }
   return product;
+}
+
+int64_t NumBytes(const Model& model, ValueId value) {
+  const int64_t elements = NumElements(model, value);
+  return elements < 0 ? 0 : SaturatedProduct(elements, BitsPerElement(model.value(value).dtype)) / 8;
 }
 
 std::string TypeText(const Model& model, ValueId value) {

@@ -16,8 +16,11 @@ inline constexpr int64_t kUnknownDim = -1;
 // Dimensions, kUnknownDim for symbolic ones; nothing when the rank is unknown or the value is no tensor.
 std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value);
 
-// Product of the dimensions; -1 when any is unknown or the product does not fit.
+// Product of the dimensions, saturated (ir/saturated.h); -1 when any is unknown.
 int64_t NumElements(const Model& model, ValueId value);
+
+// What its elements take, saturated; 0 when a dimension or the type is unknown.
+int64_t NumBytes(const Model& model, ValueId value);
 
 // "float32[1,3,N,224]", "sequence", "unknown".
 std::string TypeText(const Model& model, ValueId value);

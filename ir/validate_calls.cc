@@ -2,19 +2,15 @@
 
 #include <algorithm>
 
+#include "ir/saturated.h"
 #include "ir/status.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
 namespace {
 
-constexpr int64_t kSaturated = INT64_MAX / 2;
-
 int64_t AddSaturated(int64_t total, int64_t count, int64_t each) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(count, each, &product) || __builtin_add_overflow(total, product, &total))
-    return kSaturated;
-  return std::min(total, kSaturated);
+  return SaturatedSum(total, SaturatedProduct(count, each));
 }
 
 // Depth first with an explicit stack: chains can be as long as there are functions.

@@ -12,24 +12,24 @@ namespace {
 
 bool IsPlainCast(const Model& model, NodeId id) {
   return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) && !model.IsCallOfFunction(id) &&
-         model.node(id).outputs[0] != kNone;
+         model.node(id).Output(0) != kNone;
 }
 
 // The value that readers of cast `id` can read instead; kNone if there is none.
 ValueId EquivalentSource(const Model& model, NodeId id) {
   if (!IsPlainCast(model, id)) return kNone;
-  const NodeId first = model.value(model.node(id).inputs[0]).producer;
+  const NodeId first = model.value(model.node(id).Input(0)).producer;
   if (!IsPlainCast(model, first) || !(model.node(id).inserted || model.node(first).inserted)) return kNone;
-  const ValueId source = model.node(first).inputs[0];
+  const ValueId source = model.node(first).Input(0);
   const DType src = model.value(source).dtype;
-  const DType mid = model.value(model.node(first).outputs[0]).dtype;
-  const DType dst = model.value(model.node(id).outputs[0]).dtype;
+  const DType mid = model.value(model.node(first).Output(0)).dtype;
+  const DType dst = model.value(model.node(id).Output(0)).dtype;
   return src == dst && CastChainIsExact(src, mid, dst) ? source : kNone;
 }
 
 // Lets `source` be the graph output that cast `id` gives, if nothing else gives it its name.
 void HandOverOutput(Model& model, NodeId id, ValueId source) {
-  const ValueId out = model.node(id).outputs[0];
+  const ValueId out = model.node(id).Output(0);
   const bool is_free =
       model.value(source).producer != kNone && model.value(source).graph == kMainGraph && !model.IsModelOutput(source);
   if (!model.IsModelOutput(out) || !is_free) return;
@@ -37,14 +37,14 @@ void HandOverOutput(Model& model, NodeId id, ValueId source) {
 }
 
 bool IsDead(const Model& model, NodeId id) {
-  return IsPlainCast(model, id) && model.value(model.node(id).outputs[0]).uses.empty();
+  return IsPlainCast(model, id) && model.value(model.node(id).Output(0)).uses.empty();
 }
 
 // A cast that lost readers may have its last ones in branches alone: it runs there, and only where it is needed.
 void SinkCast(Model& model, NodeId id, FoldedCasts& folded) {
   const Node& cast = model.node(id);
   if (cast.erased || !cast.inserted) return;
-  const ValueId source = cast.inputs[0], out = cast.outputs[0];
+  const ValueId source = cast.Input(0), out = cast.Output(0);
   const std::vector<ScopedReaders> places = PlaceConversions(model, source, model.value(out).uses);
   if (std::any_of(places.begin(), places.end(), [&](const auto& place) { return place.scope == cast.graph; })) return;
   model.MoveInward(id, places[0].scope);
@@ -66,10 +66,10 @@ FoldedCasts FoldCasts(Model& model) {
       if (model.node(id).erased) continue;  // the first of a pair that spans scopes
       const ValueId source = EquivalentSource(model, id);
       if (source == kNone) continue;
-      const NodeId first = model.value(model.node(id).inputs[0]).producer;
+      const NodeId first = model.value(model.node(id).Input(0)).producer;
       // An output of a body is made in the body: runtimes do not take an outer value for one.
       const GraphId home = model.value(source).graph;
-      model.ReplaceUses(model.node(id).outputs[0], source,
+      model.ReplaceUses(model.node(id).Output(0), source,
                         [&](const Use& use) { return !use.IsGraphOutput() || use.graph == home; });
       HandOverOutput(model, id, source);
       if (seen.insert(first).second) lost_readers.push_back(first);

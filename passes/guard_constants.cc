@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
     const std::optional<ConstantFacts> operand = AttributeFacts(node, low);
     const VertexId v = node.outputs.empty() ? kNone : graph.OfOutput(id, 0);
     if (!operand.has_value() || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
-    const Verdict verdict = Judge(model.value(node.outputs[0]).name, *operand, low, options);
+    const Verdict verdict = Judge(model.value(node.Output(0)).name, *operand, low, options);
     if (!verdict.overflow.empty()) veto(v, verdict.overflow);
     if (!verdict.other.empty()) veto(v, verdict.other);
   }
@@ -129,7 +129,7 @@ absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, c
       note(value, facts->stats, id);
     }
     if (node.outputs.empty() || !is_low(graph.OfOutput(id, 0))) continue;
-    if (const auto operand = AttributeFacts(node, graph.low())) note(node.outputs[0], operand->stats, id);
+    if (const auto operand = AttributeFacts(node, graph.low())) note(node.Output(0), operand->stats, id);
   }
   std::vector<std::string> sentences;
   sentences.reserve(overflows.size());

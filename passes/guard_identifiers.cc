@@ -54,16 +54,16 @@ class IdentifiersGuard {
     if (!node.bodies.empty()) return;
     NodeId from = kNone;
     bool selects = graph_.roles(id).Has(Role::kSelects);
-    if (IsCast(node) && !graph_.IsFloat(node.inputs[0])) {
-      const bool is_id = graph_.IsInteger(node.inputs[0]);
-      if (is_id && graph_.integers().Of(node.inputs[0]) > Exact()) from = id;
-      selects = graph_.model().value(node.inputs[0]).dtype == DType::kBool;
+    if (IsCast(node) && !graph_.IsFloat(node.Input(0))) {
+      const bool is_id = graph_.IsInteger(node.Input(0));
+      if (is_id && graph_.integers().Of(node.Input(0)) > Exact()) from = id;
+      selects = graph_.model().value(node.Input(0)).dtype == DType::kBool;
     } else if (Keeps(id)) {
       for (const ValueId in : node.inputs) {
         if (from == kNone) from = From(in);
       }
       const bool passes_on = graph_.PassesOn(id) && !node.inputs.empty();  // an Optional may have no input
-      selects = passes_on && node.inputs[0] != kNone && selects_[static_cast<size_t>(node.inputs[0])];
+      selects = passes_on && node.Input(0) != kNone && selects_[static_cast<size_t>(node.Input(0))];
     }
     for (const ValueId out : node.outputs) {
       if (!graph_.IsFloat(out)) continue;
@@ -78,7 +78,7 @@ class IdentifiersGuard {
       if (To(outer) == kNone) to_[graph_.Slot(outer)] = To(inner);
     }
     NodeId to = kNone;
-    if (IsCast(node) && graph_.IsInteger(node.outputs[0])) {
+    if (IsCast(node) && graph_.IsInteger(node.Output(0))) {
       to = id;
     } else if (Keeps(id)) {
       for (const ValueId out : node.outputs) {
@@ -92,7 +92,7 @@ class IdentifiersGuard {
   }
 
   std::string Reason(NodeId from, NodeId to) const {
-    const double bound = graph_.integers().Of(graph_.node(from).inputs[0]);
+    const double bound = graph_.integers().Of(graph_.node(from).Input(0));
     return absl::StrFormat("identifiers: integers%s pass from %s to %s, %s is exact to %.0f",
                            std::isfinite(bound) ? absl::StrFormat(" up to %.0f", bound) : "", graph_.Label(from),
                            graph_.Label(to), std::string(graph_.LowName()), Exact());

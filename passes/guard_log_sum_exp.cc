@@ -14,11 +14,11 @@ class Island {
 
   bool Find() {
     const Node& node = graph_.node(exponential_);
-    if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return false;
+    if (node.outputs.empty() || !graph_.IsFloat(node.Output(0))) return false;
     nodes_.push_back(exponential_);
-    ReachesEnd(node.outputs[0], false);
+    ReachesEnd(node.Output(0), false);
     if (end_ == kNone || budget_.IsOverdrawn()) return false;
-    AddShift(graph_.Origin(node.inputs[0]));
+    AddShift(graph_.Origin(node.Input(0)));
     return true;
   }
 
@@ -34,7 +34,7 @@ class Island {
     const NodeId difference = graph_.Producer(exponent);
     if (difference == kNone || !graph_.roles(difference).Has(Role::kSubtracts)) return;
     nodes_.push_back(difference);
-    const NodeId maximum = graph_.Producer(graph_.Origin(graph_.node(difference).inputs[1]));
+    const NodeId maximum = graph_.Producer(graph_.Origin(graph_.node(difference).Input(1)));
     if (maximum != kNone && graph_.roles(maximum).Has(Role::kTakesMaximum)) nodes_.push_back(maximum);
   }
 
@@ -64,7 +64,7 @@ class Island {
 
   // The exponentials divided by their sum.
   bool IsShare(const Node& node, Roles roles, int port) const {
-    return roles.Has(Role::kDivides) && port == 1 && graph_.Producer(graph_.Origin(node.inputs[0])) == exponential_;
+    return roles.Has(Role::kDivides) && port == 1 && graph_.Producer(graph_.Origin(node.Input(0))) == exponential_;
   }
 
   const GuardedGraph& graph_;

@@ -15,15 +15,14 @@ class Island {
 
   bool Find() {
     const Node& root = graph_.node(root_);
-    if (root.inputs.empty() || root.outputs.empty() || root.inputs[0] == kNone || root.outputs[0] == kNone)
-      return false;
+    if (root.inputs.empty() || root.Input(0) == kNone || root.Output(0) == kNone) return false;
     nodes_.push_back(root_);
     if (graph_.roles(root_).Has(Role::kSquares)) {
-      AddSquared(root.inputs[0]);
-    } else if (!ReachesSquare(root.inputs[0])) {
+      AddSquared(root.Input(0));
+    } else if (!ReachesSquare(root.Input(0))) {
       return false;
     }
-    ReachesDivision(root.outputs[0]);
+    ReachesDivision(root.Output(0));
     return end_ != kNone && !budget_.IsOverdrawn();
   }
 
@@ -51,9 +50,9 @@ class Island {
     squared_.push_back(value);
     const NodeId id = graph_.Producer(value);
     if (id == kNone || !graph_.roles(id).Has(Role::kSubtracts)) return;
-    squared_.push_back(graph_.Origin(graph_.node(id).inputs[0]));
+    squared_.push_back(graph_.Origin(graph_.node(id).Input(0)));
     nodes_.push_back(id);
-    const NodeId mean = graph_.Producer(graph_.Origin(graph_.node(id).inputs[1]));
+    const NodeId mean = graph_.Producer(graph_.Origin(graph_.node(id).Input(1)));
     if (mean != kNone && (graph_.roles(mean).Has(Role::kSums))) nodes_.push_back(mean);
   }
 
@@ -87,7 +86,7 @@ class Island {
     const auto is_one = [&](ValueId v) { return std::find(squared_.begin(), squared_.end(), v) != squared_.end(); };
     const NodeId id = graph_.Producer(value);
     const bool is_difference = id != kNone && graph_.roles(id).Has(Role::kSubtracts);
-    return is_one(value) || (is_difference && is_one(graph_.Origin(graph_.node(id).inputs[0])));
+    return is_one(value) || (is_difference && is_one(graph_.Origin(graph_.node(id).Input(0))));
   }
 
   // Forward, to a division of what was squared, or a product with its inverse.
@@ -108,7 +107,7 @@ class Island {
       } else {
         const Roles through = Role::kAdds | Role::kBounds | Role::kMultiplies | Role::kDivides | Role::kInverts;
         const bool goes_on = graph_.PassesOn(id) || (roles.HasAny(through) && HasOneVariable(node));
-        if (goes_on && !node.outputs.empty() && node.outputs[0] != kNone) joins = ReachesDivision(node.outputs[0]);
+        if (goes_on && node.Output(0) != kNone) joins = ReachesDivision(node.Output(0));
       }
       if (joins) nodes_.push_back(id);
       found |= joins;

@@ -58,7 +58,7 @@ class PositionsGuard {
   }
   bool IsComplement(const Node& node, NodeId id) const {
     return graph_.roles(id).Has(Role::kSubtracts) &&
-           ScalarConstant(graph_.model(), node.inputs[0], graph_.external()) == std::optional<double>(1.0);
+           ScalarConstant(graph_.model(), node.Input(0), graph_.external()) == std::optional<double>(1.0);
   }
   bool BecomesAngle(const Node& node) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(),
@@ -105,12 +105,12 @@ class PositionsGuard {
   }
 
   Fact Judge(const Node& node, NodeId id) const {
-    if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return {};
+    if (node.outputs.empty() || !graph_.IsFloat(node.Output(0))) return {};
     const bool is_float_cast = graph_.IsFloatCast(id);
     if (IsCast(node) && !is_float_cast) {
-      return Source(graph_.IsInteger(node.inputs[0]) ? graph_.integers().Of(node.inputs[0]) : 0);
+      return Source(graph_.IsInteger(node.Input(0)) ? graph_.integers().Of(node.Input(0)) : 0);
     }
-    if (graph_.roles(id).Has(Role::kCounts)) return Source(graph_.integers().Of(node.outputs[0]));
+    if (graph_.roles(id).Has(Role::kCounts)) return Source(graph_.integers().Of(node.Output(0)));
     Fact largest;
     bool has_data = false;
     for (const ValueId in : node.inputs) {

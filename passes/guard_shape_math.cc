@@ -16,11 +16,11 @@ class ShapeMathGuard {
   void Run() {
     for (const NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
-      if (!IsCast(node) || !graph_.IsFloat(node.inputs[0]) || !graph_.IsInteger(node.outputs[0])) continue;
+      if (!IsCast(node) || !graph_.IsFloat(node.Input(0)) || !graph_.IsInteger(node.Output(0))) continue;
       why_ = absl::StrFormat("shape math: becomes %s in %s, %s counts exactly to %d",
-                             std::string(DTypeName(graph_.model().value(node.outputs[0]).dtype)), graph_.Label(id),
+                             std::string(DTypeName(graph_.model().value(node.Output(0)).dtype)), graph_.Label(id),
                              std::string(graph_.LowName()), CountsExactlyTo(graph_.vertices().low()));
-      Push({node.inputs[0], true});
+      Push({node.Input(0), true});
       while (!stack_.empty()) {
         const Step step = stack_.back();
         stack_.pop_back();
@@ -60,7 +60,7 @@ class ShapeMathGuard {
     }
     const bool is_cast = IsCast(node);
     if (!is_cast && !graph_.IsUndecided(id)) return;
-    if (is_cast && IsLowFloat(graph_.model().value(node.inputs[0]).dtype))
+    if (is_cast && IsLowFloat(graph_.model().value(node.Input(0)).dtype))
       return;  // the user's rounding decided already
     vetoes_.AddProducer(step.value, why_);
     if (is_cast && !graph_.IsFloatCast(id)) return;

@@ -87,8 +87,8 @@ class SquaresGuard {
       at(to).holds_squares |= at(from).holds_squares;
       at(to).is_sum_of_squares |= at(from).is_sum_of_squares;
     }
-    if (node.outputs.empty() || !graph_.IsFloat(node.outputs[0])) return;
-    Fact& result = at(node.outputs[0]);
+    if (node.outputs.empty() || !graph_.IsFloat(node.Output(0))) return;
+    Fact& result = at(node.Output(0));
     const bool is_square = SquaredValue(graph_.model(), id, graph_.external()) != kNone;
     const bool gets_squares = AnyInput(node, [](const Fact& f) { return f.holds_squares; });
     if (graph_.roles(id).Has(Role::kSquares) || (gets_squares && IsSum(id)) ||

@@ -37,7 +37,7 @@ class ThresholdsGuard {
   // The conditions, indices and shapes among a node's operands, and what they are computed from.
   void MarkDecisions(NodeId id) {
     const Node& node = graph_.node(id);
-    if (IsCast(node) && graph_.IsFloat(node.outputs[0])) return;  // a mask of numbers
+    if (IsCast(node) && graph_.IsFloat(node.Output(0))) return;  // a mask of numbers
     const bool is_decided =
         !node.bodies.empty() || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
           return out != kNone && (graph_.IsFloat(out) || decides_[graph_.Slot(out)]);

@@ -105,11 +105,11 @@ bool GuardedGraph::IsInteger(ValueId value) const {
 
 bool GuardedGraph::IsFloatCast(NodeId id) const {
   const Node& n = node(id);
-  return IsCast(n) && IsFloat(n.inputs[0]) && IsFloat(n.outputs[0]);
+  return IsCast(n) && IsFloat(n.Input(0)) && IsFloat(n.Output(0));
 }
 
 bool GuardedGraph::PassesOn(NodeId id) const {
-  const bool has_source = !node(id).inputs.empty() && node(id).inputs[0] != kNone;  // an empty Optional has none
+  const bool has_source = !node(id).inputs.empty() && node(id).Input(0) != kNone;  // an empty Optional has none
   return has_source && (roles(id).Has(Role::kMoves) || IsFloatCast(id));
 }
 
@@ -117,7 +117,7 @@ ValueId GuardedGraph::Origin(ValueId value) const {
   constexpr int kFarthest = 32;
   NodeId id = Producer(value);
   for (int step = 0; step < kFarthest && id != kNone && PassesOn(id); ++step, id = Producer(value)) {
-    value = node(id).inputs[0];
+    value = node(id).Input(0);
   }
   return value;
 }

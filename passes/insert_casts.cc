@@ -188,7 +188,7 @@ NodeId CastInserter::InsertOne(ValueId value, DType to, GraphId scope) {
   const NodeId node = model_.InsertAfter(scope, anchor, spec);
   if (at_front) front_[scope] = node;
   SetDType(model_, node, "to", to);
-  const ValueId out = model_.node(node).outputs[0];
+  const ValueId out = model_.node(node).Output(0);
   model_.CopyType(value, out);
   model_.SetTensorType(out, to);
   return node;
@@ -199,7 +199,7 @@ std::vector<NodeId> CastInserter::Insert(ValueId value, DType to, absl::Span<con
   std::vector<Model::UseMove> moves;
   for (const ScopedReaders& place : places) {
     nodes.push_back(InsertOne(value, to, place.scope));
-    for (const Use& use : place.readers) moves.push_back({use, model_.node(nodes.back()).outputs[0]});
+    for (const Use& use : place.readers) moves.push_back({use, model_.node(nodes.back()).Output(0)});
   }
   model_.MoveUses(value, moves);
   return nodes;
@@ -222,7 +222,7 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const CastPlan& plan, DType l
       const auto& readers = casts.places[i].readers;
       const auto is_public = [](const Use& use) { return use.IsModelOutput(); };
       if (!std::any_of(readers.begin(), readers.end(), is_public)) continue;
-      model.TakeOverGraphOutputs(casts.value, model.node(nodes[i]).outputs[0],
+      model.TakeOverGraphOutputs(casts.value, model.node(nodes[i]).Output(0),
                                  model.UniqueName(absl::StrCat(public_name, "_", DTypeName(casts.from))));
     }
   }

@@ -5,6 +5,7 @@
 
 #include "ir/attributes.h"
 #include "ir/operator_facts.h"
+#include "ir/shape.h"
 #include "ir/status.h"
 
 namespace amp {
@@ -31,7 +32,7 @@ ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onn
     spec.outputs = {name};
     const NodeId node = model.InsertAfter(original.graph, original.producer, spec);
     AdoptTensor(model, node, "value", tensor);
-    copy = model.node(node).outputs[0];
+    copy = model.node(node).Output(0);
     model.CopyType(constant.value, copy);
     model.SetTensorType(copy, low);
   }
@@ -72,7 +73,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& n
     record.name = model.value(constant.value).name;
     record.value = constant.value;
     record.stats = facts->stats;
-    record.bytes_before = ConstantBytes(model, constant.value);
+    record.bytes_before = NumBytes(model, constant.value);
     record.original_stays = !constant.high_readers.empty();
     for (const Use& use : constant.high_readers) record.original_readers.push_back(names.Of(use));
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);

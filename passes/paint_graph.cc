@@ -253,12 +253,12 @@ class Painter {
   void JoinExistingCasts() {
     for (NodeId node : graph_.order()) {
       if (!traits_[static_cast<size_t>(node)].is_cast || model_.node(node).outputs.empty()) continue;
-      const ValueId out = model_.node(node).outputs[0];
+      const ValueId out = model_.node(node).Output(0);
       const VertexId v = graph_.OfOutput(node, 0);
       if (v == kNone || out == kNone || !MayChange(v) || model_.value(out).dtype != DType::kFloat32) continue;
       if (class_of(v) == OpClass::kDeny) continue;
       // From the low type itself: folding removes the cast, see fold_casts.h.
-      if (model_.value(model_.node(node).inputs[0]).dtype == graph_.low()) continue;
+      if (model_.value(model_.node(node).Input(0)).dtype == graph_.low()) continue;
       const auto& uses = model_.value(out).uses;
       const auto reads_low = [&](const Use& use) {
         if (use.IsModelOutput()) return bool{released_[static_cast<size_t>(use.port)]};

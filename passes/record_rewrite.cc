@@ -18,11 +18,11 @@ constexpr size_t kLargestKeptAttribute = 256;
 bool IsFloatCast(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (node.op_type() != "Cast" || !IsCast(node) || model.IsCallOfFunction(id)) return false;
-  if (node.inputs.size() != 1 || node.inputs[0] == kNone || node.outputs.size() != 1 || node.outputs[0] == kNone) {
+  if (node.inputs.size() != 1 || node.Input(0) == kNone || node.outputs.size() != 1 || node.Output(0) == kNone) {
     return false;
   }
   const auto is_float = [](DType type) { return type == DType::kFloat32 || IsLowFloat(type); };
-  return is_float(model.value(node.inputs[0]).dtype) && is_float(model.value(node.outputs[0]).dtype);
+  return is_float(model.value(node.Input(0)).dtype) && is_float(model.value(node.Output(0)).dtype);
 }
 
 ValueId ReadBy(const Model& model, const Use& use) {
@@ -54,7 +54,7 @@ void RewriteRecorder::Begin(const Model& model, const InlinedFunctions* inlined)
 // What `value` was before any cast of ours and copy by earlier rewrites: a cast's input stays known when it is erased.
 ValueId RewriteRecorder::BeforeOurs(const Model& model, ValueId value) const {
   while (value != kNone && ours_.contains(model.value(value).producer)) {
-    value = model.node(model.value(value).producer).inputs[0];
+    value = model.node(model.value(value).producer).Input(0);
   }
   const auto it = copied_from_.find(value);
   return it == copied_from_.end() ? value : it->second;
@@ -69,7 +69,7 @@ std::vector<Use> RewriteRecorder::ReadersBehindOurs(const Model& model, ValueId 
     stack.pop_back();
     for (const Use& use : model.value(from).uses) {
       if (!use.IsGraphOutput() && ours_.contains(use.node)) {
-        stack.push_back(model.node(use.node).outputs[0]);
+        stack.push_back(model.node(use.node).Output(0));
       } else if (!use.IsModelOutput()) {
         readers.push_back(use);
       }
@@ -95,14 +95,14 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
     for (std::string& name : AttributesThatTypesEdit(node)) {
       std::optional<std::string> bytes = SerializeAttribute(node, name);
       const bool is_large = bytes && bytes->size() > kLargestKeptAttribute;
-      if (is_large && model.IsConstant(node.outputs[0])) break;  // widened; its other forms are absent
+      if (is_large && model.IsConstant(node.Output(0))) break;  // widened; its other forms are absent
       attributes_.push_back({id, std::move(name), std::move(bytes)});
     }
     if (!IsFloatCast(model, id) || ours_.contains(id)) continue;
-    const Value& out = model.value(node.outputs[0]);
-    const ValueId source = BeforeOurs(model, node.inputs[0]);
+    const Value& out = model.value(node.Output(0));
+    const ValueId source = BeforeOurs(model, node.Input(0));
     casts_.push_back(
-        {id, source, model.value(source).name, out.name, out.dtype, ReadersBehindOurs(model, node.outputs[0])});
+        {id, source, model.value(source).name, out.name, out.dtype, ReadersBehindOurs(model, node.Output(0))});
   }
 }
 
@@ -170,7 +170,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
     const Node& node = model.node(seen.node);
     const auto is_as_before = [&](const Use& use) {
       if (!use.IsGraphOutput() && model.node(use.node).erased) return true;  // another cast: has an entry of its own
-      return BeforeOurs(model, ReadBy(model, use)) == node.outputs[0];
+      return BeforeOurs(model, ReadBy(model, use)) == node.Output(0);
     };
     std::erase_if(seen.readers, is_as_before);
     if (!node.erased && seen.readers.empty()) continue;
@@ -194,7 +194,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
       const auto it = position_of.find(use.node);
       if (it == position_of.end()) return false;
       RewriteRecord::UsersCast& reader = known[it->second];
-      reader.source = known[i].node == kNone ? kNone : model.node(known[i].node).outputs[0];
+      reader.source = known[i].node == kNone ? kNone : model.node(known[i].node).Output(0);
       reader.source_cast = known[i].node == kNone ? static_cast<int>(i) : kNone;
       if (reader.source != kNone) reader.source_name = model.value(reader.source).name;
       return true;

@@ -65,7 +65,7 @@ class Restorer {
 
   Restored Restore(const Cast& cast, Restored above) {
     if (cast.node != kNone) {
-      above.out = model_.node(cast.node).erased ? kNone : model_.node(cast.node).outputs[0];
+      above.out = model_.node(cast.node).erased ? kNone : model_.node(cast.node).Output(0);
     } else if (above.out != kNone) {
       above.out = Make(above.out, cast, *above.first);
     }
@@ -97,7 +97,7 @@ class Restorer {
     const NodeId node = model_.InsertAfter(cast.graph, is_behind ? producer : kNone, spec);
     NoteName(cast.graph, spec.outputs[0]);
     SetDType(model_, node, "to", cast.to);
-    const ValueId out = model_.node(node).outputs[0];
+    const ValueId out = model_.node(node).Output(0);
     model_.CopyType(source, out);
     model_.SetTensorType(out, cast.to);
     if (!took_name_over) return out;
@@ -158,9 +158,9 @@ class Restorer {
       walked.push_back(value);
       const NodeId producer = model_.value(value).producer;
       const bool is_cast = producer != kNone && IsCast(model_.node(producer)) &&
-                           !model_.node(producer).inputs.empty() && model_.node(producer).inputs[0] != kNone;
+                           !model_.node(producer).inputs.empty() && model_.node(producer).Input(0) != kNone;
       if (!is_cast) before_casts_[value] = value;
-      if (is_cast) value = model_.node(producer).inputs[0];
+      if (is_cast) value = model_.node(producer).Input(0);
     }
     for (ValueId id : walked) before_casts_[id] = before_casts_[value];
     return before_casts_[value];

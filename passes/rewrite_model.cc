@@ -124,14 +124,19 @@ class Rewriter {
 
     if (UnifyOpset(model_, settings_.highest_opset_import)) InferTypes(model_);
     AMP_RETURN_IF_ERROR(LiftIfAsked());
-    if (const int wanted = OpsetForLowTypes(kNewestUnasked); wanted > 0) AMP_RETURN_IF_ERROR(LiftTo(wanted));
+    const int wanted = std::max(OpsetForLowTypes(kNewestUnasked), OpsetForCasts());
+    if (wanted > 0 && model_.opset("") == 0) {
+      ImportOnnx(model_, wanted);
+      InferTypes(model_);
+    }
+    if (wanted > 0) AMP_RETURN_IF_ERROR(LiftTo(wanted));
     AMP_RETURN_IF_ERROR(Analyse());
     AMP_RETURN_IF_ERROR(ReportUnmatchedRules());
-    if (const int wanted = OpsetForLowStatistics(); wanted > 0) {
-      AMP_RETURN_IF_ERROR(LiftTo(wanted));
+    if (const int for_statistics = OpsetForLowStatistics(); for_statistics > 0) {
+      AMP_RETURN_IF_ERROR(LiftTo(for_statistics));
       AMP_RETURN_IF_ERROR(Analyse());
     }
-    if (std::string why = ObstacleToCasts(model_); !why.empty()) {
+    if (std::string why = ObstacleToCasts(model_, settings_.low); !why.empty()) {
       model_.AddWarning(absl::StrCat("nothing is converted: ", why));
     }
     AMP_RETURN_IF_ERROR(ShowDecisions());
@@ -199,8 +204,9 @@ class Rewriter {
     int reachable = ReachableOpset(model_, target, &blocking);
     if (reachable < target) {
       writer_.SetOpsetObstacle(absl::StrCat("opset ", target, " cannot be reached: ", blocking));
-      if (HighestOpening(reachable, kAllowed) == 0) return absl::OkStatus();
-      reachable = ReachableOpset(model_, HighestOpening(reachable, kPaintable), nullptr);
+      const int for_casts = OpsetForCasts() <= reachable ? OpsetForCasts() : 0;
+      if (HighestOpening(reachable, kAllowed) == 0 && for_casts == 0) return absl::OkStatus();
+      reachable = ReachableOpset(model_, std::max(HighestOpening(reachable, kPaintable), for_casts), nullptr);
     }
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
     InferTypes(model_);
@@ -226,6 +232,31 @@ class Rewriter {
     const bool is_wanted = settings_.opset.kind == OpsetChoice::Kind::kAuto && settings_.low == DType::kBfloat16;
     if (!is_wanted || model_.opset("") == 0 || model_.opset("") >= limit) return 0;
     return HighestOpening(limit, kPaintable);
+  }
+
+  // Operators of other domains take the low type at opsets whose casts do not; 0 when none does, or casts do. Without
+  // an import of ai.onnx none of its nodes is there, and any version does.
+  int OpsetForCasts() const {
+    const bool is_wanted = settings_.opset.kind == OpsetChoice::Kind::kAuto;
+    if (!is_wanted || ObstacleToCasts(model_, settings_.low).empty()) return 0;
+    const bool has_import = model_.opset("") > 0;
+    if (!has_import && !MayImportOnnx(model_)) return 0;
+    const int first = FirstOpsetWithCasts(has_import ? settings_.low : DType::kBfloat16);
+    return model_.opset("") < first && AnyForeignTakesLow() ? first : 0;
+  }
+
+  bool AnyForeignTakesLow() const {
+    const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
+    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
+      const Node& node = model_.node(id);
+      if (node.erased || node.schema == nullptr || node.domain().empty()) continue;
+      if (!absl::c_linear_search(kPaintable, classes.nodes[static_cast<size_t>(id)].op_class)) continue;
+      for (size_t port = 0; port < node.inputs.size(); ++port) {
+        const bool takes_low = node.schema->Allows(node.schema->InputVariable(static_cast<int>(port)), settings_.low);
+        if (takes_low && model_.value(node.inputs[port]).dtype == DType::kFloat32) return true;
+      }
+    }
+    return false;
   }
 
   // float16 keeps the model's opset unless a converted operator would force its statistics into 16 bits there.
@@ -416,7 +447,7 @@ class Rewriter {
     for (InsertedCast& cast : casts) {
       if (model_.node(cast.node).erased) continue;
       cast.readers.clear();
-      for (const Use& use : model_.value(model_.node(cast.node).outputs[0]).uses) {
+      for (const Use& use : model_.value(model_.node(cast.node).Output(0)).uses) {
         cast.readers.push_back(names.Of(use));
       }
     }

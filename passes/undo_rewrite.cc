@@ -62,7 +62,7 @@ class Undo {
     std::vector<NodeId> casts;
     for (NodeId id : record_.casts) {
       const Node& node = model_.node(id);
-      const bool is_ours = may_be_ours(node.inputs[0]) && may_be_ours(node.outputs[0]);
+      const bool is_ours = may_be_ours(node.Input(0)) && may_be_ours(node.Output(0));
       is_ours ? casts.push_back(id) : CountMisfit();
     }
     return casts;
@@ -188,7 +188,7 @@ class Undo {
 
   bool RemoveCast(NodeId id) {
     if (model_.node(id).erased) return false;
-    const ValueId source = model_.node(id).inputs[0], out = model_.node(id).outputs[0];
+    const ValueId source = model_.node(id).Input(0), out = model_.node(id).Output(0);
     if (model_.IsModelOutput(out)) {
       if (model_.value(source).producer == kNone || model_.IsModelOutput(source)) return false;
       model_.TakeOverGraphOutputs(out, source, model_.UniqueName(absl::StrCat(model_.value(source).name, "_undone")));

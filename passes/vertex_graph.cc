@@ -12,7 +12,7 @@ namespace amp {
 class VertexGraphBuilder {
  public:
   VertexGraphBuilder(const Model& model, VertexGraph& graph)
-      : model_(model), graph_(graph), has_casts_(ObstacleToCasts(model).empty()) {}
+      : model_(model), graph_(graph), has_casts_(ObstacleToCasts(model, graph.low()).empty()) {}
 
   void Build() {
     graph_.ports_.resize(static_cast<size_t>(model_.num_nodes()));

@@ -11,6 +11,7 @@
 #include "ir/control_flow.h"
 #include "ir/node_paths.h"
 #include "ir/operator_facts.h"
+#include "ir/saturated.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
 #include "ir/status.h"
@@ -25,18 +26,13 @@ std::string OperatorName(const Node& node) {
   return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
 }
 
-int64_t TensorBytes(const Model& model, ValueId id) {
-  const int64_t elements = NumElements(model, id);
-  return elements < 0 ? 0 : elements * BitsPerElement(model.value(id).dtype) / 8;
-}
-
 int64_t WeightBytes(const Model& model) {
   int64_t bytes = 0;
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
-    for (ValueId id : model.graph(graph).initializers) bytes += TensorBytes(model, id);
+    for (ValueId id : model.graph(graph).initializers) bytes = SaturatedSum(bytes, NumBytes(model, id));
     for (NodeId node : model.NodesInOrder(graph)) {
       for (ValueId out : model.node(node).outputs) {
-        if (out != kNone && model.IsConstant(out)) bytes += TensorBytes(model, out);
+        if (out != kNone && model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
       }
     }
   }
@@ -48,7 +44,7 @@ int64_t ActivationBytes(const Model& model) {
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId node : model.NodesInOrder(graph)) {
       for (ValueId out : model.node(node).outputs) {
-        if (out != kNone && !model.IsConstant(out)) bytes += TensorBytes(model, out);
+        if (out != kNone && !model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
       }
     }
   }
@@ -158,7 +154,7 @@ class Explainer {
   }
 
   void ExplainConstant(const Node& node, NodeReport* report) const {
-    const bool is_float32 = ElementType(model_.value(node.outputs[0])) == DType::kFloat32;
+    const bool is_float32 = ElementType(model_.value(node.Output(0))) == DType::kFloat32;
     if (!is_float32) report->type = LowTypeNow(node);
     report->reason_kind = "constant";
     report->reason = is_float32 ? absl::StrCat("a constant: low readers get it in ", DTypeName(graph_.low()))
@@ -283,6 +279,7 @@ class Explainer {
         return "the type of one of its values is not known";
       case ReasonKind::kSchemaForbids:
         if (model_.node(graph_[v].node).schema->is_signature()) {
+          if (std::string why = ObstacleToCasts(model_, graph_.low()); !why.empty()) return why;
           return absl::StrCat("the signature of ", Escaped(node.op_type), " takes no ", DTypeName(graph_.low()));
         }
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
@@ -359,7 +356,7 @@ std::string ShownClass(const Model& model, NodeId id, const Classification& c) {
   const bool is_named = c.rule != nullptr || c.row != nullptr;
   if (!is_named && IsCast(node)) return "cast";
   const bool is_constant = node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
-  if (!is_named && is_constant && !node.outputs.empty() && node.outputs[0] != kNone) return "constant";
+  if (!is_named && is_constant && node.Output(0) != kNone) return "constant";
   return std::string(OpClassName(c.op_class));
 }
 
@@ -469,7 +466,7 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
     report_.casts.push_back(
         {std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers, cast.num_elements});
     count_for(model.value(cast.value).producer);
-    for (const Use& use : model.value(node.outputs[0]).uses) count_for(use.node);
+    for (const Use& use : model.value(node.Output(0)).uses) count_for(use.node);
     if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
   }
   if (overridable.empty()) return;

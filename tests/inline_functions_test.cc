@@ -250,5 +250,25 @@ TEST_CASE("a model that was edited in vain is written as it was, its external da
   }
 }
 
+// Inlined, the two halves of the function stand apart, and nothing goes round.
+onnx::ModelProto ReadsItself(const std::string& second) {
+  return ModelFromText(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) {
+      [call] p, y = local.Halves (x, )",
+                                    second, R"()
+      [between] q = Relu (p)
+    }
+    <domain: "local", opset_import: ["" : 17]> Halves (a, b) => (c, d) { c = MatMul (a, a) d = MatMul (b, b) })"));
+}
+
+TEST_CASE("a call that reads what it gives cannot be specialised") {
+  RewriteOptions options;
+  options.functions = RewriteOptions::Functions::kSpecialise;
+  const absl::StatusOr<RewriteResult> result = Rewrite(ReadsItself("q"), options);
+  CHECK(result.status().code() == absl::StatusCode::kDataLoss);
+  CHECK(absl::StrContains(result.status().message(), "depends on its own output"));
+  CHECK(Rewrite(ReadsItself("x"), options).ok());
+}
+
 }  // namespace
 }  // namespace amp

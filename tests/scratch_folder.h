@@ -23,6 +23,9 @@ class ScratchFolder {
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   std::string File(const std::string& name) const { return path_ + "/" + name; }
+  void Empty() const {
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove_all(entry);
+  }
   bool Has(const std::string& name) const { return std::filesystem::exists(File(name)); }
   std::string Write(const std::string& name, absl::string_view bytes) const {
     std::ofstream(File(name), std::ios::binary) << bytes;

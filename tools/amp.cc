@@ -1,8 +1,10 @@
 #include "tools/amp.h"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -425,26 +427,42 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   return rewritten;
 }
 
+// Exceptions of the libraries below end here: who calls may not expect any.
+template <typename Function>
+auto Fenced(Function rewrite) -> decltype(rewrite()) {
+  try {
+    return rewrite();
+  } catch (const std::bad_alloc&) {
+    return LimitError("out of memory");
+  } catch (const std::exception& error) {
+    return absl::InternalError(Escaped(error.what()));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
-  RewriteResult result;
-  result.model = rewritten.summary.changed ? rewritten.graph->proto() : model;
-  result.summary = std::move(rewritten.summary);
-  return result;
+  return Fenced([&]() -> absl::StatusOr<RewriteResult> {
+    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
+    RewriteResult result;
+    result.model = rewritten.summary.changed ? rewritten.graph->proto() : model;
+    result.summary = std::move(rewritten.summary);
+    return result;
+  });
 }
 
 absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
-  RewriteResult result;
-  result.model = std::move(model);
-  if (rewritten.summary.changed) {
-    result.model = onnx::ModelProto();
-    result.model = rewritten.graph->proto();
-  }
-  result.summary = std::move(rewritten.summary);
-  return result;
+  return Fenced([&]() -> absl::StatusOr<RewriteResult> {
+    AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
+    RewriteResult result;
+    result.model = std::move(model);
+    if (rewritten.summary.changed) {
+      result.model = onnx::ModelProto();
+      result.model = rewritten.graph->proto();
+    }
+    result.summary = std::move(rewritten.summary);
+    return result;
+  });
 }
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
@@ -453,7 +471,8 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok() && UnknownOperator(setup.status())) return ExplainByFile(setup.status(), input, options);
   if (!setup.ok()) return setup.status();
-  absl::StatusOr<RewriteSummary> summary = RewriteFileAs(*std::move(setup), input, output, options);
+  absl::StatusOr<RewriteSummary> summary =
+      Fenced([&] { return RewriteFileAs(*std::move(setup), input, output, options); });
   if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
   return summary;
 }

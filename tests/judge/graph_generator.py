@@ -2,8 +2,7 @@
 
 `generate(seed, smooth)` returns a model of 8 to 40 nodes at one of the opsets 11, 13, 17, 22 and the newest. Over many seeds the models have more than 80
 kinds of operators, shared weights, 0-d and empty tensors, initializers that are also inputs (IR 3: all of them; IR 4 on: some), unnamed nodes and nodes
-that share a name, graph outputs that are read inside, an initializer as an output, nodes out of order, skipped optional inputs, casts to float16 and
-bfloat16 and back, integer and boolean paths. Weights are multiples of 1/8 up to 2, exact in both low types, so that narrowing them changes nothing; one
+that share a name, graph outputs that are read inside, an initializer as an output, nodes out of order, skipped optional inputs and outputs, casts to float16 and bfloat16 and back, integer and boolean paths. Weights are multiples of 1/8 up to 2, exact in both low types, so that narrowing them changes nothing; one
 model in ten also has a constant that is not (`has_extreme_constant(model)`).
 `smooth` models have only operators on positive values that do not enlarge relative errors: a bound on the error can be asked of them.
 
@@ -23,6 +22,37 @@ NUMPY = {F: np.float32, I: np.int64, B: np.bool_}
 EXTREMES = [1e-12, 1e9, -3.4e38, 1e-7]
 
 
+# Inputs that a node can do without and give the same shape and type.
+DISPENSABLE = {"Clip": [1, 2], "Conv": [2], "DequantizeLinear": [2], "GRU": [3, 5], "Gemm": [2], "LSTM": [3, 5], "LayerNormalization": [2], "Pad": [2], "QuantizeLinear": [2], "RNN": [3, 5],
+               "Slice": [3, 4]}
+ABSENT_INPUT, ABSENT_OUTPUT = 0.25, 0.5  # chances
+
+
+def drop_inputs(op, inputs, source):
+    """Leaves some dispensable inputs out; the last ones as empty names, or not at all."""
+    kept = ["" if i in DISPENSABLE.get(op, ()) and source.random() < ABSENT_INPUT else name for i, name in enumerate(inputs)]
+    while kept and not kept[-1] and source.random() < 0.7:
+        kept.pop()
+    return kept
+
+
+def drop_outputs(nodes, read, opset, source):
+    """Leaves some optional outputs out that nobody reads; returns their names."""
+    dropped = set()
+    for node in nodes:
+        if not onnx.defs.has(node.op_type, opset, node.domain):
+            continue
+        ports = onnx.defs.get_schema(node.op_type, opset, node.domain).outputs
+        for i, name in enumerate(node.output):
+            optional = i < len(ports) and ports[i].option == onnx.defs.OpSchema.FormalParameterOption.Optional
+            if optional and name and name not in read and source.random() < ABSENT_OUTPUT and sum(map(bool, node.output)) > 1:
+                dropped.add(name)
+                node.output[i] = ""
+        while node.output and not node.output[-1] and source.random() < 0.7:
+            node.output.pop()
+    return dropped
+
+
 def has_extreme_constant(model):
     return any(t.name.startswith("extreme") for t in model.graph.initializer)
 
@@ -30,6 +60,7 @@ def has_extreme_constant(model):
 class Builder:
     def __init__(self, seed, smooth):
         self.random, self.smooth = random.Random(seed), smooth
+        self.absence = random.Random(seed + 1_000_003)  # apart, so that a graph is the same but for what is absent
         self.opset = self.random.choice(OPSETS)
         self.values, self.nodes, self.inputs, self.constants = [], [], [], []
         self.twins = self.random.choice([0, 0, 1])  # nodes that share a name
@@ -91,7 +122,7 @@ class Builder:
                 self.values.append((names[-1], output[0], list(output[1])))
         label = f"n{len(self.nodes)}_{op.lower()}"
         label = self.random.choices([label, "", "twin"], [8, 2, self.twins])[0]
-        self.nodes.append(helper.make_node(op, inputs, names, name=label, **attributes))
+        self.nodes.append(helper.make_node(op, drop_inputs(op, inputs, self.absence), names, name=label, **attributes))
         return names
 
 
@@ -582,6 +613,8 @@ def generate(seed, smooth=False):
 
 
 def _finish(b):
+    absent = drop_outputs(b.nodes, b.read, b.opset, b.absence)
+    b.values = [v for v in b.values if v[0] not in absent]
     outputs = [v for v in b.values if v[0] not in b.read and v[1] in (F, I, B) and v[0] not in {i.name for i in b.inputs}]
     made = {name for n in b.nodes for name in n.output if name}
     outputs += [v for v in b.random.sample(b.values, min(3, len(b.values))) if v not in outputs and v[0] in made and v[1] in (F, I, B) and b.chance(0.5)]

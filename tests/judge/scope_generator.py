@@ -53,6 +53,7 @@ class Scope(Builder):
         self.outer, self.is_function = None if is_function else outer, is_function
         self.root = outer.root
         self.random, self.smooth, self.opset, self.extreme, self.twins = outer.random, outer.smooth, outer.opset, outer.extreme, outer.twins
+        self.absence = outer.absence
         self.depth = 1 if is_function else outer.depth + 1
         self.values = [] if is_function else list(outer.values)
         self.function = self if is_function else outer.function  # the function that this scope lies in
@@ -203,6 +204,7 @@ class Main(Scope):
     def __init__(self, seed, smooth):
         self.root, self.outer, self.depth, self.count, self.is_function, self.function = self, None, 0, 0, False, None
         self.random, self.smooth = random.Random(seed), smooth
+        self.absence = random.Random(seed + 1_000_003)
         self.opset = self.random.choice(OPSETS)
         self.values, self.nodes, self.inputs, self.constants, self.dynamic, self.functions = [], [], [], [], [], []
         self.twins, self.read, self.extreme = 0, set(), self.random.random() < 0.1 and not smooth

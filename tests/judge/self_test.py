@@ -9,6 +9,7 @@ import sys
 
 import onnx
 
+import graph_generator
 import random_graphs
 import scope_cases
 import structure
@@ -150,8 +151,20 @@ def test_random_graphs(count):
             count.expect(any(f.rule == rule for f in failures), f"{what} notice: {defect}", f"wanted {rule}, found {sorted({f.rule for f in failures})}")
 
 
+def test_absence(count):
+    graphs = range(100)
+    with_absent = [graph_generator.generate(seed) for seed in graphs]
+    chances = graph_generator.ABSENT_INPUT, graph_generator.ABSENT_OUTPUT
+    for i, what in enumerate(["inputs", "outputs"]):
+        graph_generator.ABSENT_INPUT, graph_generator.ABSENT_OUTPUT = (0, chances[1]) if i == 0 else (chances[0], 0)
+        differ = sum(with_absent[seed] != graph_generator.generate(seed) for seed in graphs)
+        count.expect(differ >= 15, f"random graphs leave optional {what} out", f"{differ} of {len(graphs)} graphs")
+    graph_generator.ABSENT_INPUT, graph_generator.ABSENT_OUTPUT = chances
+
+
 def main():
     count = Count()
+    test_absence(count)
     test_structure(count)
     test_scopes(count)
     test_decisions(count)
