@@ -25,6 +25,24 @@ void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
   }
 }
 
+bool StatesType(const onnx::ValueInfoProto& info) {
+  return info.has_type() && (!info.type().has_tensor_type() || info.type().tensor_type().elem_type() != 0);
+}
+
+// Types follow what is known; what they and their dimensions denote is the user's.
+void StateType(const onnx::TypeProto& known, onnx::TypeProto* stated) {
+  const std::string denotation = stated->denotation();
+  std::vector<std::string> of_dims;
+  for (const auto& dim : stated->tensor_type().shape().dim()) of_dims.push_back(dim.denotation());
+  stated->CopyFrom(known);
+  if (!denotation.empty()) stated->set_denotation(denotation);
+  const int rank = stated->tensor_type().shape().dim_size();
+  for (int i = 0; i < rank && static_cast<size_t>(rank) == of_dims.size(); ++i) {
+    const std::string& of_dim = of_dims[static_cast<size_t>(i)];
+    if (!of_dim.empty()) stated->mutable_tensor_type()->mutable_shape()->mutable_dim(i)->set_denotation(of_dim);
+  }
+}
+
 }  // namespace
 
 onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
@@ -167,8 +185,10 @@ void Model::CommitGraph(Graph& g) {
   int write = 0;
   for (int i = 0; i < infos.size(); ++i) {
     auto it = g.names.find(infos[i].name());
-    if (it == g.names.end() || value(it->second).type == nullptr || !listed.insert(it->second).second) continue;
-    infos[i].mutable_type()->CopyFrom(*value(it->second).type);
+    if (it == g.names.end() || !listed.insert(it->second).second) continue;
+    const onnx::TypeProto* type = value(it->second).type;
+    if (type == nullptr && StatesType(infos[i])) continue;
+    if (type != nullptr) StateType(*type, infos[i].mutable_type());
     infos.SwapElements(write++, i);
   }
   infos.DeleteSubrange(write, infos.size() - write);

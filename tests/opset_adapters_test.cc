@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/check_types.h"
 #include "ir/infer.h"
 #include "ir/opset_steps.h"
 #include "ir/schema.h"
