@@ -16,6 +16,7 @@
 #include "ir/outline_functions.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
+#include "ir/stated_shapes.h"
 #include "ir/status.h"
 #include "passes/call_record.h"
 #include "passes/classify_nodes.h"
@@ -380,7 +381,7 @@ class Rewriter {
   absl::Status Apply() {
     AMP_ASSIGN_OR_RETURN(std::vector<std::string> overflows, DescribeOverflows(model_, *graph_, paint_, survey_));
     for (std::string& sentence : overflows) model_.AddWarning(std::move(sentence));
-    for (const std::string& warning : {type_warning_, settings_.removed_attributes}) {
+    for (const std::string& warning : {type_warning_, DescribeContradictions(model_), settings_.removed_attributes}) {
       if (!warning.empty()) model_.AddWarning(warning);
     }
     recorder_.BeforeCasts(model_);

@@ -1,4 +1,6 @@
 // What a file says about tensors, nodes and values beside data and types survives a rewrite, and taking it back.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
 #include "tests/undo_folder.h"
@@ -38,10 +40,6 @@ const onnx::NodeProto& Producer(const onnx::ModelProto& model, const std::string
   }
   FAIL("nobody gives " << output);
   return onnx::NodeProto::default_instance();
-}
-
-onnx::NodeProto& MutableProducer(onnx::ModelProto& model, const std::string& output) {
-  return const_cast<onnx::NodeProto&>(Producer(model, output));
 }
 
 // A field that this program does not know.
