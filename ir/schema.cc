@@ -128,7 +128,8 @@ int OpSchema::VariableOf(const std::vector<Port>& ports, int port) const {
 int OpSchema::InputVariable(int port) const { return VariableOf(inputs_, port); }
 int OpSchema::OutputVariable(int port) const { return VariableOf(outputs_, port); }
 
-// ONNX Runtime had LayerNormalization in ai.onnx, at every opset, before ONNX took it over as it was; exporters wrote it.
+// ONNX Runtime had LayerNormalization in ai.onnx, at every opset, before ONNX took it over as it was; exporters wrote
+// it.
 const OpSchema* OpSchema::EarlyForm(absl::string_view op_type, int opset) {
   constexpr int kFirstOfOnnx = 17;
   if (op_type != "LayerNormalization" || opset < 1 || opset >= kFirstOfOnnx) return nullptr;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/status.h"
@@ -38,49 +37,39 @@ void CompleteShape(const Shape& stated, Shape* known) {
   }
 }
 
+bool SaysMore(const onnx::ValueInfoProto& info) { return !info.doc_string().empty() || !info.metadata_props().empty(); }
+
 void StateType(const onnx::TypeProto& known, onnx::TypeProto* stated) {
   const onnx::TypeProto before = *stated;
   stated->CopyFrom(known);
   if (before.has_denotation()) stated->set_denotation(before.denotation());
   if (!before.tensor_type().has_shape() || !known.has_tensor_type()) return;
   Shape* shape = stated->mutable_tensor_type()->mutable_shape();
-  if (!known.tensor_type().has_shape() || ShapesContradict(before, known)) {
-    *shape = before.tensor_type().shape();
-  } else {
+  if (known.tensor_type().has_shape()) {
     CompleteShape(before.tensor_type().shape(), shape);
+  } else {
+    *shape = before.tensor_type().shape();
   }
 }
 
 class Statements {
  public:
-  Statements(Model& model, GraphId id) : model_(model), graph_(model.graph(id)), id_(id), proto_(*graph_.proto) {}
+  Statements(Model& model, GraphId id) : model_(model), graph_(model.graph(id)), id_(id), proto_(*graph_.proto) {
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const onnx::TypeProto* type = model.value(graph_.outputs[i]).type;
+      is_doubtful_ |= type != nullptr && ShapesContradict(proto_.output(static_cast<int>(i)).type(), *type);
+    }
+  }
 
   void Update() {
-    FindTakenOver();
-    UpdateEntries();
-    for (const auto& [value, shape] : taken_over_) {
-      if (listed_.insert(value).second) *Add(value)->mutable_tensor_type()->mutable_shape() = *shape;
-    }
     if (proto_.value_info().empty()) return;
+    UpdateEntries();
     for (const NodeId node : model_.NodesInOrder(id_)) {
-      if (model_.node(node).inserted) AddOutputs(node);
+      if (model_.node(node).inserted && !is_doubtful_ && !ReadsCall(node)) AddOutputs(node);
     }
   }
 
  private:
-  // A cast of ours has the name of an output of the model, whose stated shape contradicted that of what it casts.
-  void FindTakenOver() {
-    for (size_t i = 0; graph_.owner == kNone && i < graph_.outputs.size(); ++i) {
-      const Value& output = model_.value(graph_.outputs[i]);
-      const onnx::TypeProto& stated = proto_.output(static_cast<int>(i)).type();
-      if (output.type == nullptr || !ShapesContradict(stated, *output.type)) continue;
-      is_doubtful_ = true;
-      if (output.producer == kNone || !model_.node(output.producer).inserted) continue;
-      const ValueId source = model_.node(output.producer).inputs[0];
-      if (model_.value(source).graph == id_) taken_over_.emplace_back(source, &stated.tensor_type().shape());
-    }
-  }
-
   void UpdateEntries() {
     auto& infos = *proto_.mutable_value_info();
     int write = 0;
@@ -89,37 +78,34 @@ class Statements {
       if (it == graph_.names.end() || !listed_.insert(it->second).second) continue;
       const Value& value = model_.value(it->second);
       if (value.type == nullptr && StatesType(infos[i].type())) continue;
-      is_doubtful_ = is_doubtful_ || IsDoubtful(value, infos[i].type());
-      if (value.type != nullptr) StateType(*value.type, infos[i].mutable_type());
+      if (value.type != nullptr && ShapesContradict(infos[i].type(), *value.type)) {
+        is_doubtful_ = true;
+        if (!SaysMore(infos[i])) continue;
+        UpdateElementType(&infos[i], value);
+        infos[i].mutable_type()->mutable_tensor_type()->clear_shape();
+      } else if (value.type != nullptr) {
+        StateType(*value.type, infos[i].mutable_type());
+      }
       infos.SwapElements(write++, i);
     }
     infos.DeleteSubrange(write, infos.size() - write);
   }
 
-  // Runtimes look into functions: what they find there may contradict what the file states of a call.
-  bool IsDoubtful(const Value& value, const onnx::TypeProto& stated) const {
-    if (value.type != nullptr && ShapesContradict(stated, *value.type)) return true;
-    return value.producer != kNone && model_.IsCallOfFunction(value.producer);
+  // Runtimes look into functions: what they find there may contradict what the file states.
+  bool ReadsCall(NodeId node) const {
+    return std::any_of(model_.node(node).inputs.begin(), model_.node(node).inputs.end(), [&](ValueId in) {
+      return in != kNone && model_.value(in).producer != kNone && model_.IsCallOfFunction(model_.value(in).producer);
+    });
   }
 
-  // Where shapes contradict each other, those of new values are left to the runtime.
   void AddOutputs(NodeId node) {
     for (const ValueId out : model_.node(node).outputs) {
       const bool wanted = out != kNone && !model_.IsGraphOutput(out) && model_.value(out).type != nullptr;
       if (!wanted || !listed_.insert(out).second) continue;
-      onnx::TypeProto* type = Add(out);
-      const auto& inputs = model_.node(node).inputs;
-      const auto is_captured = [&](ValueId in) { return in != kNone && model_.value(in).graph != id_; };
-      const bool leaves_shape = is_doubtful_ || std::any_of(inputs.begin(), inputs.end(), is_captured);
-      if (leaves_shape && type->has_tensor_type()) type->mutable_tensor_type()->clear_shape();
+      onnx::ValueInfoProto* info = proto_.add_value_info();
+      info->set_name(model_.value(out).name);
+      info->mutable_type()->CopyFrom(*model_.value(out).type);
     }
-  }
-
-  onnx::TypeProto* Add(ValueId value) {
-    onnx::ValueInfoProto* info = proto_.add_value_info();
-    info->set_name(model_.value(value).name);
-    info->mutable_type()->CopyFrom(*model_.value(value).type);
-    return info->mutable_type();
   }
 
   Model& model_;
@@ -127,8 +113,7 @@ class Statements {
   const GraphId id_;
   onnx::GraphProto& proto_;
   absl::flat_hash_set<ValueId> listed_;
-  std::vector<std::pair<ValueId, const Shape*>> taken_over_;
-  bool is_doubtful_ = false;
+  bool is_doubtful_ = false;  // then shapes of new values are left to the runtime
 };
 
 }  // namespace
@@ -160,8 +145,7 @@ std::string DescribeContradictions(const Model& model) {
   }
   if (found.empty()) return "";
   return absl::StrCat(found.size(), found.size() == 1 ? " value has a stated shape" : " values have stated shapes",
-                      " that inference contradicts, which stay", found.size() == 1 ? "s" : "", ", first: '", first,
-                      "'");
+                      " that inference contradicts, first: '", first, "'; value_info drops them");
 }
 
 void StateTypes(Model& model, GraphId id) {

@@ -1,10 +1,10 @@
 // Shapes that a file states of values, in value_info and of outputs, against those that inference finds.
 //
-//   in: float[1,3,4,4] -> LRN -> a, stated as float[1,2,4,4] -> BatchNormalization with statistics of 2 elements
+//   a = Relu (x), x: float[2,4], a stated as float[2,5]
 //
-// Whoever changed the shape of an input by hand leaves such files. Runtimes load them: where the two shapes of `a`
-// contradict each other they take neither, and so never see that the statistics contradict the input. They would
-// without the statement, or with one that says what inference finds: it has to stay.
+// Runtimes load such files: where two shapes of a value contradict each other, ONNX Runtime takes neither. A cast of
+// the value that states either is one more voice, and then they may refuse. So what contradicts inference is dropped,
+// and beside it nothing new is stated.
 #ifndef AMP_IR_STATED_SHAPES_H_
 #define AMP_IR_STATED_SHAPES_H_
 
@@ -21,10 +21,10 @@ bool ShapesContradict(const onnx::TypeProto& a, const onnx::TypeProto& b);
 // none. REQUIRES: types are inferred and nothing was renamed since the file was read.
 std::string DescribeContradictions(const Model& model);
 
-// Brings what the file states of types up to date with what is known: element types of the body's inputs and outputs
-// and of all entries of value_info. Entries keep what is said about them, and a shape that nothing else tells or that
-// contradicts the inferred one. Values that this run made get an entry where the file has any, and so does the one
-// whose name and contradicted shape a cast took over.
+// Brings what the file states of types up to date with what is known: element types of a body's inputs and outputs, and
+// all entries of value_info, of which what the file says beside the type stays. A shape that inference does not tell
+// stays; one that it contradicts goes, and the entry with it if it says nothing else. Values that this run made get
+// entries where the file has any.
 void StateTypes(Model& model, GraphId graph);
 
 }  // namespace amp

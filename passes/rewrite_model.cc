@@ -190,7 +190,11 @@ class Rewriter {
     }
     std::string blocking;
     const int reachable = ReachableOpset(model_, wanted, &blocking);
-    if (reachable < wanted) return UsageError("--opset ", wanted, ": only ", reachable, " can be reached: ", blocking);
+    if (reachable < wanted) {
+      const std::string remedy =
+          absl::StrCat("; --opset ", reachable == model_.opset("") ? "keep" : absl::StrCat(reachable), " works");
+      return UsageError("--opset ", wanted, ": only ", reachable, " can be reached: ", blocking, remedy);
+    }
     return LiftTo(wanted);
   }
 
@@ -216,17 +220,16 @@ class Rewriter {
     absl::flat_hash_set<NodeId> faulty;
     for (const TypeFault& fault : type_faults_) faulty.insert(fault.node);
     type_faults_ = FindTypeFaults(model_);
-    std::erase_if(type_faults_, [&](const TypeFault& fault) {
-      return fault.node < first_made && !faulty.contains(fault.node);
-    });
+    std::erase_if(type_faults_,
+                  [&](const TypeFault& fault) { return fault.node < first_made && !faulty.contains(fault.node); });
   }
 
   std::string DescribeFaults() const {
     absl::flat_hash_set<NodeId> faulty;
     for (const TypeFault& fault : type_faults_) faulty.insert(fault.node);
     return absl::StrCat(faulty.size(), faulty.size() == 1 ? " node has" : " nodes have",
-                        " types that the operator does not allow at opset ", model_.opset(""), ", first: ",
-                        Describe(model_, type_faults_.front()));
+                        " types that the operator does not allow at opset ", model_.opset(""),
+                        ", first: ", Describe(model_, type_faults_.front()));
   }
 
   // The lowest opset <= `limit` at which nodes of these classes take the low type wherever one <= `limit` lets them; 0

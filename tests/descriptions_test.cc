@@ -211,7 +211,8 @@ TEST_CASE("an opset lift keeps what is said about the nodes that it edits") {
   type->set_elem_type(onnx::TensorProto::FLOAT);
   const onnx::ModelProto low = described.Rewritten({"--opset", "13"});
   const auto& squeeze = low.graph().node();
-  const auto found = std::find_if(squeeze.begin(), squeeze.end(), [](const auto& n) { return n.op_type() == "Squeeze"; });
+  const auto found =
+      std::find_if(squeeze.begin(), squeeze.end(), [](const auto& n) { return n.op_type() == "Squeeze"; });
   REQUIRE(found != squeeze.end());
   CHECK(Said(*found) == About("the maker of y"));
 }

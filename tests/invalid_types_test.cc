@@ -93,7 +93,8 @@ TEST_CASE("a node whose inputs are of two types stays as it is") {
         [mixed] b = Add (a, d)
         y = MatMul (a, x)
         [bad] z = Gather (x, x)
-      })", options);
+      })",
+                                             options);
     CHECK(absl::StrContains(Producer(low.model, "b").input(0), "a_to_float32"));
     CHECK(absl::StrContains(Warnings(low), "2 nodes have types that the operator does not allow at opset "));
   }
