@@ -84,11 +84,25 @@ class NodeCheck {
   absl::flat_hash_map<int, DType> bound_;
 };
 
+absl::flat_hash_set<NodeId> NodesOf(const std::vector<TypeFault>& faults) {
+  absl::flat_hash_set<NodeId> nodes;
+  for (const TypeFault& fault : faults) nodes.insert(fault.node);
+  return nodes;
+}
+
 }  // namespace
 
 std::string Describe(const Model& model, const TypeFault& fault) {
   return absl::StrCat("node '", Escaped(NodePath(model, fault.node)), "' (", Escaped(model.node(fault.node).op_type()),
                       ") ", fault.place, ": expected ", fault.expected, ", found ", DTypeName(fault.found));
+}
+
+std::string Describe(const Model& model, const std::vector<TypeFault>& faults) {
+  if (faults.empty()) return "";
+  const size_t num_nodes = NodesOf(faults).size();
+  return absl::StrCat(num_nodes, num_nodes == 1 ? " node has" : " nodes have",
+                      " types that the operator does not allow at opset ", model.opset(""),
+                      ", first: ", Describe(model, faults.front()));
 }
 
 std::vector<TypeFault> FindTypeFaults(const Model& model) {
@@ -99,6 +113,14 @@ std::vector<TypeFault> FindTypeFaults(const Model& model) {
     }
   }
   return faults;
+}
+
+std::vector<TypeFault> FindSameFaults(const Model& model, const std::vector<TypeFault>& faults, NodeId first_made) {
+  if (faults.empty()) return {};
+  const absl::flat_hash_set<NodeId> nodes = NodesOf(faults);
+  std::vector<TypeFault> found = FindTypeFaults(model);
+  std::erase_if(found, [&](const TypeFault& fault) { return fault.node < first_made && !nodes.contains(fault.node); });
+  return found;
 }
 
 absl::Status CheckTypes(const Model& model, const std::vector<TypeFault>& known) {

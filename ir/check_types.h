@@ -20,10 +20,16 @@ struct TypeFault {
 };
 // "node 'e' (Equal) input 0: expected a type that its schema allows, found float32"
 std::string Describe(const Model& model, const TypeFault& fault);
+// One sentence that counts the nodes and has the first fault; empty for none.
+std::string Describe(const Model& model, const std::vector<TypeFault>& faults);
 
 // Of every node of every graph, in order. REQUIRES: types are inferred. Runtimes load some models with such faults:
 // ONNX Runtime does not look at the types of outputs, others not at any.
 std::vector<TypeFault> FindTypeFaults(const Model& model);
+
+// What has become of `faults` by a lift of the opset, which may look different there or be gone: those of the same
+// nodes, and of nodes from `first_made` on, which the lift made.
+std::vector<TypeFault> FindSameFaults(const Model& model, const std::vector<TypeFault>& faults, NodeId first_made);
 
 // kInternal, naming the node, unless every fault is one of `known`. The last line of defence before a rewritten model
 // is saved: what was there before is no reason to refuse, what is new is our mistake.

@@ -107,7 +107,7 @@ class Rewriter {
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
     type_faults_ = FindTypeFaults(model_);
-    if (!type_faults_.empty()) type_warning_ = DescribeFaults();
+    type_warning_ = Describe(model_, type_faults_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
     const auto& inputs = model_.graph(kMainGraph).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -210,26 +210,8 @@ class Rewriter {
     const NodeId first_made = model_.num_nodes();
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
     InferTypes(model_);
-    FollowFaults(first_made);
+    type_faults_ = FindSameFaults(model_, type_faults_, first_made);
     return absl::OkStatus();
-  }
-
-  // The same faults look different at another opset, or are none there.
-  void FollowFaults(NodeId first_made) {
-    if (type_faults_.empty()) return;
-    absl::flat_hash_set<NodeId> faulty;
-    for (const TypeFault& fault : type_faults_) faulty.insert(fault.node);
-    type_faults_ = FindTypeFaults(model_);
-    std::erase_if(type_faults_,
-                  [&](const TypeFault& fault) { return fault.node < first_made && !faulty.contains(fault.node); });
-  }
-
-  std::string DescribeFaults() const {
-    absl::flat_hash_set<NodeId> faulty;
-    for (const TypeFault& fault : type_faults_) faulty.insert(fault.node);
-    return absl::StrCat(faulty.size(), faulty.size() == 1 ? " node has" : " nodes have",
-                        " types that the operator does not allow at opset ", model_.opset(""),
-                        ", first: ", Describe(model_, type_faults_.front()));
   }
 
   // The lowest opset <= `limit` at which nodes of these classes take the low type wherever one <= `limit` lets them; 0
