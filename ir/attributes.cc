@@ -25,7 +25,7 @@ const AttributeProto* Find(const Node& node, absl::string_view name, AttributePr
   return found;
 }
 
-// The attribute emptied and given a kind; appended when there was none.
+// The attribute emptied of its value and given a kind; appended when there was none. Its description stays.
 AttributeProto& Renew(Model& model, NodeId node, absl::string_view name, AttributeProto::AttributeType kind) {
   onnx::NodeProto& proto = model.EditProto(node);
   AttributeProto* attribute = nullptr;
@@ -36,12 +36,13 @@ AttributeProto& Renew(Model& model, NodeId node, absl::string_view name, Attribu
     }
   }
   if (attribute == nullptr) attribute = proto.add_attribute();
-  std::string doc = attribute->doc_string();
-  std::string owned_name(name);  // `name` may point into the attribute that Clear() empties
+  AttributeProto kept;
+  kept.set_name(std::string(name));  // `name` may point into the attribute that Clear() empties
+  kept.set_type(kind);
+  if (attribute->has_doc_string()) kept.set_doc_string(attribute->doc_string());
+  kept.mutable_unknown_fields()->MergeFrom(attribute->unknown_fields());
   attribute->Clear();
-  attribute->set_name(std::move(owned_name));
-  if (!doc.empty()) attribute->set_doc_string(std::move(doc));
-  attribute->set_type(kind);
+  attribute->MergeFrom(kept);
   return *attribute;
 }
 
@@ -178,6 +179,13 @@ bool RestoreAttribute(Model& model, NodeId node, absl::string_view name, const s
   if (!is_sound || !is_plain || !is_embedded) return false;
   Renew(model, node, name, parsed.type()).CopyFrom(parsed);
   return true;
+}
+
+void RenameAttribute(Model& model, NodeId node, absl::string_view from, absl::string_view to) {
+  if (!HasAttribute(model.node(node), from)) return;
+  for (AttributeProto& attribute : *model.EditProto(node).mutable_attribute()) {
+    if (attribute.name() == from) attribute.set_name(std::string(to));
+  }
 }
 
 bool RemoveAttribute(Model& model, NodeId node, absl::string_view name) {

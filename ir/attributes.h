@@ -3,7 +3,7 @@
 // Getters answer nothing (or the given fallback) when the attribute is absent, of another kind, or a reference to an
 // attribute of the surrounding function. They do not know ONNX's default values: the caller names the default that
 // holds at the opset in question. Setters replace an attribute of the same name, whatever its kind, and keep its place
-// in the list; they mark the model as edited.
+// in the list and its description; they mark the model as edited.
 #ifndef AMP_IR_ATTRIBUTES_H_
 #define AMP_IR_ATTRIBUTES_H_
 
@@ -54,6 +54,8 @@ std::optional<std::string> SerializeAttribute(const Node& node, absl::string_vie
 // Puts such bytes back, or removes the attribute where there are none. False, and no effect, for bytes that are no
 // valid attribute of this name (ir/validate_attribute.h) or one that holds graphs or external data.
 bool RestoreAttribute(Model& model, NodeId node, absl::string_view name, const std::optional<std::string>& bytes);
+// No effect when there is no such attribute. REQUIRES: none has the new name.
+void RenameAttribute(Model& model, NodeId node, absl::string_view from, absl::string_view to);
 // Returns whether there was one.
 bool RemoveAttribute(Model& model, NodeId node, absl::string_view name);
 

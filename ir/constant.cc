@@ -8,6 +8,7 @@
 #include "google/protobuf/arena.h"
 #include "ir/attributes.h"
 #include "ir/check.h"
+#include "ir/description.h"
 #include "ir/external_data.h"
 #include "ir/shape.h"
 #include "ir/status.h"
@@ -31,6 +32,13 @@ std::vector<float> ListOf(const Model& model, ValueId value) {
   const Node& node = model.node(model.value(value).producer);
   if (const auto scalar = GetFloat(node, "value_float")) return {*scalar};
   return GetFloats(node, "value_floats").value_or(std::vector<float>());
+}
+
+// Nobody reads it any more.
+void FreePayload(onnx::TensorProto& tensor) {
+  std::string().swap(*tensor.mutable_raw_data());
+  tensor.clear_raw_data();
+  tensor.clear_float_data();
 }
 
 absl::Status ForEachFloatChunk(const Model& model, ValueId value, ExternalData* external,
@@ -154,12 +162,18 @@ std::optional<double> ScalarConstant(const Model& model, ValueId value, External
   return elements.has_value() && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
 }
 
-void DropPayload(Model& model, ValueId value) {
-  onnx::TensorProto* tensor = TensorOf(model, value);
-  if (tensor == nullptr) return;
-  std::string().swap(*tensor->mutable_raw_data());
-  tensor->clear_raw_data();
-  tensor->clear_float_data();
+void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor) {
+  if (onnx::TensorProto* before = TensorOf(model, value); before != nullptr) {
+    DescribeAs(*before, *tensor);
+    FreePayload(*before);
+  }
+  if (model.value(value).IsInitializer()) return model.ReplaceInitializer(value, tensor);
+  const NodeId node = model.value(value).producer;
+  for (const absl::string_view other_form : {"value_float", "value_floats"}) {
+    RenameAttribute(model, node, other_form, "value");
+  }
+  AdoptTensor(model, node, "value", tensor);
+  model.SetTensorType(value, static_cast<DType>(tensor->data_type()));
 }
 
 }  // namespace amp

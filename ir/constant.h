@@ -57,8 +57,9 @@ std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId 
 // The only element of a constant with one.
 std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external);
 
-// Frees the payload of a constant's tensor that nobody reads any more.
-void DropPayload(Model& model, ValueId value);
+// Gives a constant the elements of `tensor`, which lives on the model's arena, and frees those that it had. What the
+// file says about the constant stays: name, doc_string, metadata_props, fields that this program does not know.
+void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor);
 
 
 }  // namespace amp

@@ -10,22 +10,10 @@
 #include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"
+#include "ir/stated_shapes.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
-namespace {
-
-// Lets a declaration in the file say what is known now; one that says nothing stays silent.
-void UpdateElementType(onnx::ValueInfoProto* declared, const Value& value) {
-  const DType known = ElementType(value);
-  if (!declared->has_type() || known == DType::kUndefined) return;
-  onnx::TypeProto_Tensor* tensor = InnermostTensor(declared->mutable_type());
-  if (tensor != nullptr && tensor->elem_type() != onnx::TensorProto::UNDEFINED) {
-    tensor->set_elem_type(static_cast<int32_t>(known));
-  }
-}
-
-}  // namespace
 
 onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
   while (type != nullptr && !type->has_tensor_type()) {
@@ -163,37 +151,7 @@ void Model::CommitGraph(Graph& g) {
   auto& tensors = *g.proto->mutable_initializer();
   if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
   for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer);
-
-  if (g.owner != kNone) {
-    for (size_t i = 0; i < g.inputs.size(); ++i) {
-      UpdateElementType(g.proto->mutable_input(static_cast<int>(i)), value(g.inputs[i]));
-    }
-    for (size_t i = 0; i < g.outputs.size(); ++i) {
-      UpdateElementType(g.proto->mutable_output(static_cast<int>(i)), value(g.outputs[i]));
-    }
-  }
-
-  // Entries that the file had are kept where the type is known, and a value that this run made gets one beside them.
-  auto& infos = *g.proto->mutable_value_info();
-  if (infos.empty()) return;
-  absl::flat_hash_set<ValueId> listed;
-  int write = 0;
-  for (int i = 0; i < infos.size(); ++i) {
-    auto it = g.names.find(infos[i].name());
-    if (it == g.names.end() || value(it->second).type == nullptr || !listed.insert(it->second).second) continue;
-    infos[i].mutable_type()->CopyFrom(*value(it->second).type);
-    infos.SwapElements(write++, i);
-  }
-  infos.DeleteSubrange(write, infos.size() - write);
-  for (NodeId id = g.first; id != kNone; id = node(id).next) {
-    for (ValueId out : node(id).outputs) {
-      const bool ours = node(id).inserted && out != kNone && !IsGraphOutput(out) && value(out).type != nullptr;
-      if (!ours || !listed.insert(out).second) continue;
-      auto* info = infos.Add();
-      info->set_name(value(out).name);
-      info->mutable_type()->CopyFrom(*value(out).type);
-    }
-  }
+  StateTypes(*this, static_cast<GraphId>(&g - graphs_.data()));
 }
 
 void Model::ResolveSchemas() {

@@ -199,9 +199,22 @@ DType ElementTypeOf(const onnx::TypeProto* type) {
   return is_tensor ? static_cast<DType>(type->tensor_type().elem_type()) : DType::kUndefined;
 }
 
+bool BindsEachVariableOnce(const Model& model, const Node& node) {
+  absl::flat_hash_map<int, DType> bound;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const DType type = node.inputs[i] == kNone ? DType::kUndefined : model.value(node.inputs[i]).dtype;
+    if (type == DType::kUndefined) continue;
+    if (bound.try_emplace(node.schema->InputVariable(static_cast<int>(i)), type).first->second != type) return false;
+  }
+  return true;
+}
+
 // Where ONNX does not define the operator, its schema is the first signature that the node fits.
 void Inference::ChooseSignature(NodeId id, const Claims& claims) {
   const Node& n = model_.node(id);
+  if (n.schema != nullptr && n.schema->precedes_onnx() && !BindsEachVariableOnce(model_, n)) {
+    return model_.ChooseSignature(id, nullptr);  // a runtime's own: only it knows the types of the outputs
+  }
   if (n.schema != nullptr && !n.schema->is_signature()) return;
   const auto signatures = model_.SignaturesOf(id);
   if (signatures.empty() || model_.opset(n.domain()) == 0) return;
@@ -291,91 +304,8 @@ void Inference::InferGraph(GraphId graph) {
   for (NodeId id : order) InferInputsFromSiblings(id);
 }
 
-// Types of one node's ports against its schema and against the ports of its bodies.
-class NodeCheck {
- public:
-  NodeCheck(const Model& model, NodeId id) : model_(model), id_(id), node_(model.node(id)) {}
-
-  absl::Status Run() {
-    for (size_t i = 0; i < node_.inputs.size() && node_.schema->num_inputs() > 0; ++i) {
-      AMP_RETURN_IF_ERROR(
-          CheckPort(node_.inputs[i], node_.schema->InputVariable(static_cast<int>(i)), absl::StrCat("input ", i)));
-    }
-    for (size_t i = 0; i < node_.outputs.size() && node_.schema->num_outputs() > 0; ++i) {
-      AMP_RETURN_IF_ERROR(
-          CheckPort(node_.outputs[i], node_.schema->OutputVariable(static_cast<int>(i)), absl::StrCat("output ", i)));
-    }
-    const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id_);
-    if (!flow.has_value()) return absl::OkStatus();
-    for (const auto& join : flow->inputs) {
-      AMP_RETURN_IF_ERROR(CheckJoin(BodyInput(join.body, join.body_port),
-                                    node_.inputs[static_cast<size_t>(join.node_port)],
-                                    absl::StrCat("input ", join.node_port)));
-    }
-    absl::flat_hash_map<int, ValueId> first_body;  // of the outputs: the branches of an If agree
-    for (const auto& join : flow->outputs) {
-      const std::string place = absl::StrCat("output ", join.node_port);
-      const ValueId inner = BodyOutput(join.body, join.body_port);
-      AMP_RETURN_IF_ERROR(CheckJoin(inner, node_.outputs[static_cast<size_t>(join.node_port)], place));
-      const ValueId other = first_body.try_emplace(join.node_port, inner).first->second;
-      AMP_RETURN_IF_ERROR(CheckJoin(inner, other, place));
-    }
-    for (const auto& state : flow->states) {
-      AMP_RETURN_IF_ERROR(CheckJoin(BodyOutput(state.body, state.output), BodyInput(state.body, state.input),
-                                    absl::StrCat("input ", state.input, " of the body")));
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  ValueId BodyInput(GraphId body, int port) const { return model_.graph(body).inputs[static_cast<size_t>(port)]; }
-  ValueId BodyOutput(GraphId body, int port) const { return model_.graph(body).outputs[static_cast<size_t>(port)]; }
-
-  absl::Status Failure(const std::string& place, absl::string_view expected, DType found) const {
-    return absl::InternalError(absl::StrCat("node '", Escaped(NodePath(model_, id_)), "' (", Escaped(node_.op_type()),
-                                            ") ", place, ": expected ", expected, ", found ", DTypeName(found)));
-  }
-
-  absl::Status CheckPort(ValueId id, int variable, const std::string& place) {
-    if (id == kNone) return absl::OkStatus();
-    const Value& value = model_.value(id);
-    const DType found = ElementType(value);
-    if (found == DType::kUndefined) return absl::OkStatus();
-    const bool is_allowed =
-        value.is_tensor ? node_.schema->Allows(variable, found) : node_.schema->AllowsContained(variable, found);
-    if (!is_allowed) return Failure(place, "a type that its schema allows", found);
-    auto [it, is_new] = bound_.try_emplace(variable, found);
-    if (!is_new && it->second != found && variable < static_cast<int>(node_.schema->variables().size())) {
-      return Failure(place, absl::StrCat(DTypeName(it->second), " as at the other ports of its type variable"), found);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status CheckJoin(ValueId from, ValueId to, const std::string& place) const {
-    const DType expected = ElementType(model_.value(from));
-    const DType found = to == kNone ? DType::kUndefined : ElementType(model_.value(to));
-    if (expected == DType::kUndefined || found == DType::kUndefined || expected == found) return absl::OkStatus();
-    return Failure(place, absl::StrCat(DTypeName(expected), " as '", Escaped(model_.value(from).name), "' in its body"),
-                   found);
-  }
-
-  const Model& model_;
-  const NodeId id_;
-  const Node& node_;
-  absl::flat_hash_map<int, DType> bound_;
-};
-
 }  // namespace
 
 void InferTypes(Model& model) { Inference(model).InferGraph(kMainGraph); }
-
-absl::Status CheckTypes(const Model& model) {
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
-    for (NodeId id : model.NodesInOrder(graph)) {
-      if (model.node(id).schema != nullptr) AMP_RETURN_IF_ERROR(NodeCheck(model, id).Run());
-    }
-  }
-  return absl::OkStatus();
-}
 
 }  // namespace amp

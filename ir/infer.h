@@ -7,18 +7,12 @@
 #ifndef AMP_IR_INFER_H_
 #define AMP_IR_INFER_H_
 
-#include "absl/status/status.h"
 #include "ir/graph.h"
 
 namespace amp {
 
 // Fills Value::type / dtype of every node output in every graph. Problems become model.warnings(). Linear in the nodes.
 void InferTypes(Model& model);
-
-// kInternal, naming the node, unless every node of every graph has only types that its schema allows and equal types at
-// ports of one type variable, and every port of control flow the type that its bodies have there. The last line of
-// defence before a rewritten model is saved.
-absl::Status CheckTypes(const Model& model);
 
 }  // namespace amp
 

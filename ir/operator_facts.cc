@@ -9,6 +9,7 @@
 #include "ir/attributes.h"
 #include "ir/check.h"
 #include "ir/convert.h"
+#include "ir/description.h"
 #include "ir/schema.h"
 #include "onnx/defs/schema.h"
 #include "onnx/onnx_pb.h"
@@ -195,7 +196,10 @@ void SyncTypeAttributes(Model& model, NodeId id) {
   const DType wanted = ElementType(model.value(node.Output(0)));
   if (node.op_type() == "ConstantOfShape") {
     const std::optional<float> fill = GetAttributeOperand(node);
-    if (fill.has_value() && IsLowFloat(wanted)) SetTensor(model, id, "value", ScalarTensor(*fill, wanted));
+    if (!fill.has_value() || !IsLowFloat(wanted)) return;
+    onnx::TensorProto tensor = ScalarTensor(*fill, wanted);
+    if (const onnx::TensorProto* before = GetTensor(node, "value"); before != nullptr) DescribeAs(*before, tensor);
+    SetTensor(model, id, "value", tensor);
     return;
   }
   if (node.op_type() == "Attention") {

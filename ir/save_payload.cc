@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
 #include "ir/convert.h"
+#include "ir/description.h"
 #include "ir/external_data.h"
 #include "ir/model_walk.h"
 #include "ir/status.h"
@@ -166,11 +167,8 @@ void StrippedTensors::Strip(onnx::TensorProto* tensor) {
   saved_.push_back({tensor, original});
   *tensor->mutable_dims() = original->dims();
   tensor->set_data_type(original->data_type());
-  if (original->has_name()) tensor->set_name(original->name());
-  if (original->has_doc_string()) tensor->set_doc_string(original->doc_string());
   if (original->has_data_location() && !IsExternal(*original)) tensor->set_data_location(original->data_location());
-  *tensor->mutable_metadata_props() = original->metadata_props();
-  tensor->mutable_unknown_fields()->MergeFrom(original->unknown_fields());
+  DescribeAs(*original, *tensor);
 }
 
 StrippedTensors::~StrippedTensors() {

@@ -128,11 +128,26 @@ int OpSchema::VariableOf(const std::vector<Port>& ports, int port) const {
 int OpSchema::InputVariable(int port) const { return VariableOf(inputs_, port); }
 int OpSchema::OutputVariable(int port) const { return VariableOf(outputs_, port); }
 
+// ONNX Runtime had LayerNormalization in ai.onnx, at every opset, before ONNX took it over as it was; exporters wrote
+// it.
+const OpSchema* OpSchema::EarlyForm(absl::string_view op_type, int opset) {
+  constexpr int kFirstOfOnnx = 17;
+  if (op_type != "LayerNormalization" || opset < 1 || opset >= kFirstOfOnnx) return nullptr;
+  static const OpSchema* const form = [] {
+    auto* schema = new OpSchema(*onnx::OpSchemaRegistry::Schema("LayerNormalization", kFirstOfOnnx, ""));
+    schema->since_version_ = 1;
+    schema->precedes_onnx_ = true;
+    return schema;
+  }();
+  return form;
+}
+
 const OpSchema* FindOpSchema(absl::string_view domain, absl::string_view op_type, int opset) {
   static std::mutex mutex;
   static auto* const cache = new absl::flat_hash_map<const onnx::OpSchema*, std::unique_ptr<OpSchema>>;
   if (domain == "ai.onnx") domain = "";
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(std::string(op_type), opset, std::string(domain));
+  if (schema == nullptr && domain.empty()) return OpSchema::EarlyForm(op_type, opset);
   if (schema == nullptr) return nullptr;
   const std::lock_guard<std::mutex> lock(mutex);
   auto& entry = (*cache)[schema];

@@ -67,10 +67,13 @@ class OpSchema {
   // ONNX's own schema, with attributes and shape inference; null for a signature.
   const onnx::OpSchema* onnx() const { return onnx_; }
   bool is_signature() const { return onnx_ == nullptr; }
+  // The form that ONNX gave the operator later than the opset at hand; a runtime had it before, with freer types.
+  bool precedes_onnx() const { return precedes_onnx_; }
 
  private:
   friend const OpSchema* FindOpSchema(absl::string_view, absl::string_view, int);
   explicit OpSchema(const onnx::OpSchema& schema);
+  static const OpSchema* EarlyForm(absl::string_view op_type, int opset);
   int VariableOf(const std::vector<Port>& ports, int port) const;
   const Variable& TypesOf(int variable) const {
     return variable < static_cast<int>(variables_.size()) ? variables_[static_cast<size_t>(variable)] : heterogeneous_;
@@ -79,13 +82,15 @@ class OpSchema {
   std::string name_, domain_;
   int since_version_ = 0;
   bool deprecated_ = false;
+  bool precedes_onnx_ = false;
   std::vector<Variable> variables_;
   std::vector<Port> inputs_, outputs_;
   Variable heterogeneous_;  // what the positions of a heterogeneous variadic allow
   const onnx::OpSchema* onnx_ = nullptr;
 };
 
-// The schema in force at `opset`, or null. Cached for the life of the process; safe from several threads.
+// The schema in force at `opset`, or null; for an operator that a runtime had before ONNX, the form that ONNX gave it.
+// Cached for the life of the process; safe from several threads.
 const OpSchema* FindOpSchema(absl::string_view domain, absl::string_view op_type, int opset);
 
 // Newest opset of ai.onnx that the linked ONNX library knows, and the IR version that `opset` needs at least.

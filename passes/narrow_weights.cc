@@ -18,7 +18,8 @@ double RelativeError(const NarrowedWeight& weight, DType low) {
   return 1 - LargestFinite(low) / weight.stats.largest;
 }
 
-// The copy as a new initializer or Constant node, read by the low readers.
+// The copy as a new initializer or Constant node, read by the low readers. What the file says about the original stays
+// with the original alone.
 ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onnx::TensorProto* tensor) {
   const Value& original = model.value(constant.value);
   std::string name = model.UniqueName(absl::StrCat(original.name, "_", DTypeName(low)));
@@ -38,19 +39,6 @@ ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onn
   }
   model.MoveUses(constant.value, copy, constant.low_readers);
   return copy;
-}
-
-void ReplaceOriginal(Model& model, ValueId value, DType low, onnx::TensorProto* tensor) {
-  DropPayload(model, value);
-  if (model.value(value).IsInitializer()) {
-    model.ReplaceInitializer(value, tensor);
-    return;
-  }
-  const NodeId node = model.value(value).producer;
-  RemoveAttribute(model, node, "value_float");
-  RemoveAttribute(model, node, "value_floats");
-  AdoptTensor(model, node, "value", tensor);
-  model.SetTensorType(value, low);
 }
 
 }  // namespace
@@ -89,7 +77,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& n
     if (record.original_stays) {
       record.low_copy = AddCopy(model, constant, low, tensor);
     } else {
-      ReplaceOriginal(model, constant.value, low, tensor);
+      ReplaceConstant(model, constant.value, tensor);
     }
     result.weights.push_back(std::move(record));
   }

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/attributes.h"
+#include "ir/description.h"
 #include "ir/operator_facts.h"
 
 namespace amp {
@@ -181,6 +182,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
     if (!node.erased) continue;
     cast.node = kNone;
     cast.name = std::string(node.name());
+    cast.description = SerializeDescription(node);
     cast.output = seen.output_name;
     cast.to = seen.to;
     cast.graph = node.graph;

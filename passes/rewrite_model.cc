@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "ir/assign_calls.h"
+#include "ir/check_types.h"
 #include "ir/infer.h"
 #include "ir/inline_functions.h"
 #include "ir/operator_facts.h"
@@ -15,8 +16,8 @@
 #include "ir/outline_functions.h"
 #include "ir/schema.h"
 #include "ir/shape.h"
+#include "ir/stated_shapes.h"
 #include "ir/status.h"
-#include "ir/undeclared_attributes.h"
 #include "passes/call_record.h"
 #include "passes/classify_nodes.h"
 #include "passes/diff_models.h"
@@ -105,7 +106,8 @@ class Rewriter {
     if (stopped_) return CommitEdits();
     if (settings_.freeze_initializers) model_.FreezeInitializers();
     InferTypes(model_);
-    types_before_ = CheckTypes(model_);
+    type_faults_ = FindTypeFaults(model_);
+    type_warning_ = Describe(model_, type_faults_);
     AMP_ASSIGN_OR_RETURN(released_, ResolveKeepIo(model_, settings_.keep_io));
     const auto& inputs = model_.graph(kMainGraph).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -194,7 +196,11 @@ class Rewriter {
     }
     std::string blocking;
     const int reachable = ReachableOpset(model_, wanted, &blocking);
-    if (reachable < wanted) return UsageError("--opset ", wanted, ": only ", reachable, " can be reached: ", blocking);
+    if (reachable < wanted) {
+      const std::string remedy =
+          absl::StrCat("; --opset ", reachable == model_.opset("") ? "keep" : absl::StrCat(reachable), " works");
+      return UsageError("--opset ", wanted, ": only ", reachable, " can be reached: ", blocking, remedy);
+    }
     return LiftTo(wanted);
   }
 
@@ -208,8 +214,10 @@ class Rewriter {
       if (HighestOpening(reachable, kAllowed) == 0 && for_casts == 0) return absl::OkStatus();
       reachable = ReachableOpset(model_, std::max(HighestOpening(reachable, kPaintable), for_casts), nullptr);
     }
+    const NodeId first_made = model_.num_nodes();
     AMP_RETURN_IF_ERROR(LiftOpset(model_, reachable));
     InferTypes(model_);
+    type_faults_ = FindSameFaults(model_, type_faults_, first_made);
     return absl::OkStatus();
   }
 
@@ -295,6 +303,8 @@ class Rewriter {
     traits_.assign(static_cast<size_t>(model_.num_nodes()), {});
     absl::flat_hash_set<NodeId> last_softmaxes;
     if (settings_.last_softmax_stays) last_softmaxes = FindLastSoftmaxes();
+    absl::flat_hash_map<NodeId, const TypeFault*> faults;
+    for (const TypeFault& fault : type_faults_) faults.try_emplace(fault.node, &fault);
     for (NodeId id = 0; id < model_.num_nodes(); ++id) {
       if (model_.node(id).erased) continue;
       const Classification& c = classes_.nodes[static_cast<size_t>(id)];
@@ -312,6 +322,10 @@ class Rewriter {
           absl::StrAppend(&trait.not_processed_why, ": inlined from '", Escaped(call), "', a call of ",
                           Escaped(model_.call(c.call).FunctionName()));
         }
+      }
+      if (const auto fault = faults.find(id); fault != faults.end()) {
+        trait.processed = false;
+        trait.not_processed_why = absl::StrCat("its types are not valid: ", Describe(model_, *fault->second));
       }
       if (HasMalformedFill(model_.node(id))) {
         trait.processed = false;
@@ -384,7 +398,9 @@ class Rewriter {
   absl::Status Apply() {
     AMP_ASSIGN_OR_RETURN(std::vector<std::string> overflows, DescribeOverflows(model_, *graph_, paint_, survey_));
     for (std::string& sentence : overflows) model_.AddWarning(std::move(sentence));
-    RemoveUndeclaredAttributes(model_);
+    for (const std::string& warning : {type_warning_, DescribeContradictions(model_), settings_.removed_attributes}) {
+      if (!warning.empty()) model_.AddWarning(warning);
+    }
     recorder_.BeforeCasts(model_);
     const CastPlan plan = PlanCasts(model_, *graph_, paint_, released_, settings_.low);
     writer_.RecordIo(model_, *graph_, paint_, plan, released_);
@@ -417,9 +433,7 @@ class Rewriter {
     writer_.RecordCasts(model_, casts);
     writer_.RecordWeights(std::move(narrowed.weights));
     model_.Commit();
-    if (const absl::Status checked = CheckTypes(model_); !checked.ok()) {
-      return types_before_.ok() ? checked : ModelError(types_before_.message());
-    }
+    AMP_RETURN_IF_ERROR(CheckTypes(model_, type_faults_));
     if (stopped_) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(stopped_, EndsAt(Stage::kFold, nullptr));
     if (stopped_ || origins == nullptr) return absl::OkStatus();
@@ -460,7 +474,8 @@ class Rewriter {
   ConstantSurvey survey_;
   ReportWriter writer_;
   RewriteRecorder recorder_;
-  absl::Status types_before_;  // what is wrong with the input's own types
+  std::vector<TypeFault> type_faults_;  // of the input, and of what a lift makes of it
+  std::string type_warning_;
   ReleasedIo released_;
   absl::flat_hash_set<ValueId> released_inputs_;
   NodeClasses classes_;

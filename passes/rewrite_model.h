@@ -51,7 +51,8 @@ struct RewriteSettings {
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
   InlinedFunctions* inlined = nullptr;  // before `model` was made, which takes its calls over
-  bool came_edited = false;             // the model is no longer what its file says: functions were inlined
+  bool came_edited = false;             // the model is no longer what its file says
+  std::string removed_attributes;       // of `model`, as a sentence: a warning if it is rewritten
   int highest_opset_import = 0;         // of a file that imports several versions of ai.onnx
   bool freeze_initializers = false;
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32

@@ -96,6 +96,7 @@ class RecordWriter {
     } else if (cast.source != kNone || cast.source_cast != kNone) {
       json["name"] = cast.name;
       json["output"] = cast.output;
+      if (!cast.description.empty()) json["about"] = absl::Base64Escape(cast.description);
       json["to"] = std::string(DTypeName(cast.to));
       if (cast.graph != kMainGraph) json["scope"] = Number(cast.graph);
       json["source"] = cast.source == kNone ? OrderedJson(cast.source_cast) : ValueReference(cast.source);
@@ -312,6 +313,8 @@ class RecordReader {
     } else if (Json source = Take(json, "source"); !source.is_null()) {
       cast.name = Text(Take(json, "name"));
       cast.output = Name(Take(json, "output"));
+      const std::string about = json.contains("about") ? Text(Take(json, "about")) : "";
+      if (!absl::Base64Unescape(about, &cast.description)) Fail("'about': expected base64");
       const std::string type = Text(Take(json, "to"));
       cast.to = Type(type);
       if (cast.to != DType::kFloat32 && !IsLowFloat(cast.to)) Fail("'to': expected a float, found '", type, "'");

@@ -37,6 +37,7 @@ struct RewriteRecord {
   struct UsersCast {
     NodeId node = kNone;  // where it still stands; else all that follows but `readers` says how to make it again
     std::string name, output;
+    std::string description;  // ir/description.h
     DType to = DType::kUndefined;
     GraphId graph = kMainGraph;
     ValueId source = kNone;   // what it read: a value,

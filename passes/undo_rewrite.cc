@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/attributes.h"
 #include "ir/check_order.h"
+#include "ir/check_types.h"
 #include "ir/control_flow.h"
 #include "ir/infer.h"
 #include "ir/node_paths.h"
@@ -27,6 +28,7 @@ class Undo {
       : model_(model), record_(record), external_(external), pending_(pending), num_misfits_(record.num_misfits) {}
 
   absl::Status Run() {
+    const std::vector<TypeFault> faults = FindTypeFaults(model_);
     const std::vector<NodeId> casts = CastsOfOurs();
     const std::vector<DType> outputs = OutputTypes();
     RestorePorts();
@@ -42,7 +44,7 @@ class Undo {
     InferTypes(model_);
     RemoveRecord(model_);
     model_.Commit();
-    AMP_RETURN_IF_ERROR(CheckTypes(model_));
+    AMP_RETURN_IF_ERROR(CheckTypes(model_, faults));
     AMP_RETURN_IF_ERROR(CheckAttributes());
     return CheckOutputs(outputs);
   }
@@ -133,13 +135,7 @@ class Undo {
         continue;
       }
       AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor, WidenConstant(model_, id, external_, pending_));
-      DropPayload(model_, id);
-      if (model_.value(id).IsInitializer()) {
-        model_.ReplaceInitializer(id, tensor);
-      } else {
-        AdoptTensor(model_, producer, "value", tensor);
-        model_.SetTensorType(id, DType::kFloat32);
-      }
+      ReplaceConstant(model_, id, tensor);
       ++num_lost_;
     }
     return absl::OkStatus();

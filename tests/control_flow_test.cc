@@ -1,3 +1,4 @@
+#include "ir/check_types.h"
 #include "ir/control_flow.h"
 
 #include "absl/strings/str_cat.h"

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "google/protobuf/arena.h"
+#include "ir/check_types.h"
 #include "ir/graph.h"
 #include "ir/infer.h"
 #include "ir/opset_adapters.h"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
+#include "ir/check_types.h"
 #include "ir/infer.h"
 #include "ir/opset_steps.h"
 #include "ir/schema.h"
@@ -203,11 +204,15 @@ TEST_CASE("the first node without an adapter stops the model, and nothing is edi
   CheckStop(12, 22, 12,
             "node 'Affine#0': ONNX has no Affine at opset 12, which the model imports, so it cannot be lifted",
             "g (float[2] x) => (float[2] y) { a = Relu (x) y = Affine (a) }");
-  CheckStop(
-      16, 22, 16,
-      "node 'ln': ONNX has no LayerNormalization before opset 17 and the model imports 16, so it cannot be lifted",
-      "g (float[2] x, float[2] s) => (float[2] y) { [ln] y = LayerNormalization (x, s) }");
+  CheckStop(16, 22, 16,
+            "node 'ln': ONNX has no RMSNormalization before opset 23 and the model imports 16, so it cannot be lifted",
+            "g (float[2] x, float[2] s) => (float[2] y) { [ln] y = RMSNormalization (x, s) }");
   CheckStop(22, 26, 25, "opset 26 is newer than the adapters", "g (float[2] x) => (float[2] y) { y = Relu (x) }");
+}
+
+TEST_CASE("ONNX Runtime's LayerNormalization becomes ONNX's as it is") {
+  CheckLift(16, 22, "g (float[2] x, float[2] s) => (float[2] y) { [ln] y = LayerNormalization (x, s) }",
+            "g (float[2] x, float[2] s) => (float[2] y) { [ln] y = LayerNormalization (x, s) }");
 }
 
 TEST_CASE("a node that lacks what its schema demands is not touched") {

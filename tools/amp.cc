@@ -23,6 +23,7 @@
 #include "ir/replace_files.h"
 #include "ir/save.h"
 #include "ir/status.h"
+#include "ir/undeclared_attributes.h"
 #include "ir/validate.h"
 #include "passes/check_operator_names.h"
 #include "passes/op_list_file.h"
@@ -248,6 +249,16 @@ absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf:
   return inlined;
 }
 
+// What is to be done to the message before the graph in memory is made of it.
+absl::StatusOr<InlinedFunctions> Prepare(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
+                                         const RewriteOptions& options, RewriteSettings& settings) {
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(arena, model, options, settings));
+  if (options.policy == RewriteOptions::Policy::kFloat32) return inlined;
+  settings.removed_attributes = RemoveUndeclaredAttributes(model, settings.highest_opset_import);
+  settings.came_edited = settings.came_edited || !settings.removed_attributes.empty();
+  return inlined;
+}
+
 ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
   switch (policy) {
     case RewriteOptions::ExternalData::kAuto:
@@ -367,12 +378,12 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
   settings.highest_opset_import = file.highest_opset_import;
   const bool has_functions = file.model->functions_size() > 0;
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(file.arena, *file.model, options, settings));
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, Prepare(file.arena, *file.model, options, settings));
   settings.inlined = &inlined;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
                        Model::Create(std::move(file.arena), file.model, setup.signatures));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, setup, file.external.get()));
-  if (!options.dry_run && !outcome.report.changed && (graph->edited() || has_functions)) {
+  if (!options.dry_run && !outcome.report.changed && (graph->edited() || has_functions || settings.came_edited)) {
     graph.reset();  // holds the model that was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
   }
@@ -418,7 +429,7 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*copy, setup));
   warnings = Joined(std::move(misnamed), std::move(warnings));
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(arena, *copy, options, setup.settings));
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, Prepare(arena, *copy, options, setup.settings));
   setup.settings.inlined = &inlined;
   RewrittenInMemory rewritten;
   AMP_ASSIGN_OR_RETURN(rewritten.graph, Model::Create(std::move(arena), copy, setup.signatures));

@@ -209,6 +209,14 @@ def low_weights(judge, text):
     return check
 
 
+def states(name, shape):
+    """The main graph's value_info gives the value this shape; None: it has no entry."""
+    def check(outcome):
+        found = [[d.dim_value for d in v.type.tensor_type.shape.dim] for v in outcome.result.graph.value_info if v.name == name]
+        return [] if found == ([] if shape is None else [shape]) else [f"value_info states {found} of {name}, not {shape}"]
+    return check
+
+
 def because(name, text):
     """The report gives this reason for the node."""
     def check(outcome):

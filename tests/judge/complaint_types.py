@@ -1,9 +1,10 @@
-"""Complaints 1 to 20: types that are fixed by a schema or its version, existing casts, types that are implied."""
+"""Complaints 1 to 20: types that are fixed by a schema or its version, existing casts, types that are implied; 51, 52: sources that break a rule themselves."""
 import numpy as np
+import onnx
 from onnx import TensorProto
 
 from complaint_case import (FLOAT, Case, array, because, casts_of, complaint, gives, high, low, low_weights, model, no_new_casts, only, reads, reads_float32,
-                            reported, user_casts_stay)
+                            reported, states, user_casts_stay)
 
 IMAGE = "float[1,4,4,4] x"
 KERNEL = {"w": array(4, 4, 1, 1)}
@@ -315,3 +316,63 @@ def constant_rank0():
 @complaint("14")
 def nothing_to_convert():
     return Case(model("float[4,4] x => float[4,4] y", "[exp] e = Exp(x) [add] y = Add(e, x)"), [no_new_casts, high("exp", "add")])
+
+
+# ---- sources that break a rule of the schema but that runtimes load
+
+
+NORM = {"w": array(4, 4), "scale": array(4), "bias": array(4)}
+
+
+def contradicting(case_model, name, shape, output=False):
+    """Another shape for what the file states of a value, or of an output."""
+    infos = case_model.graph.output if output else case_model.graph.value_info
+    info = next((v for v in infos if v.name == name), None) or infos.add(name=name)
+    info.type.CopyFrom(onnx.helper.make_tensor_type_proto(FLOAT, shape))
+    return case_model
+
+
+@complaint("51")
+def constant_of_int64_before_opset9():
+    body = "[mm0] a = MatMul(x, w) [shape] s = Constant<value = int64[2] {8, 2}>() [reshape] b = Reshape(a, s) [relu] c = Relu(b) [shape2] t = Constant<value = int64[2] {4, 4}>() [back] d = Reshape(c, t) [mm1] y = MatMul(d, w)"
+    return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, opset=8, ir=3), [low("mm0", "mm1")], is_valid=False)
+
+
+@complaint("51")
+def constant_of_bool_before_opset9():
+    body = "[mm0] a = MatMul(x, w) [flags] s = Constant<value = bool[4] {1, 0, 0, 1}>() [not] n = Not(s) [cast] f = Cast<to = 1>(n) [add] b = Add(a, f) [mm1] y = MatMul(b, w)"
+    return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}, opset=7, ir=3), [low("mm0", "mm1")], is_valid=False)
+
+
+@complaint("51")
+def layer_normalization_before_opset17():
+    body = "[mm0] a = MatMul(x, w) [norm] b = LayerNormalization(a, scale, bias) [mm1] y = MatMul(b, w)"
+    return Case(model("float[4,4] x => float[4,4] y", body, NORM, opset=12, ir=7), [low("mm0", "norm", "mm1")], is_valid=False)
+
+
+@complaint("51")
+def layer_normalization_is_lifted():
+    body = "[mm0] a = MatMul(x, w) [norm] b = LayerNormalization(a, scale, bias) [mm1] y = MatMul(b, w)"
+    return Case(model("float[4,4] x => float[4,4] y", body, NORM, opset=12, ir=7), [low("mm0", "norm", "mm1")], flags=["--opset", "17"], is_valid=False)
+
+
+@complaint("52")
+def stated_shape_of_a_value_is_wrong():
+    """What contradicts inference goes; a cast of the value that says either would be one voice too many for the runtime."""
+    body = "[mm0] a = MatMul(x, w) [exp] b = Exp(a) [mm1] y = MatMul(b, w)"
+    made = contradicting(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), "a", [4, 5])
+    return Case(contradicting(made, "b", [4, 4, 1]), [low("mm0", "mm1"), states("a", None), states("b", None)], is_valid=False)
+
+
+@complaint("52")
+def stated_shape_of_an_output_is_wrong():
+    body = "[mm0] a = MatMul(x, w) [relu] y = Relu(a) [mm1] z = MatMul(y, w)"
+    made = contradicting(model("float[4,4] x => float[4,4] y, float[4,4] z", body, {"w": array(4, 4)}), "y", [4, 5], output=True)
+    return Case(made, [low("mm0", "relu", "mm1")], is_valid=False)
+
+
+@complaint("52")
+def stated_shape_is_right():
+    """The near miss."""
+    body = "[mm0] a = MatMul(x, w) [exp] b = Exp(a) [mm1] y = MatMul(b, w)"
+    return Case(contradicting(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4)}), "a", [4, 4]), [low("mm0", "mm1"), states("a", [4, 4])])

@@ -9,6 +9,7 @@ Rules, one failure line each (with the seed that makes the graph again):
   generator    the generated graph itself is valid (else this test is wrong)
   exit         the rewrite succeeds
   structure    every rule of structure.py
+  description  what the model says beside data and types stays (descriptions.py; a third of the graphs says something about everything)
   twice        rewriting the result again gives the same bytes
   exclude-all  with --deny-node '*' the output is the input, byte for byte
   exclusion    a longer exclusion makes no node low that was not
@@ -33,6 +34,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+import descriptions
 import function_generator  # registers with scope_generator, as the last does
 import graph_generator
 import isomorphism
@@ -123,6 +125,8 @@ class Judge:
                 model = graph_generator.generate(seed, smooth)
                 feeds, has_extreme = rounding.random_feeds(model, seed), graph_generator.has_extreme_constant(model)
                 feeds = {k: np.abs(v) + np.float32(0.5) if v.dtype.kind == "f" else v for k, v in feeds.items()} if smooth else feeds
+            if seed % 3 == 1:
+                descriptions.decorate(descriptions.state_types(model) if seed % 2 else model)
             ordered = sort(onnx.ModelProto.FromString(model.SerializeToString()))
             onnx.checker.check_model(ordered, full_check=True)
             scopes.inferred(ordered)
@@ -163,6 +167,8 @@ class Judge:
         found = structure.problems(ordered, result, dtype, flag(flags, "--keep-io", "all"), "--freeze-initializers" in flags, runtime=can_load)
         for text in found[:3]:
             self.fail("structure", seed, text, flags)
+        for text in descriptions.problems(ordered, result)[:3]:
+            self.fail("description", seed, text, flags)
         twice = self.rewrite(out, again, flags, seed)
         if twice is not None and twice != written:
             self.fail("twice", seed, self._where_different(written, twice), flags)

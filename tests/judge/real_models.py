@@ -25,6 +25,7 @@ import onnx
 import onnx.printer
 from onnx import TensorProto
 
+import descriptions
 import rounding
 import scopes
 import structure
@@ -136,6 +137,7 @@ class Judge:
             return self.expect(False, f"{label}: exit {answer.exit}: {answer.first_error()}")
         rewritten = onnx.load(out)
         found = structure.problems(subject.model, rewritten, dtype, keep_io, repaired=subject.name in BROKEN)
+        found += descriptions.problems(subject.model, rewritten)
         self.expect(not found, f"{label}: {len(found)} rules broken: {'; '.join(found[:4])}")
         second = self.tool.run([out, "-o", again, *flags])
         self.expect(not second.exit and again.exists() and again.read_bytes() == out.read_bytes(), f"{label}: a second run changes the file ({second.exit}: {second.first_error()})")

@@ -3,12 +3,13 @@
 
 `structure` is given one original with one correct rewrite, both as text, and then that rewrite with one edit per rule; the judge must name the rule.
 `rounding` has its own `--self-test`. The decision judge must see a node and a cast too many or too few; the random-graph judge must pass the naive
-rewriter and notice each of its known defects.
+rewriter and notice each of its known defects. The judge of descriptions must miss whatever is erased.
 """
 import sys
 
 import onnx
 
+import descriptions
 import graph_generator
 import random_graphs
 import scope_cases
@@ -47,6 +48,13 @@ g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)
   [side] q = Mul(v, z)
   [user_down] n = Cast<to = 10>(z)
   [user_up] k = Cast<to = 1>(n)
+}"""
+
+DESCRIBED = """<ir_version: 10, opset_import: ["": 17], producer_name: "judge">
+g (float[2,2] x, bool c) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> {
+  [const] k = Constant<value = float[2,2] {1, 2, 3, 4}>()
+  [mm] m = MatMul(x, w)
+  [if] y = If(c) <then_branch = t () => (float[2,2] a) { [add] a = Add(m, k) }, else_branch = e () => (float[2,2] b) { [sub] b = Sub(m, k) }>
 }"""
 
 # Rule that must be named, what is wrong, the edit.
@@ -127,6 +135,32 @@ def test_scopes(count):
             count.expect(any(f.split(":")[0] in rules for f in found), f"structure refuses: {what}", f"wanted one of {rules}, found {found}")
 
 
+def test_descriptions(count):
+    """What every part says, erased from one part at a time."""
+    original = descriptions.decorate(descriptions.state_types(onnx.parser.parse_model(DESCRIBED)))
+
+    def without(edit):
+        model = onnx.ModelProto.FromString(original.SerializeToString())
+        edit(model)
+        return model
+
+    count.expect(not descriptions.problems(original, original), "descriptions accept an unchanged model", descriptions.problems(original, original))
+    low = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(original.graph.initializer[0]).astype("float16"), "w_float16")
+    found = descriptions.problems(original, without(lambda m: m.graph.initializer.append(low)))
+    count.expect(not found, "descriptions accept a low copy that says nothing", found)
+    inner = lambda m: m.graph.node[2].attribute[0].g
+    for what, edit in [
+        ("the model", lambda m: m.ClearField("doc_string")), ("metadata of the model", lambda m: m.ClearField("metadata_props")),
+        ("a graph", lambda m: m.graph.ClearField("doc_string")), ("an input", lambda m: m.graph.input[0].ClearField("doc_string")),
+        ("a weight", lambda m: m.graph.initializer[0].ClearField("doc_string")), ("metadata of a weight", lambda m: m.graph.initializer[0].ClearField("metadata_props")),
+        ("a value", lambda m: m.graph.value_info[0].ClearField("metadata_props")), ("all values", lambda m: m.graph.ClearField("value_info")),
+        ("a node", lambda m: m.graph.node[0].ClearField("metadata_props")), ("an attribute", lambda m: m.graph.node[0].attribute[0].ClearField("doc_string")),
+        ("the name of a tensor", lambda m: m.graph.node[0].attribute[0].t.ClearField("name")), ("a tensor", lambda m: m.graph.node[0].attribute[0].t.ClearField("doc_string")),
+        ("a body", lambda m: inner(m).ClearField("doc_string")), ("a node in a body", lambda m: inner(m).node[0].ClearField("doc_string")),
+    ]:
+        count.expect(descriptions.problems(original, without(edit)), f"descriptions notice: {what} says less")
+
+
 def test_decisions(count):
     original, good = onnx.parser.parse_model(ORIGINAL), onnx.parser.parse_model(GOOD)
     want = {"low": ["mm", "relu", "gemm"], "casts_down": ["x", "z"], "casts_up": ["m", "r", "u"], "const_casts": ["w", "v"]}
@@ -143,7 +177,9 @@ def test_random_graphs(count):
         judge = lambda tool: random_graphs.run(tool, seed=7, graphs=60 if with_scopes else 40, values=60 if with_scopes else 20, echo=False, with_scopes=with_scopes, least=(0.03, 0))
         with NaiveTool() as tool:
             failures = judge(tool)
-        count.expect(not failures, f"{what} accept the naive rewriter", failures[:3])
+        others = [f for f in failures if f.rule != "description"]
+        count.expect(not others, f"{what} accept the naive rewriter", others[:3])
+        count.expect(len(others) < len(failures), f"{what} notice that it drops value_info")
         for defect, rule in [("not idempotent", "twice"), ("greedy exclusion", "exclusion"), ("ignores exclusion", "exclude-all"), ("position dependent", "isomorphic"),
                              ("wrong wire", "values"), ("wrong weight", "values")]:
             with NaiveTool(defect) as tool:
@@ -167,6 +203,7 @@ def main():
     test_absence(count)
     test_structure(count)
     test_scopes(count)
+    test_descriptions(count)
     test_decisions(count)
     test_random_graphs(count)
 

@@ -10,6 +10,7 @@ before. For each:
   fits        the record of a model that nobody edited fits it whole
   back        where the opset stayed: the same nodes (name, operator, attributes, inputs, outputs), inputs, outputs, weights and metadata as the
               original; weights equal, or equal to their own rounding where the rewrite converted them; no order of nodes is asked for
+  description there too: what the original says beside data and types (descriptions.py; two fifths of the random ones say something about everything)
   valid       the result passes the checker wherever the original does, and no node of it is typed by the low type that the original did not have
   again       rewriting the result under the first flags gives the first rewrite, node for node, up to names
   once        taking back what was taken back changes nothing, byte for byte
@@ -27,6 +28,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
+import descriptions
 import graph_generator
 import isomorphism
 import random_graphs
@@ -175,6 +177,8 @@ class Judge:
             else:
                 for text in list(differences(original, sort(result), dtypes))[:3]:
                     self.fail("back", what, text, flags + more_flags)
+                for text in descriptions.problems(original, sort(result))[:3]:
+                    self.fail("description", what, text, flags + more_flags)
         if structure._passes_checker(original):
             error = structure._checker(sort(result))
             if error:
@@ -209,6 +213,8 @@ def random_ones(judge, seeds):
     for seed in seeds:
         is_scoped = seed % 3 == 0
         model = scope_generator.generate(seed, False)[0] if is_scoped else graph_generator.generate(seed, seed % 4 == 0)
+        if seed % 5 < 2:
+            descriptions.decorate(descriptions.state_types(model) if seed % 2 else model)
         source = random.Random(seed * 104729 + 5)
         flags = random_graphs.random_flags(model, source)
         if "--max-weight-error" not in flags:
