@@ -171,7 +171,11 @@ def session(model):
 
 def run(model, feeds):
     """Output name -> array (a list of arrays for a sequence). Float feeds take the input's own float type."""
-    runner = session(model)
+    return run_session(session(model), feeds)
+
+
+def run_session(runner, feeds):
+    """The same, of a session."""
     types = {i.name: i.type for i in runner.get_inputs()}
     given = {}
     for name, value in feeds.items():

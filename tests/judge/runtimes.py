@@ -1,0 +1,131 @@
+"""Says whether runtimes take a rewritten model as users load it: onnxruntime with its default optimisations, and OpenVINO.
+
+    problems = runtimes.problems(original, rewritten, "float16", feeds)     # onnxruntime: loads, and runs where there are feeds
+    problems = runtimes.openvino_problems(original, rewritten)              # OpenVINO: compiles
+
+Both judge only what the original does too. Everything happens in a process of its own, started once: an optimiser that crashes is an answer.
+A bfloat16 model is let off where the CPU provider has no kernel, which is nearly everywhere; any other refusal counts.
+The one thing that is not obvious: the original is looked at only after the rewritten model was refused, which is rare.
+"""
+import collections
+import dataclasses
+import multiprocessing
+
+TIMEOUT_S = 300
+NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation")
+
+# Faults of onnxruntime's optimisers that no form of the model avoids: what the message holds -> why.
+KNOWN_FAULTS = {}
+
+
+@dataclasses.dataclass
+class Totals:
+    """What was judged, over all calls in this process."""
+    loaded: int = 0
+    run: int = 0
+    not_judged: int = 0  # the original is refused too, or (bfloat16) there is no kernel
+    known: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    compiled: int = 0
+    not_compiled: int = 0  # OpenVINO refuses the original too
+
+    def __str__(self):
+        known = "".join(f", {count} x {text!r} ({KNOWN_FAULTS[text]})" for text, count in self.known.items())
+        openvino = f"; OpenVINO: {self.compiled} compiled, {self.not_compiled} whose original it refuses" if self.compiled + self.not_compiled else ""
+        return f"onnxruntime with optimisations: {self.loaded} loaded, {self.run} of them run, {self.not_judged} not judged{known}{openvino}"
+
+
+TOTALS = Totals()
+
+
+def problems(original, rewritten, dtype, feeds=None):
+    """Sentences: onnxruntime with its default optimisations refuses the rewritten model, or (float16, with feeds) does not run it, but does the original."""
+    feeds = feeds if dtype == "float16" else None
+    error = _ask("optimised", rewritten, feeds)
+    if error is None:
+        TOTALS.loaded += 1
+        TOTALS.run += feeds is not None
+        return []
+    has_no_kernel = dtype == "bfloat16" and any(text in error for text in NO_KERNEL)
+    if has_no_kernel or _ask("optimised", original, feeds) is not None:
+        TOTALS.not_judged += 1
+        return []
+    if fault := next((text for text in KNOWN_FAULTS if text in error), None):
+        TOTALS.known[fault] += 1
+        return []
+    return [f"optimised: onnxruntime with its default optimisations takes the original, not the rewritten model: {error}"]
+
+
+def openvino_problems(original, rewritten):
+    """Sentences: OpenVINO compiles the original, not the rewritten model."""
+    error = _ask("openvino", rewritten)
+    if error is None:
+        TOTALS.compiled += 1
+        return []
+    if _ask("openvino", original) is not None:
+        TOTALS.not_compiled += 1
+        return []
+    return [f"openvino: compiles the original, not the rewritten model: {error}"]
+
+
+class _Worker:
+    """A process that answers one question after the other, and is started again when it dies."""
+
+    def __init__(self):
+        self.process = None
+
+    def ask(self, *question):
+        if self.process is None:
+            context = multiprocessing.get_context("spawn")
+            self.pipe, other = context.Pipe()
+            self.process = context.Process(target=_answer_all, args=(other,), daemon=True)
+            self.process.start()
+            other.close()
+        try:
+            self.pipe.send(question)
+            if self.pipe.poll(TIMEOUT_S):
+                return self.pipe.recv()
+            self.process.kill()
+        except (EOFError, OSError):
+            pass
+        self.process.join()
+        code, self.process = self.process.exitcode, None
+        return f"crashed: exit code {code}"
+
+
+_WORKER = _Worker()
+
+
+def _ask(what, model, feeds=None):
+    """None, or what went wrong."""
+    return _WORKER.ask(what, model.SerializeToString(), feeds)
+
+
+def _answer_all(pipe):
+    while True:
+        try:
+            what, model, feeds = pipe.recv()
+        except EOFError:
+            return
+        try:
+            {"optimised": _run_optimised, "openvino": _compile}[what](model, feeds)
+            answer = None
+        except Exception as error:
+            answer = " ".join(str(error).split())[:400]
+        pipe.send(answer)
+
+
+def _run_optimised(model, feeds):
+    import onnxruntime
+    import rounding
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    if feeds is not None:
+        rounding.run_session(session, feeds)
+
+
+def _compile(model, _):
+    import openvino
+    core = openvino.Core()
+    core.compile_model(core.read_model(model, b""), "CPU")
