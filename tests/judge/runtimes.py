@@ -19,7 +19,7 @@ NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation")
 # Faults of onnxruntime: what the message holds, the optimiser without which the model is taken (none: it is no optimiser), why.
 KNOWN_FAULTS = (
     ("_inlfunc_SequenceMap", None, "a function operator without a float16 kernel cannot be inlined into the body of SequenceMap, a function itself"),
-    ("crashed", "NchwcTransformer", "the layout optimiser dies of some models with 16-bit nodes beside recurrent ones"),
+    ("crashed", "NchwcTransformer", "the layout optimiser dies of some models with recurrent nodes, once any node is 16-bit"),
     ("Argument type mismatch when adding edge", "CommonSubexpressionElimination", "merges recurrent nodes with absent outputs, which share one nameless value of the first one's type"),
 )
 
