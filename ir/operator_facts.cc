@@ -144,6 +144,12 @@ int OpsetWithSeparateStatistics(const Node& node) {
   return IsOneOf(node, {"BatchNormalization"}) && node.schema->since_version() < kOpset ? kOpset : 0;
 }
 
+bool TakesStatistics(const Node& node) {
+  const auto is_unused = [](ValueId out) { return out == kNone; };
+  return IsOneOf(node, {"BatchNormalization"}) && !node.outputs.empty() &&
+         std::all_of(node.outputs.begin() + 1, node.outputs.end(), is_unused);
+}
+
 bool HasMalformedFill(const Node& node) {
   const onnx::TensorProto* tensor = IsOneOf(node, {"ConstantOfShape"}) ? GetTensor(node, "value") : nullptr;
   return tensor != nullptr && !(tensor->dims_size() == 0 || (tensor->dims_size() == 1 && tensor->dims(0) == 1));

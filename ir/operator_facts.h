@@ -64,6 +64,10 @@ bool IsHeavy(const Node& node);
 // from what `node`'s schema does (BatchNormalization: 15); 0 for all others.
 int OpsetWithSeparateStatistics(const Node& node);
 
+// BatchNormalization where it does not train: scale, shift, mean and variance are operands. The schema gives them types
+// of their own from opset 15 on; importers of models want the type of the input.
+bool TakesStatistics(const Node& node);
+
 // A ConstantOfShape whose value has not exactly one element: ONNX's checker lets it pass, but it means nothing.
 bool HasMalformedFill(const Node& node);
 

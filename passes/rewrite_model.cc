@@ -26,6 +26,7 @@
 #include "passes/guard_constants.h"
 #include "passes/guard_structure.h"
 #include "passes/insert_casts.h"
+#include "passes/match_norm_types.h"
 #include "passes/narrow_weights.h"
 #include "passes/record_rewrite.h"
 #include "passes/rewrite_record.h"
@@ -260,6 +261,7 @@ class Rewriter {
       if (node.erased || node.schema == nullptr || node.domain().empty()) continue;
       if (!absl::c_linear_search(kPaintable, classes.nodes[static_cast<size_t>(id)].op_class)) continue;
       for (size_t port = 0; port < node.inputs.size(); ++port) {
+        if (node.inputs[port] == kNone) continue;
         const bool takes_low = node.schema->Allows(node.schema->InputVariable(static_cast<int>(port)), settings_.low);
         if (takes_low && model_.value(node.inputs[port]).dtype == DType::kFloat32) return true;
       }
@@ -267,10 +269,16 @@ class Rewriter {
     return false;
   }
 
-  // float16 keeps the model's opset unless a converted operator would force its statistics into 16 bits there.
+  // TensorFlow's plain rules leave statistics in float32; importers of models want one type for all.
+  Statistics StatisticsType() const {
+    return settings_.guards == Guards::kNone ? Statistics::kKeepTheirType : Statistics::kFollowInput;
+  }
+
+  // float16 keeps the model's opset unless a converted operator would force its statistics into 16 bits there, and they
+  // are to keep their type.
   int OpsetForLowStatistics() const {
     int wanted = 0;
-    if (settings_.opset.kind != OpsetChoice::Kind::kAuto) return wanted;
+    if (settings_.opset.kind != OpsetChoice::Kind::kAuto || StatisticsType() == Statistics::kFollowInput) return wanted;
     for (VertexId v = 0; v < graph_->size(); ++v) {
       if (paint_[static_cast<size_t>(v)].low) {
         wanted = std::max(wanted, OpsetWithSeparateStatistics(model_.node((*graph_)[v].node)));
@@ -362,7 +370,7 @@ class Rewriter {
   absl::Status Analyse() {
     UpdateReleasedInputs();
     CollectTraits();
-    graph_.emplace(model_, settings_.low);
+    graph_.emplace(model_, settings_.low, StatisticsType());
     vetoes_.clear();
     if (settings_.guards != Guards::kNone && HasSeed()) {
       if (settings_.guards == Guards::kAll) {
@@ -377,6 +385,7 @@ class Rewriter {
     options.follow = lists_.follow();
     options.target_can_run = settings_.target.can_run_low;
     paint_ = PaintGraph(model_, *graph_, traits_, vetoes_, released_.outputs, options);
+    if (settings_.guards != Guards::kNone) MatchNormTypes(model_, *graph_, released_, external_, paint_);
     return absl::OkStatus();
   }
 

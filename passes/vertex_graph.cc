@@ -11,8 +11,8 @@ namespace amp {
 
 class VertexGraphBuilder {
  public:
-  VertexGraphBuilder(const Model& model, VertexGraph& graph)
-      : model_(model), graph_(graph), has_casts_(ObstacleToCasts(model, graph.low()).empty()) {}
+  VertexGraphBuilder(const Model& model, Statistics statistics, VertexGraph& graph)
+      : model_(model), statistics_(statistics), graph_(graph), has_casts_(ObstacleToCasts(model, graph.low()).empty()) {}
 
   void Build() {
     graph_.ports_.resize(static_cast<size_t>(model_.num_nodes()));
@@ -179,6 +179,17 @@ class VertexGraphBuilder {
         const VertexId in = graph_.OfInput(id, port);
         if (in != kNone && in != out && vertex(in).is_high) Join(in, out);
       }
+    } else if (statistics_ == Statistics::kFollowInput && TakesStatistics(model_.node(id))) {
+      UniteStatistics(id);
+    }
+  }
+
+  void UniteStatistics(NodeId id) {
+    const Node& node = model_.node(id);
+    const VertexId first = graph_.OfInput(id, 0);
+    for (int port = 1; first != kNone && port < static_cast<int>(node.inputs.size()); ++port) {
+      const VertexId other = graph_.OfInput(id, port);
+      if (other != kNone && other != first && vertex(other).is_high) Unite(first, other);
     }
   }
 
@@ -247,6 +258,7 @@ class VertexGraphBuilder {
   }
 
   const Model& model_;
+  const Statistics statistics_;
   VertexGraph& graph_;
   const bool has_casts_;
   std::vector<std::pair<VertexId, VertexId>> edges_;
@@ -254,7 +266,9 @@ class VertexGraphBuilder {
   std::vector<VertexId> group_wanted_;  // at least one vertex of each group
 };
 
-VertexGraph::VertexGraph(const Model& model, DType low) : low_(low) { VertexGraphBuilder(model, *this).Build(); }
+VertexGraph::VertexGraph(const Model& model, DType low, Statistics statistics) : low_(low) {
+  VertexGraphBuilder(model, statistics, *this).Build();
+}
 
 VertexId VertexGraph::OfInput(NodeId node, int port) const {
   return At(ports_[static_cast<size_t>(node)].first_input, port);

@@ -17,6 +17,8 @@
 // Values that no Cast can convert, sequences and optionals, put producer and readers into one group; one that crosses
 // the border of the graph is pinned. Subgraphs of other operators have no vertices.
 //
+// A BatchNormalization's scale, shift and statistics form a group with its input, if they are to have its type.
+//
 // The vertices are those of TensorFlow's auto_mixed_precision, which knows them as NodeTypeId; its groups come from
 // Merge nodes and from the clusters of TensorList operators.
 #ifndef AMP_PASSES_VERTEX_GRAPH_H_
@@ -44,10 +46,16 @@ struct Vertex {
   bool is_pinned = false;   // a sequence or optional that enters or leaves the graph
 };
 
+// The type of a BatchNormalization's scale, shift and statistics beside a low input.
+enum class Statistics {
+  kKeepTheirType,  // as TensorFlow has it, where the opset parts the types
+  kFollowInput,    // one type for all, as importers want it
+};
+
 class VertexGraph {
  public:
   // Vertices of the main graph and of all bodies that take part. Linear in nodes and uses.
-  VertexGraph(const Model& model, DType low);
+  VertexGraph(const Model& model, DType low, Statistics statistics = Statistics::kKeepTheirType);
 
   DType low() const { return low_; }
   int size() const { return static_cast<int>(vertices_.size()); }

@@ -115,6 +115,16 @@ def layernorm_by_hand():
     return Case(model("float[4,8] x => float[4,8] y", body, weights), [low("mm0", "mm1"), high("mean", "center", "pow", "var", "eps", "sqrt", "div")], {"x": spread(4, 8, 2000)})
 
 
+@complaint("25")
+def layernorm_by_hand_with_scale():
+    """onnxruntime makes one LayerNormalization of it, input, scale and shift in one type."""
+    body = """[mm0] a = MatMul(x, w) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [pow] q = Pow(c, two) [var] v = ReduceMean<axes = [-1]>(q)
+              [eps] e = Add(v, eps) [sqrt] s = Sqrt(e) [div] d = Div(c, s) [scale] t = Mul(d, gamma) [shift] u = Add(t, beta) [mm1] y = MatMul(u, w)"""
+    weights = {"w": array(8, 8), "two": np.float32(2), "eps": np.float32(1e-5), "gamma": array(8, seed=2), "beta": array(8, seed=3)}
+    checks = [low("mm0", "scale", "shift", "mm1"), high("mean", "center", "pow", "var", "eps", "sqrt")]
+    return Case(model("float[4,8] x => float[4,8] y", body, weights), checks, {"x": spread(4, 8, 2000)})
+
+
 def spread(rows, columns, size):
     """Rows of one sign each with magnitudes up to `size`."""
     return array(rows, columns, low=0.1, high=size) * np.where(np.arange(rows) % 2, -1, 1)[:, None].astype(np.float32)

@@ -5,7 +5,8 @@
 
 Every case runs in both low types, with inputs and outputs kept and released. Rules, one failure line each:
   exit       the rewrite succeeds (or is refused with the exit code that the case names)
-  structure  every rule of structure.py: checker, strict inference, inputs and outputs, casts, names, order, onnxruntime loads it
+  structure  every rule of structure.py: checker, strict inference, inputs and outputs, casts, names, order, onnxruntime loads it, with its default
+             optimisations too, and runs it then (float16)
   twice      rewriting the result again gives the same bytes, and so does rewriting the original again
   values     with every low tensor rounded where it is produced, no new NaN / Inf and the error within min(8 D u, 0.02 | 0.1); outputs named as
              exact, integers among them, have the same bits
@@ -30,6 +31,7 @@ import complaint_scopes
 import complaint_types
 import complaint_values
 import rounding
+import runtimes
 import scopes
 import structure
 from complaint_case import CASES, Outcome
@@ -88,7 +90,7 @@ class Judge:
         base = case.model if case.is_valid else scopes.without_value_info(scopes.sort(onnx.ModelProto.FromString(case.model.SerializeToString())))
         kept = case.flags[case.flags.index("--keep-io") + 1] if "--keep-io" in case.flags else keep_io
         try:
-            found += [("structure", text) for text in structure.problems(base, result, dtype, kept)]
+            found += [("structure", text) for text in structure.problems(base, result, dtype, kept, feeds=complaint_case.fill_feeds(case))]
         except Exception as error:
             found.append(("structure", f"inference: {structure._short(error)}"))
         found += self._values(case, base, result, dtype)
@@ -190,6 +192,7 @@ def main():
         bites = failing >= BLIND_FAILS * cases
         print(f"{'' if bites else 'FAIL '}the blind converter fails {failing} of {cases} cases: {dict(rules)}")
         passed, failed = passed + bites, failed + (not bites)
+    print(runtimes.TOTALS)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

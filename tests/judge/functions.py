@@ -9,6 +9,7 @@ Rules, one failure line each:
   inline      every rule of structure.py; no function is left; float16 results near the original's
   keep        every rule of structure.py against the model as it is; the functions keep their bytes
   specialise  every rule of structure.py once the result is inlined by inlining.py; valid; its results are those of `inline`, bit for bit
+  optimised   onnxruntime with its default optimisations loads the results of all modes where it loads the model, and runs those in float16
   twice       rewriting a result again gives the same bytes, in every mode, with rules for functions and calls too
   excluded    with --deny-node '*' the output is the input, byte for byte
 The closing line says how many calls and functions there were, and how many functions were shared by several calls: a judge that saw none fails.
@@ -28,6 +29,7 @@ import onnx.reference
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
+import runtimes
 import scopes
 import structure
 from inlining import inlined
@@ -347,9 +349,13 @@ class Judge:
         keep_io, unchanged = flags[-1], model.SerializeToString()
         flat, kept, special = results["inline"], results["keep"], results["specialise"]
         base = inlined(model)
+        feeds = feeds_of(model, True)
+        for mode, result in (("keep", kept), ("specialise", special)):
+            refused = runtimes.problems(model, result, dtype, feeds) if result is not None else []
+            self.expect(not refused, "optimised", seed, f"{dtype} {mode}: {refused[:1]}")
         if flat is not None and flat.SerializeToString() != unchanged:
             self.totals["changed"] += 1
-            found = structure.problems(base, flat, dtype, keep_io)
+            found = structure.problems(base, flat, dtype, keep_io, feeds=feeds)
             self.expect(not found, "inline", seed, f"{dtype}: {'; '.join(found[:3])}")
             self.expect(not flat.functions, "inline", seed, "functions are left")
         if kept is not None:
@@ -398,6 +404,7 @@ def main():
               f"run by onnxruntime {t['onnxruntime']}, by ONNX's evaluator {t['reference']}, inlined by inlining.py {t['flat']}, by none {t['not run']}")
         if arguments.only is None:
             judge.expect(min(t["calls"], t["changed"], t["specialised"], t["shared"], t["onnxruntime"]) > 0, "totals", 0, "the judge saw nothing")
+        print(runtimes.TOTALS)
         print(f"{t['passed']} passed, {t['failed']} failed")
         return 1 if t["failed"] else 0
 

@@ -5,7 +5,7 @@
 
 A demonstration is one small model, rewritten twice: with the default flags and with `--guards constants`. With every low tensor rounded where it is
 produced (rounding.py), the first has to be inside the bound with its exact outputs the same to the bit, and some node has to be high for the guard's
-reason; the second has to be outside. What the guard keeps exact is arranged to be all that can go wrong: the values before it are exact in 16 bits.
+reason; the second has to be outside. Both have to load in onnxruntime with its default optimisations, and to run in float16. What the guard keeps exact is arranged to be all that can go wrong: the values before it are exact in 16 bits.
 Two guards need another kind of run: "long reductions" is judged as a target that adds up in the low type would compute it, "state" step after step.
 
 False alarms, over the models of real_models.py: heavy nodes that a structural guard keeps high, by guard; at most 5 % in each type. Absent models: that
@@ -25,6 +25,7 @@ from onnx import TensorProto, helper, numpy_helper
 import complaint_graphs  # registers its cases, as the next does
 import complaint_values
 import rounding
+import runtimes
 import scopes
 from complaint_case import CASES, Case, array, fill_feeds, model
 from real_models import shared_folder
@@ -197,6 +198,8 @@ class Judge:
             result, report = self.rewrite(source, ["--dtype", dtype, *case.flags, "--guards", group])
             difference = rounding.compare(reference, run(result, feeds))
             limit = rounding.bound(result, DTYPES[dtype])
+            refused = runtimes.problems(case.model, result, dtype, feeds)
+            self.expect(not refused, f"{guard}: {name} {dtype} --guards {group}: {refused[:1]}")
             same = all(difference.equal[output] == 1 for output in case.exact)
             right = difference.worst <= limit and not difference.new_bad and not difference.wrong and same
             integers = "".join(f", {share:.0%} of {output} equal" for output, share in difference.equal.items())
@@ -249,6 +252,7 @@ def main():
                     judge.demonstrate(guard, name, dtype, build(), run)
         if has_models and not arguments.only and not arguments.demonstrations:
             judge.count_alarms(sorted((models / "models").glob("*.onnx")) + sorted((models / "conformance" / "light").glob("*.onnx")))
+    print(runtimes.TOTALS)
     print(f"{judge.passed} passed, {judge.failed} failed")
     if judge.failed or not judge.passed:
         return 1

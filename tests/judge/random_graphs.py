@@ -8,8 +8,9 @@ Flat graphs of graph_generator.py, or under --scopes those of scope_generator.py
 Rules, one failure line each (with the seed that makes the graph again):
   generator    the generated graph itself is valid (else this test is wrong)
   exit         the rewrite succeeds
-  structure    every rule of structure.py
+  structure    every rule of structure.py; onnxruntime with its default optimisations loads the result, and runs it in float16
   description  what the model says beside data and types stays (descriptions.py; a third of the graphs says something about everything)
+  openvino     OpenVINO compiles every 16th result where it compiles the original
   twice        rewriting the result again gives the same bytes
   exclude-all  with --deny-node '*' the output is the input, byte for byte
   exclusion    a longer exclusion makes no node low that was not
@@ -39,6 +40,7 @@ import function_generator  # registers with scope_generator, as the last does
 import graph_generator
 import isomorphism
 import rounding
+import runtimes
 import scope_generator
 import scopes
 import sequence_generator
@@ -47,6 +49,7 @@ from scopes import sort
 from tool import Tool
 
 ONNXRUNTIME_OPSET = 26
+OPENVINO_EVERY = 16
 LARGEST_FLOAT16 = 65504.0
 MIN_LOW_SHARE = 0.1, 0.05  # of all nodes, and of those in bodies; far below what any profile gives on these graphs
 
@@ -117,7 +120,7 @@ class Judge:
             onnx.save(self.model, os.path.join(self.keep, f"{rule}_{seed}.onnx"))
 
     def _generate(self, seed, smooth):
-        """(model, the same sorted, inputs or None when its numbers are not to be judged), or None after a failure was noted."""
+        """(model, the same sorted, inputs, whether its numbers are to be judged), or None after a failure was noted."""
         try:
             if self.with_scopes:
                 model, feeds, has_extreme = scope_generator.generate(seed, smooth)
@@ -134,7 +137,7 @@ class Judge:
                 rounding.run(ordered, feeds)
         except Exception as error:
             return self.fail("generator", seed, structure._short(error))
-        return model, ordered, None if has_extreme else feeds
+        return model, ordered, feeds, not has_extreme
 
     def rewrite(self, source, target, flags, seed):
         """The bytes written, or None after a failure was noted."""
@@ -150,7 +153,7 @@ class Judge:
         source = random.Random(seed * 7919 + 1)
         if (made := self._generate(seed, smooth)) is None:
             return None
-        self.model, ordered, feeds = made
+        self.model, ordered, feeds, has_numbers = made
         model = self.model
         path, out, again = (self.folder / name for name in ("in.onnx", "out.onnx", "again.onnx"))
         flags = random_flags(model, source)
@@ -164,11 +167,14 @@ class Judge:
         self.totals.graphs += 1
         self.totals.operators.update(n.op_type for g in [model.graph, *model.functions] for _, inner in scopes.all_graphs(g) for n in inner.node)
         can_load = scopes.opset(result) <= ONNXRUNTIME_OPSET
-        found = structure.problems(ordered, result, dtype, flag(flags, "--keep-io", "all"), "--freeze-initializers" in flags, runtime=can_load)
+        found = structure.problems(ordered, result, dtype, flag(flags, "--keep-io", "all"), "--freeze-initializers" in flags, runtime=can_load, feeds=feeds)
         for text in found[:3]:
             self.fail("structure", seed, text, flags)
         for text in descriptions.problems(ordered, result)[:3]:
             self.fail("description", seed, text, flags)
+        if seed % OPENVINO_EVERY == 0:
+            for text in runtimes.openvino_problems(ordered, result):
+                self.fail("openvino", seed, text, flags)
         twice = self.rewrite(out, again, flags, seed)
         if twice is not None and twice != written:
             self.fail("twice", seed, self._where_different(written, twice), flags)
@@ -178,7 +184,7 @@ class Judge:
             self._isomorphic(ordered, result, path, again, flags, seed)
         if seed % 8 == 1:
             self._external(model, result, again, flags, seed)
-        if run_values and feeds is not None and scopes.opset(ordered) <= ONNXRUNTIME_OPSET and can_load:
+        if run_values and has_numbers and scopes.opset(ordered) <= ONNXRUNTIME_OPSET and can_load:
             try:
                 self._values(ordered, result, dtype, smooth, feeds, flags, seed)
             except Exception as error:
@@ -289,6 +295,7 @@ def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes
     if echo:
         print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.values} run, "
               f"worst rounded error on smooth graphs {({k: float(f'{v:.2g}') for k, v in totals.worst.items()})}, {tool.calls} rewrites")
+        print(runtimes.TOTALS)
         for rule, count in collections.Counter(f.rule for f in judge.failures).items():
             print(f"{rule}: {count} failures on {len({f.seed for f in judge.failures if f.rule == rule})} graphs")
         bad = len({f.seed for f in judge.failures})

@@ -5,7 +5,8 @@
 
 The models lie in $AMP_SHARED or in ../shared next to the repository: models/*.onnx with models/refs/*.npz (arrays in::NAME and out::NAME), and
 conformance/light/*.onnx (all weights are constants that reach 1e31: numbers are judged in bfloat16 only). Absent folder: exit 77 (skipped).
-For each rewrite: exit 0; every rule of structure.py; a second run changes no byte; --deny-node '*' gives the input's bytes; external weights give the same graph; relative L2 error with every
+For each rewrite: exit 0; every rule of structure.py; onnxruntime with its default optimisations loads it and runs it (float16), OpenVINO
+compiles it; a second run changes no byte; --deny-node '*' gives the input's bytes; external weights give the same graph; relative L2 error with every
 rounding inside the bound of rounding.py, no new NaN / Inf. At least 90 % of the heavy nodes of the ordinary float32 models must be low under the
 default flags; those that stay high are listed with the reason that --report gives.
 A reference file that onnxruntime contradicts on the original is not used, and listed; onnxruntime on the original is the reference then, as for models
@@ -27,6 +28,7 @@ from onnx import TensorProto
 
 import descriptions
 import rounding
+import runtimes
 import scopes
 import structure
 from inlining import inlined
@@ -136,9 +138,11 @@ class Judge:
         if answer.exit or not out.exists():
             return self.expect(False, f"{label}: exit {answer.exit}: {answer.first_error()}")
         rewritten = onnx.load(out)
-        found = structure.problems(subject.model, rewritten, dtype, keep_io, repaired=subject.name in BROKEN)
+        found = structure.problems(subject.model, rewritten, dtype, keep_io, repaired=subject.name in BROKEN, feeds=subject.feeds)
         found += descriptions.problems(subject.model, rewritten)
         self.expect(not found, f"{label}: {len(found)} rules broken: {'; '.join(found[:4])}")
+        refused = runtimes.openvino_problems(subject.model, rewritten)
+        self.expect(not refused, f"{label}: {refused[:1]}")
         second = self.tool.run([out, "-o", again, *flags])
         self.expect(not second.exit and again.exists() and again.read_bytes() == out.read_bytes(), f"{label}: a second run changes the file ({second.exit}: {second.first_error()})")
         again.unlink(missing_ok=True)
@@ -265,6 +269,7 @@ def main():
             judge.expect(low >= MIN_HEAVY_SHARE * all_heavy and all_heavy, f"{dtype}: only {low} of {all_heavy} heavy nodes are low")
     for note in judge.notes:
         print(f"note: {note}")
+    print(runtimes.TOTALS)
     print(f"{judge.passed} passed, {len(judge.failures)} failed")
     return 1 if judge.failures or not judge.passed else 0
 

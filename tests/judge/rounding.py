@@ -153,15 +153,21 @@ def _widen_attribute(attribute):
         _widen_tensor(tensor)
 
 
-def session(model):
-    """An onnxruntime session that optimises nothing. Node names that occur twice are left out: ONNX allows them, onnxruntime does not."""
-    import onnxruntime
+def with_unique_names(model):
+    """The model, or a copy without the node names that occur twice: ONNX allows them, onnxruntime does not."""
     names = collections.Counter(n.name for n in model.graph.node)
     if any(count > 1 for name, count in names.items() if name):
         model = onnx.ModelProto.FromString(model.SerializeToString())
         for node in model.graph.node:
             if names[node.name] > 1:
                 node.name = ""
+    return model
+
+
+def session(model):
+    """An onnxruntime session that optimises nothing."""
+    import onnxruntime
+    model = with_unique_names(model)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
@@ -171,7 +177,11 @@ def session(model):
 
 def run(model, feeds):
     """Output name -> array (a list of arrays for a sequence). Float feeds take the input's own float type."""
-    runner = session(model)
+    return run_session(session(model), feeds)
+
+
+def run_session(runner, feeds):
+    """The same, of a session."""
     types = {i.name: i.type for i in runner.get_inputs()}
     given = {}
     for name, value in feeds.items():

@@ -3,7 +3,8 @@
 
 `structure` is given one original with one correct rewrite, both as text, and then that rewrite with one edit per rule; the judge must name the rule.
 `rounding` has its own `--self-test`. The decision judge must see a node and a cast too many or too few; the random-graph judge must pass the naive
-rewriter and notice each of its known defects. The judge of descriptions must miss whatever is erased.
+rewriter and notice each of its known defects. `runtimes` must refuse a model that onnxruntime's optimiser makes invalid, and one that OpenVINO does not
+import. The judge of descriptions must miss whatever is erased.
 """
 import sys
 
@@ -12,6 +13,7 @@ import onnx
 import descriptions
 import graph_generator
 import random_graphs
+import runtimes
 import scope_cases
 import structure
 import tf_decisions
@@ -161,6 +163,28 @@ def test_descriptions(count):
         count.expect(descriptions.problems(original, without(edit)), f"descriptions notice: {what} says less")
 
 
+# A norm written out: one LayerNormalization for onnxruntime, whose input and scale are to have one type.
+NORM = """<ir_version: 8, opset_import: ["": 17]> g (float[4,8] x) => (float[4,8] y) <float eps = {1}, KIND[8] scale = {1, 1, 1, 1, 1, 1, 1, 1}> {
+  a = Cast<to = 10>(x)  b = Cast<to = 1>(a)  m = ReduceMean<axes = [-1]>(b)  d = Sub(b, m)  two = Constant<value_float = 2.0>()  p = Pow(d, two)
+  v = ReduceMean<axes = [-1]>(p)  e = Add(v, eps)  s = Sqrt(e)  n = Div(d, s)  NARROW  t = Mul(q, scale)  u = Add(t, scale)  y = Cast<to = 1>(u)
+}"""
+BATCH_NORM = """<ir_version: 8, opset_import: ["": 15]> g (float[1,2,2,2] x) => (float[1,2,2,2] y) <KIND[2] s = {1, 1}> {
+  a = Cast<to = 10>(x)  b = BatchNormalization(a, s, s, s, s)  y = Cast<to = 1>(b)
+}"""
+
+
+def test_runtimes(count):
+    high, low = (onnx.parser.parse_model(NORM.replace("KIND", kind).replace("NARROW", cast)) for kind, cast in (("float", "q = Identity(n)"), ("float16", "q = Cast<to = 10>(n)")))
+    found = runtimes.problems(low, high, "float16")
+    count.expect(found and found[0].startswith("optimised:"), "runtimes refuses: input and scale of two types", found)
+    count.expect(not runtimes.problems(low, low, "float16"), "runtimes accepts input and scale of one type", runtimes.TOTALS)
+    count.expect(not runtimes.problems(high, high, "float16"), "runtimes accepts what is no worse than the original", runtimes.TOTALS)
+    high, low = (onnx.parser.parse_model(BATCH_NORM.replace("KIND", kind)) for kind in ("float", "float16"))
+    found = runtimes.openvino_problems(low, high)
+    count.expect(found and found[0].startswith("openvino:"), "runtimes refuses: statistics of another type", found)
+    count.expect(not runtimes.openvino_problems(low, low), "runtimes accepts statistics of the input's type", runtimes.TOTALS)
+
+
 def test_decisions(count):
     original, good = onnx.parser.parse_model(ORIGINAL), onnx.parser.parse_model(GOOD)
     want = {"low": ["mm", "relu", "gemm"], "casts_down": ["x", "z"], "casts_up": ["m", "r", "u"], "const_casts": ["w", "v"]}
@@ -204,6 +228,7 @@ def main():
     test_structure(count)
     test_scopes(count)
     test_descriptions(count)
+    test_runtimes(count)
     test_decisions(count)
     test_random_graphs(count)
 

@@ -21,6 +21,7 @@ import onnx
 
 import contrib_models
 import rounding
+import runtimes
 import scopes
 import structure
 from scopes import port_types, runtime_schema
@@ -203,13 +204,18 @@ class ModelJudge:
         may = any({"float", dtype} <= port_types(schema, port) for port, name in zip(schema.inputs, case.inputs) if name)
         is_low = any(n.op_type == "Cast" for n in rewritten.graph.node)
         self.expect(is_low == may, f"{who}: {'low' if is_low else 'not low'}, although the registry {'allows' if may else 'forbids'} it")
-        for sentence in structure.problems(original, rewritten, dtype, runtime=runs):
+        for sentence in structure.problems(original, rewritten, dtype, runtime=runs, feeds=self._feeds(case, dtype) if runs else None):
             self.expect(False, f"{who}: {sentence}")
         if not runs and dtype == "float16":
             error = structure.load_error(rewritten) or ""
             self.expect("NOT_IMPLEMENTED" in error or "Could not find an implementation" in error, f"{who}: onnxruntime's type inference: {error}")
         note = self._numbers(case, original, rewritten, dtype, who) if runs and is_low else "no float32 kernel on the CPU provider" if not runs else "stays float32"
         print(f"{case.operator:32} {dtype:9} {note}", flush=True)
+
+    @staticmethod
+    def _feeds(case, dtype):
+        """None where the CPU provider loads the model and refuses to run it."""
+        return None if case.operator in NOT_RUN or case.operator in REFUSES_FLOAT16 and dtype == "float16" else case.feeds()
 
     def _numbers(self, case, original, rewritten, dtype, who):
         if case.operator in NOT_RUN:
@@ -267,6 +273,7 @@ def main():
         print(f"without a float32 kernel on the CPU provider, so without numbers: {', '.join(sorted(judge.no_kernel))}")
     for problem in problems:
         print(problem)
+    print(runtimes.TOTALS)
     print(f"{checks - len(problems)} passed, {len(problems)} failed")
     return 1 if problems else 0
 

@@ -20,6 +20,7 @@
   place       a cast of a captured value sits in the right scope, and agree: types that go together are one (scope_rules.py)
   weight      no initializer is left behind unread, none is changed under its old name and type
   loads       onnxruntime loads it where it loads the original (float16)
+  optimised   the same with its default optimisations, both types, and runs it where there are inputs (runtimes.py)
 
 Of a model with functions that were inlined, node and tensor are judged by what is left without names and types (isomorphism.skeleton), and a Cast is the
 tool's if its name says so.
@@ -35,6 +36,7 @@ import onnx
 from onnx import TensorProto
 
 import isomorphism
+import runtimes
 import scope_rules
 import scopes
 from inlining import inlined
@@ -43,9 +45,9 @@ from scopes import LOW_TYPES, TYPED_ATTRIBUTES
 DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 
 
-def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=True, repaired=False):
-    """Every broken rule as one sentence. `dtype` is 'float16' or 'bfloat16'; `frozen`: under --freeze-initializers; `runtime`: judge `loads` too; `repaired`: the
-    result has to pass the plain checker although the original does not; its shapes may contradict each other as the original's do."""
+def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=True, repaired=False, feeds=None):
+    """Every broken rule as one sentence. `dtype` is 'float16' or 'bfloat16'; `frozen`: under --freeze-initializers; `runtime`: judge `loads` and `optimised` too,
+    and that it runs on `feeds`; `repaired`: the result has to pass the plain checker although the original does not; its shapes may contradict each other as the original's do."""
     found = []
     if message := _checker(rewritten, full=not repaired):
         found += message if _passes_checker(original) or repaired else []
@@ -70,6 +72,8 @@ def problems(original, rewritten, dtype, keep_io="all", frozen=False, runtime=Tr
     found += _weights(inlined(original), rewritten)
     if runtime and dtype == "float16":
         found += _loads(original, rewritten)
+    if runtime:
+        found += runtimes.problems(original, rewritten, dtype, feeds)
     return found
 
 

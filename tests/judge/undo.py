@@ -12,6 +12,8 @@ before. For each:
               original; weights equal, or equal to their own rounding where the rewrite converted them; no order of nodes is asked for
   description there too: what the original says beside data and types (descriptions.py; two fifths of the random ones say something about everything)
   valid       the result passes the checker wherever the original does, and no node of it is typed by the low type that the original did not have
+  optimised   onnxruntime with its default optimisations loads the rewritten model and the one that was taken back where it loads the original, and runs
+              them in float16
   again       rewriting the result under the first flags gives the first rewrite, node for node, up to names
   once        taking back what was taken back changes nothing, byte for byte
 """
@@ -32,6 +34,8 @@ import descriptions
 import graph_generator
 import isomorphism
 import random_graphs
+import rounding
+import runtimes
 import scope_generator
 import structure
 from naive_rewriter import sort
@@ -148,7 +152,11 @@ class Judge:
             self.fail("fits", what, answer.stderr, flags)
         return target.read_bytes()
 
-    def judge(self, path, original, flags, more_flags, what, strict=True):
+    def optimised(self, original, path, dtype, feeds, what, flags):
+        for text in runtimes.problems(original, sort(onnx.load(path)), dtype, feeds):
+            self.fail("optimised", what, text, flags)
+
+    def judge(self, path, original, feeds, flags, more_flags, what, strict=True):
         low, lower, back, again = (self.folder / f"{name}.onnx" for name in ("low", "lower", "back", "again"))
         first = self.run(path, low, flags, what)
         if first is None:
@@ -158,6 +166,7 @@ class Judge:
             self.fail("record", what, "none", flags)
             return
         self.changed += first != path.read_bytes()
+        self.optimised(original, low, low_type(flags), feeds, what, flags)
         source, dtypes = low, [low_type(flags)]
         if more_flags:
             if self.run(low, lower, more_flags, what) is None:
@@ -179,6 +188,7 @@ class Judge:
                     self.fail("back", what, text, flags + more_flags)
                 for text in descriptions.problems(original, sort(result))[:3]:
                     self.fail("description", what, text, flags + more_flags)
+        self.optimised(original, back, "float16", feeds, what, flags)
         if structure._passes_checker(original):
             error = structure._checker(sort(result))
             if error:
@@ -212,7 +222,8 @@ def inlining_functions(flags):
 def random_ones(judge, seeds):
     for seed in seeds:
         is_scoped = seed % 3 == 0
-        model = scope_generator.generate(seed, False)[0] if is_scoped else graph_generator.generate(seed, seed % 4 == 0)
+        model = scope_generator.generate(seed, False) if is_scoped else graph_generator.generate(seed, seed % 4 == 0)
+        model, feeds = model[:2] if is_scoped else (model, rounding.random_feeds(model, seed))
         if seed % 5 < 2:
             descriptions.decorate(descriptions.state_types(model) if seed % 2 else model)
         source = random.Random(seed * 104729 + 5)
@@ -225,7 +236,7 @@ def random_ones(judge, seeds):
         flags, more = change(flags), change(more) if more else []
         path = judge.folder / "in.onnx"
         path.write_bytes(model.SerializeToString(deterministic=True))
-        judge.judge(path, sort(onnx.ModelProto.FromString(model.SerializeToString())), flags, more, f"seed {seed}", strict=not inlines)
+        judge.judge(path, sort(onnx.ModelProto.FromString(model.SerializeToString())), feeds, flags, more, f"seed {seed}", strict=not inlines)
 
 
 def real_ones(judge):
@@ -236,9 +247,10 @@ def real_ones(judge):
         sys.exit(77)
     for path in paths:
         original = sort(onnx.load(path))
+        feeds = rounding.random_feeds(original, 1, dim=1)
         keep = ["--functions", "keep"] if original.functions else []
         for flags in (["--dtype", "float16"], ["--dtype", "bfloat16", "--opset", "keep"], ["--policy", "mixed_float16"], ["--policy", "bfloat16"]):
-            judge.judge(path, original, flags + keep, [], path.stem, strict=path.stem not in BROKEN)
+            judge.judge(path, original, feeds, flags + keep, [], path.stem, strict=path.stem not in BROKEN)
 
 
 def main():
@@ -260,6 +272,7 @@ def main():
     if judge.judged and judge.changed < judge.judged / 2:
         print("too few were rewritten to prove anything")
         return 1
+    print(runtimes.TOTALS)
     return 1 if judge.failures else 0
 
 
