@@ -52,6 +52,19 @@ void CheckKept(const onnx::ModelProto& model, const std::string& why) {
   CHECK(absl::StrContains(result->summary.explanation, why));
 }
 
+TEST_CASE("an input that is left out says nothing about types") {
+  onnx::ModelProto model = ModelFromText(R"(<ir_version: 7, opset_import: ["" : 12, "com.microsoft" : 1]>
+    g (float[2,4,8] x, float[8] k) => (float[2,4,8] y) {
+      [fm] a = com.microsoft.FusedMatMul <transB = 1> (x, x)
+      [sl] y = com.microsoft.SkipLayerNormalization (x, x, k, k, k)
+    })");
+  model.mutable_graph()->mutable_node(1)->set_input(3, "");
+  model.mutable_graph()->mutable_node()->DeleteSubrange(0, 1);
+  const auto result = RewriteTo(kBfloat16, model);
+  INFO(result.status());
+  CHECK(result.ok());
+}
+
 TEST_CASE("bfloat16 lifts a model of contrib operators alone to where Cast takes it") {
   const onnx::ModelProto model = ContribOnly(R"("" : 12, )");
   CheckLifted(RewriteTo(kBfloat16, model), 13);
