@@ -43,41 +43,41 @@ onnx::ModelProto WithProduct(int opset, const std::string& node) {
 }
 
 TEST_CASE("nodes may leave any optional input out") {
-  for (const char* node : {
-           "p = Relu (x)",
-           "p = Clip (x)",
-           "p = Clip (x, \"\", low)",
-           "p = Clip (x, low, \"\")",
-           "p = Clip (x, \"\", \"\")",
-           "p = Dropout (x, \"\", c)",
-           "p = Pad (x3, k, \"\", k)",
-           "p = ReduceSum (x, \"\")",
-           "p = ReduceSum (x)",
-           "p = ReduceMean (x, \"\")",
-           "p = Squeeze (x3)",
-           "p = Squeeze (x3, \"\")",
-           "p = Trilu (x, \"\")",
-           "p = Slice (x, k, k, \"\", k)",
-           "p = QuantizeLinear (x, low)",
-           "p = QuantizeLinear (x, low, \"\")",
-           "p = Gemm (x, x, \"\")",
-           "p = LayerNormalization (x, w, \"\")",
-           "p = Resize (x4, \"\", \"\", \"\")",
-           "p = Resize (x4)",
-           "p = OptionalHasElement ()",
-           "p = OptionalHasElement (\"\")",
-           "p = NonMaxSuppression (x3, x3, \"\", low)",
-           "p = RandomUniformLike (x)",
-           "p = Loop (\"\", \"\") <body = t (int64 i, bool go) => (bool again, float[4,4] z) { again = Identity (go) "
-           "z = Relu (x) }>",
-           "p = Loop (\"\", c, x) <body = t (int64 i, bool go, float[4,4] s) => (bool again, float[4,4] z) { again = "
-           "Identity (go) z = Relu (s) }>",
-           "p = com.microsoft.FusedMatMul ()",
-           "p = com.microsoft.FusedMatMul (\"\", x)",
-           "p = com.microsoft.Attention (\"\", x)",
-           "p = own.Thing ()",
-           "p = own.Thing (\"\", x)",
-       }) {
+  for (
+      const char* node : {
+          "p = Relu (x)",
+          "p = Clip (x)",
+          "p = Clip (x, \"\", low)",
+          "p = Clip (x, low, \"\")",
+          "p = Clip (x, \"\", \"\")",
+          "p = Dropout (x, \"\", c)",
+          "p = Pad (x3, k, \"\", k)",
+          "p = ReduceSum (x, \"\")",
+          "p = ReduceSum (x)",
+          "p = ReduceMean (x, \"\")",
+          "p = Squeeze (x3)",
+          "p = Squeeze (x3, \"\")",
+          "p = Trilu (x, \"\")",
+          "p = Slice (x, k, k, \"\", k)",
+          "p = QuantizeLinear (x, low)",
+          "p = QuantizeLinear (x, low, \"\")",
+          "p = Gemm (x, x, \"\")",
+          "p = LayerNormalization (x, w, \"\")",
+          "p = Resize (x4, \"\", \"\", \"\")",
+          "p = Resize (x4)",
+          "p = OptionalHasElement ()",
+          "p = OptionalHasElement (\"\")",
+          "p = NonMaxSuppression (x3, x3, \"\", low)",
+          "p = RandomUniformLike (x)",
+          R"(p = Loop ("", "") <body = t (int64 i, bool go) => (bool on, float[4,4] z) { on = Identity (go) z = Relu (x) }>)",
+          R"(p = Loop ("", c, x) <body = t (int64 i, bool go, float[4,4] s) => (bool on, float[4,4] z) {
+                on = Identity (go) z = Relu (s) }>)",
+          "p = com.microsoft.FusedMatMul ()",
+          "p = com.microsoft.FusedMatMul (\"\", x)",
+          "p = com.microsoft.Attention (\"\", x)",
+          "p = own.Thing ()",
+          "p = own.Thing (\"\", x)",
+      }) {
     CAPTURE(node);
     CheckAll(WithProduct(18, node));
   }
