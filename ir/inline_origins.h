@@ -7,6 +7,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,10 +27,15 @@ struct NodeForm {
   struct Reference {
     std::string attribute, to;  // an attribute of the node, and that of the function it stood for
     int kind = 0;               // onnx::AttributeProto::AttributeType
-    auto operator<=>(const Reference&) const = default;
+    bool operator<(const Reference& other) const {
+      return std::tie(attribute, to, kind) < std::tie(other.attribute, other.to, other.kind);
+    }
   };
   std::vector<Reference> references;
-  auto operator<=>(const NodeForm&) const = default;
+  bool operator<(const NodeForm& other) const {
+    return std::tie(name, inputs, outputs, references) <
+           std::tie(other.name, other.inputs, other.outputs, other.references);
+  }
 };
 
 struct InlinedNode {
