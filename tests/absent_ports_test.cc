@@ -13,7 +13,7 @@ namespace {
 using Dtype = RewriteOptions::Dtype;
 
 // Rewrites under all choices that lead to other code.
-void CheckAll(const onnx::ModelProto& model, absl::StatusCode expected = absl::StatusCode::kOk) {
+void CheckAll(const onnx::ModelProto& model) {
   for (const Dtype dtype : {Dtype::kFloat16, Dtype::kBfloat16}) {
     for (const auto level : {RewriteOptions::Level::kDefault, RewriteOptions::Level::kUnsafeForceAll}) {
       for (const auto functions : {RewriteOptions::Functions::kInline, RewriteOptions::Functions::kKeep}) {
@@ -26,7 +26,7 @@ void CheckAll(const onnx::ModelProto& model, absl::StatusCode expected = absl::S
           options.explain = options.report = options.diff = true;
           const absl::StatusOr<RewriteResult> result = Rewrite(model, options);
           INFO(result.status());
-          CHECK(result.status().code() == expected);
+          CHECK(result.ok());
         }
       }
     }
@@ -124,10 +124,10 @@ TEST_CASE("an Optional without input has a type of its own") {
   CheckAll(model);
   node->clear_attribute();  // neither an input nor a type: of no use, and still no crash
   CheckAll(model);
-  auto* info = model.mutable_graph()->add_value_info();  // what it is not
+  auto* info = model.mutable_graph()->add_value_info();  // what it is not: the file's fault, told in a warning
   info->set_name("o");
   info->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
-  CheckAll(model, absl::StatusCode::kDataLoss);
+  CheckAll(model);
 }
 
 // A function takes the place of an operator of its name, and need not have its ports.

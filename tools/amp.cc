@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
@@ -18,7 +17,6 @@
 #include "ir/lift_function.h"
 #include "ir/model_file.h"
 #include "ir/model_walk.h"
-#include "ir/op_signatures.h"
 #include "ir/opset_imports.h"
 #include "ir/replace_files.h"
 #include "ir/save.h"
@@ -29,203 +27,15 @@
 #include "passes/op_list_file.h"
 #include "passes/op_lists.h"
 #include "passes/rewrite_model.h"
-#include "passes/suggest.h"
 #include "passes/undo_rewrite.h"
-#include "runtime/compatibility.h"
-#include "runtime/targets.h"
 #include "tools/check_options.h"
 #include "tools/limit_flags.h"
-#include "tools/option_names.h"
 #include "tools/precision_policy.h"
+#include "tools/set_up.h"
 #include "tools/version.h"
 
 namespace amp {
 namespace {
-
-// Options with what the policy, the target and this machine decide filled in.
-struct Choices {
-  RewriteOptions options;
-  std::vector<std::string> flags;  // before anything was filled in
-  DType low = DType::kFloat16;
-  TargetSupport target;
-  std::string compatibility;
-};
-
-DType LowTypeOn(const Target& target) { return target.bfloat16 > target.float16 ? DType::kBfloat16 : DType::kFloat16; }
-
-constexpr absl::string_view kTargetExample = "cuda:8.0";
-
-// Of the same device, where the name says one.
-std::string TargetHint(const std::string& found) {
-  std::vector<std::string> names = TargetNames(), of_device;
-  std::replace(names.begin(), names.end(), std::string("cuda:CC"), std::string(kTargetExample));
-  const std::string device = found.substr(0, found.find(':'));
-  std::copy_if(names.begin(), names.end(), std::back_inserter(of_device),
-               [&](const std::string& name) { return absl::StartsWith(name, absl::StrCat(device, ":")); });
-  if (of_device.empty()) return DidYouMean(found, names);
-  const std::string closest = found == device ? "" : ClosestName(found, of_device);
-  return absl::StrCat("; did you mean '", closest.empty() ? of_device.front() : closest, "'?");
-}
-
-// Looks at the machine only if it is asked about.
-absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
-  Choices choices;
-  choices.options = options;
-  choices.flags = ChangedFlags(options);
-  AMP_RETURN_IF_ERROR(ApplyPolicy(choices.options));
-  const auto dtype = choices.options.dtype.value_or(RewriteOptions::Dtype::kFloat16);
-  const bool is_any = options.target == "any", is_auto = options.target == "auto";
-  std::optional<Target> target = FindTarget(options.target);
-  if (!is_any && !is_auto && !target) {
-    return UsageError("--target: expected ", absl::StrJoin(TargetNames(), ", "), ", with a compute capability as in ",
-                      kTargetExample, "; found '", Escaped(options.target), "'", TargetHint(options.target));
-  }
-  const bool picks_dtype = dtype == RewriteOptions::Dtype::kAuto;
-  std::optional<Hardware> hardware;
-  if (is_auto || (is_any && picks_dtype)) hardware = DetectHardware();
-  if (picks_dtype) {
-    // Without a target any runtime may get the model, and ONNX Runtime's CPU provider has no bfloat16 kernels.
-    choices.low = is_any ? DType::kFloat16 : is_auto ? ChooseLowType(*hardware) : LowTypeOn(*target);
-  } else {
-    choices.low = dtype == RewriteOptions::Dtype::kBfloat16 ? DType::kBfloat16 : DType::kFloat16;
-  }
-  if (is_auto) target = ChooseTarget(*hardware, choices.low);
-  if (target) {
-    choices.target = {target->name, target->IsFastEnough(choices.low), {}};
-    choices.target.promises.insert(target->promises.begin(), target->promises.end());
-  }
-  if (hardware) {
-    const Gate gate = choices.target.can_run_low ? Gate::kOpen : Gate::kClosed;
-    choices.compatibility = CheckCompatibility(*hardware, choices.low, gate).Text(choices.low);
-  } else if (target) {
-    choices.compatibility = CheckCompatibility(*target, choices.low).Text(choices.low);
-  }
-  return choices;
-}
-
-amp::Level PaintLevel(RewriteOptions::Level level) {
-  switch (level) {
-    case RewriteOptions::Level::kDefault:
-      return Level::kDefault;
-    case RewriteOptions::Level::kTreatInferAsDeny:
-      return Level::kTreatInferAsDeny;
-    case RewriteOptions::Level::kTensorCoresOnly:
-      return Level::kTensorCoresOnly;
-    case RewriteOptions::Level::kUnsafeForceAll:
-      return Level::kUnsafeForceAll;
-  }
-  return Level::kDefault;
-}
-
-Guards GuardGroup(RewriteOptions::Guards guards) {
-  switch (guards) {
-    case RewriteOptions::Guards::kAll:
-      return Guards::kAll;
-    case RewriteOptions::Guards::kConstants:
-      return Guards::kConstants;
-    case RewriteOptions::Guards::kNone:
-      return Guards::kNone;
-  }
-  return Guards::kAll;
-}
-
-absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const RewriteOptions& options) {
-  auto signatures = OpSignatures::WithBuiltIn(options.op_signatures);
-  if (!signatures.ok()) return UsageError("--op-signature: ", signatures.status().message());
-  return signatures;
-}
-
-absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low,
-                                  std::shared_ptr<const OpSignatures> signatures) {
-  OpListOptions lists;
-  lists.low = low;
-  lists.signatures = std::move(signatures);
-  AMP_ASSIGN_OR_RETURN(lists.profile, ProfileList(options.profile, low));
-  lists.files = options.lists;
-  const auto add = [&](OpClass op_class, const std::vector<std::string>& items) {
-    for (const std::string& item : items) lists.edits.push_back({op_class, item});
-  };
-  add(OpClass::kAllow, options.allow);
-  add(OpClass::kInfer, options.infer);
-  add(OpClass::kDeny, options.deny);
-  add(OpClass::kClear, options.clear);
-  lists.allow_nodes = options.allow_node;
-  lists.deny_nodes = options.deny_node;
-  lists.deny_tensors = options.deny_tensor;
-  lists.follow = options.follow;
-  return OpLists::Load(lists);
-}
-
-bool IsMixed(const RewriteOptions& options) {
-  return options.policy == RewriteOptions::Policy::kMixedFloat16 ||
-         options.policy == RewriteOptions::Policy::kMixedBfloat16;
-}
-
-RewriteSettings SettingsFrom(const Choices& choices) {
-  const RewriteOptions& options = choices.options;
-  RewriteSettings settings;
-  settings.low = choices.low;
-  settings.target = choices.target;
-  settings.last_softmax_stays = IsMixed(options);
-  settings.paint.level = PaintLevel(options.level);
-  settings.preserve = options.preserve == RewriteOptions::Preserve::kNode ? Preserve::kNode : Preserve::kTensor;
-  settings.guards = GuardGroup(options.guards);
-  settings.keep_io = {options.keep_io.value_or(true), options.keep_io_names};
-  settings.weights = options.weights == RewriteOptions::Weights::kCast ? WeightMode::kCast : WeightMode::kConvert;
-  if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;
-  if (options.opset.has_value()) settings.opset = {OpsetChoice::Kind::kFixed, *options.opset};
-  settings.freeze_initializers = options.freeze_initializers;
-  settings.max_weight_error = options.max_weight_error;
-  settings.strict = options.strict;
-  if (options.on_progress) {
-    settings.on_stage = [report = options.on_progress](Stage stage) {
-      return report({std::string(StageName(stage)), 0, 0});
-    };
-  }
-  settings.diff = options.diff;
-  return settings;
-}
-
-absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings) {
-  if (!options.stop_after.empty()) {
-    AMP_ASSIGN_OR_RETURN(settings.stop_after, FindStage("--stop-after", options.stop_after));
-    if (const std::string why = ObstacleToStopping(*settings.stop_after); !why.empty() && !options.dry_run) {
-      return UsageError("--stop-after ", options.stop_after, ": ", why);
-    }
-    if (options.functions == RewriteOptions::Functions::kSpecialise && !options.dry_run) {
-      return UsageError("--stop-after ", options.stop_after,
-                        ": with --functions specialise, calls are functions again only after the last stage");
-    }
-  }
-  for (const std::string& name : options.print_after) {
-    if (name == "all") {
-      for (const std::string& each : StageNames()) settings.print_after.push_back(*FindStage("", each));
-      continue;
-    }
-    AMP_ASSIGN_OR_RETURN(const Stage stage, FindStage("--print-after", name));
-    settings.print_after.push_back(stage);
-  }
-  return absl::OkStatus();
-}
-
-// Everything that the options alone decide.
-struct Setup {
-  Choices choices;
-  std::shared_ptr<const OpSignatures> signatures;
-  OpLists lists;
-  RewriteSettings settings;
-};
-
-// Errors name the flag or the list file.
-absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
-  AMP_RETURN_IF_ERROR(CheckOptions(options));
-  AMP_ASSIGN_OR_RETURN(Choices choices, Choose(options));
-  AMP_ASSIGN_OR_RETURN(std::shared_ptr<const OpSignatures> signatures, LoadSignatures(options));
-  AMP_ASSIGN_OR_RETURN(OpLists lists, LoadLists(options, choices.low, signatures));
-  RewriteSettings settings = SettingsFrom(choices);
-  AMP_RETURN_IF_ERROR(AddStages(options, settings));
-  return Setup{std::move(choices), std::move(signatures), std::move(lists), std::move(settings)};
-}
 
 // Inlines what --functions asks for, and notes whether that edited the model. References to attributes become values by
 // that, which nobody has judged before.

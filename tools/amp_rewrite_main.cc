@@ -52,9 +52,8 @@ int Main(const std::vector<std::string>& arguments) {
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;
-  const absl::Status ran = RunOnLargeStack([&] {
-    output = RunAmpRewrite(arguments, [&](absl::string_view text) { return standard_output.Print(text); });
-  });
+  const absl::Status ran = RunOnLargeStack(
+      [&] { output = RunAmpRewrite(arguments, [&](absl::string_view text) { return standard_output.Print(text); }); });
   if (!ran.ok()) {
     output.exit_code = ExitCode(ran);
     output.err = absl::StrCat("amp-rewrite: error: ", ran.message(), "\n");
