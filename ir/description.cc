@@ -12,6 +12,18 @@ void Describe(const Message& original, Message& described) {
   described.mutable_unknown_fields()->MergeFrom(original.unknown_fields());
 }
 
+onnx::NodeProto DescriptionOf(const onnx::NodeProto& node) {
+  onnx::NodeProto description;
+  Describe(node, description);
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!attribute.has_doc_string()) continue;
+    onnx::AttributeProto* described = description.add_attribute();
+    described->set_name(attribute.name());
+    described->set_doc_string(attribute.doc_string());
+  }
+  return description;
+}
+
 }  // namespace
 
 void DescribeAs(const onnx::TensorProto& original, onnx::TensorProto& tensor) {
@@ -19,18 +31,19 @@ void DescribeAs(const onnx::TensorProto& original, onnx::TensorProto& tensor) {
   Describe(original, tensor);
 }
 
-std::string SerializeDescription(const Node& node) {
-  onnx::NodeProto description;
-  Describe(*node.proto, description);
-  return description.SerializeAsString();
-}
+std::string SerializeDescription(const Node& node) { return DescriptionOf(*node.proto).SerializeAsString(); }
 
 bool RestoreDescription(Model& model, NodeId node, absl::string_view bytes) {
-  onnx::NodeProto parsed, description;
-  if (!parsed.ParseFromString(std::string(bytes))) return false;
-  Describe(parsed, description);
-  if (description.SerializeAsString() != bytes) return false;  // it says more than that
-  Describe(description, model.EditProto(node));
+  onnx::NodeProto description;
+  if (!description.ParseFromString(std::string(bytes))) return false;
+  if (DescriptionOf(description).SerializeAsString() != bytes) return false;  // it says more than that
+  onnx::NodeProto& proto = model.EditProto(node);
+  Describe(description, proto);
+  for (const onnx::AttributeProto& described : description.attribute()) {
+    for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
+      if (attribute.name() == described.name()) attribute.set_doc_string(described.doc_string());
+    }
+  }
   return true;
 }
 

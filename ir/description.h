@@ -1,5 +1,5 @@
-// What a file says about a tensor or a node for its readers: doc_string, metadata_props, fields that this program does
-// not know. Edits that put another tensor or node in the place of one take it along.
+// What a file says about a tensor or a node for its readers: doc_string (of a node's attributes, too), metadata_props,
+// fields that this program does not know. Edits that put another tensor or node in the place of one take it along.
 #ifndef AMP_IR_DESCRIPTION_H_
 #define AMP_IR_DESCRIPTION_H_
 

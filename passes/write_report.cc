@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "ir/control_flow.h"
 #include "ir/node_paths.h"
 #include "ir/operator_facts.h"
@@ -21,6 +22,7 @@ namespace amp {
 namespace {
 
 constexpr absl::string_view kFunctionCall = "function-call";
+constexpr absl::string_view kCallStays = "call of a model-local function: left as it is";
 
 std::string OperatorName(const Node& node) {
   return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
@@ -162,10 +164,9 @@ class Explainer {
   }
 
   std::string WhyCallStays(const Node& node) const {
-    constexpr absl::string_view kStays = "call of a model-local function: left as it is";
     const bool has_reason = inlined_ != nullptr && inlined_->kept.contains(node.proto);
-    return absl::StrCat(
-        kStays, has_reason ? absl::StrCat(": ", inlined_->kept.at(node.proto)) : "; --functions inline looks into it");
+    return absl::StrCat(kCallStays, has_reason ? absl::StrCat(": ", inlined_->kept.at(node.proto))
+                                               : "; --functions inline looks into it");
   }
 
   // The outermost node around `id` whose bodies do not take part; kNone for none.
@@ -272,7 +273,8 @@ class Explainer {
       case ReasonKind::kGuard:
         return absl::StrCat("guard: ", reason.detail);
       case ReasonKind::kUnlisted:
-        return absl::StrCat("on no list: stays float32 and stops every propagation", from);
+        return absl::StrCat(node.class_why.empty() ? "on no list" : absl::StrCat("unlisted", why),
+                            ": stays float32 and stops every propagation", from);
       case ReasonKind::kNotProcessed:
         return reason.detail;
       case ReasonKind::kTypeUnknown:
@@ -326,8 +328,9 @@ std::string BesideCalls(const Report& report) {
     if (node.reason_kind == kFunctionCall) calls.push_back(&node);
   }
   if (calls.empty()) return "";
-  return absl::StrFormat(" beside %d call%s of model-local functions (%s)", calls.size(), calls.size() == 1 ? "" : "s",
-                         calls.front()->reason);
+  const absl::string_view why = absl::StripPrefix(calls.front()->reason, kCallStays);
+  return absl::StrFormat(" beside %d call%s of model-local functions, left as they are%s", calls.size(),
+                         calls.size() == 1 ? "" : "s", why);
 }
 
 // The commonest reason why no operator of the allow list is low.

@@ -197,7 +197,9 @@ TEST_CASE("a user's cast that was superfluous comes back with its description") 
     })");
   const onnx::ModelProto low = described.Rewritten();
   for (const auto& node : low.graph().node()) CHECK(node.name() != "user");
-  CHECK(Said(Producer(described.TakenBack(), "h")) == About("the maker of h"));
+  const onnx::ModelProto back = described.TakenBack();
+  CHECK(Said(Producer(back, "h")) == About("the maker of h"));
+  CHECK(Producer(back, "h").attribute(0).doc_string() == "about an attribute of h");
 }
 
 TEST_CASE("an opset lift keeps what is said about the nodes that it edits") {

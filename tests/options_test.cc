@@ -198,9 +198,10 @@ TEST_CASE("a model of calls alone says that they were kept, and what looks into 
   options.functions = RewriteOptions::Functions::kKeep;
   const absl::StatusOr<RewriteResult> result = Rewrite(model, options);
   REQUIRE(result.ok());
-  CHECK(result->summary.unchanged_because ==
-        "it has no operator of class allow beside 1 call of model-local functions (call of a model-local function: "
-        "left as it is; --functions inline looks into it)");
+  CHECK(
+      result->summary.unchanged_because ==
+      "it has no operator of class allow beside 1 call of model-local functions, left as they are; --functions inline "
+      "looks into it");
 }
 
 }  // namespace

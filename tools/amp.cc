@@ -210,7 +210,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
     }
     AMP_ASSIGN_OR_RETURN(
         save, outcome.report.changed ? PrepareSave(graph->proto(), output, how) : PrepareUnchanged(file, output, how));
-    file.warnings = Joined(std::move(file.warnings), save->Notes());
+    for (const std::string& note : save->Notes()) file.warnings.push_back(absl::StrCat(Escaped(output), ": ", note));
   }
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");

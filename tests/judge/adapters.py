@@ -26,6 +26,7 @@ from onnx.reference import ReferenceEvaluator
 
 import adapter_cases
 import adapter_cases_legacy
+import rounding
 
 NEWEST = 25  # what the pinned ONNX Runtime runs
 LEGACY = 8  # ONNX's reference evaluator does not tell the versions before from later ones
@@ -228,9 +229,7 @@ def feeds_of(model, refs):
     if refs is not None and refs.exists():
         data = np.load(refs)
         return {i.name: data["in::" + i.name] for i in inputs}
-    rng = np.random.default_rng(1)
-    return {i.name: rng.standard_normal([d.dim_value or 1 for d in i.type.tensor_type.shape.dim]).astype(np.float32)
-            for i in inputs}
+    return rounding.random_feeds(model, seed=1, dim=1)
 
 
 def has_float16(model):

@@ -319,14 +319,14 @@ def largest_magnitude(model, feeds):
 
 
 def random_feeds(model, seed=0, dim=2):
-    """Seeded inputs for every input that is not an initializer; symbolic dimensions become `dim`."""
+    """Seeded inputs for every input that is not an initializer; symbolic dimensions, and those below 0, become `dim`."""
     random = np.random.default_rng(seed)
     constant, feeds = {t.name for t in model.graph.initializer}, {}
     for info in model.graph.input:
         if info.name in constant:
             continue
         tensor = info.type.tensor_type
-        shape = [d.dim_value if d.HasField("dim_value") else dim for d in tensor.shape.dim]
+        shape = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else dim for d in tensor.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if dtype.kind == "b":
             feeds[info.name] = random.integers(0, 2, shape).astype(bool)
