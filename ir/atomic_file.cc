@@ -40,7 +40,8 @@ void RemoveRemembered(int signal) {
   for (RememberedFile& file : remembered_files) {
     if (file.state.load(std::memory_order_acquire) == 2) ::unlinkat(file.dir, file.name.data(), 0);
   }
-  ::raise(signal);  // SA_RESETHAND: the default action, once this handler returns
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);  // the default action, once the handler returns
 }
 
 // ".model.onnx.amp-": what every temporary of `target` begins with. Long names are cut, for names end at 255 bytes.
@@ -244,7 +245,6 @@ absl::Status WriteFileAtomically(const std::string& path, const std::function<ab
 void RemoveTemporariesOnSignals() {
   struct sigaction action = {}, before = {};
   action.sa_handler = RemoveRemembered;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
     const bool is_ignored = ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN;
     if (!is_ignored) ::sigaction(signal, &action, nullptr);

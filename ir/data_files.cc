@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "ir/atomic_file.h"
 #include "ir/external_data.h"
@@ -16,7 +17,7 @@ namespace amp {
 namespace {
 
 constexpr int64_t kLargestModel = (int64_t{1} << 31) - 1;  // protobuf's limit: what is larger names nothing
-constexpr int64_t kSearchedBytes = int64_t{1} << 32;       // of all files together
+constexpr int64_t kSearchedBytes = int64_t{1} << 31;       // of all files together
 
 enum class Found { kNo, kYes, kUnknown };
 
@@ -62,26 +63,43 @@ class Judge {
     return false;
   }
 
+  // Models of this folder, and those of the one above, may refer to a file of this one.
   std::string WhyNamed(const std::string& data_file) {
+    int64_t left = kSearchedBytes;
+    std::string why = WhyNamedIn(dir_, "", data_file, left);
+    const UniqueFile above(fs_, fs_.Open(dir_, "..", O_RDONLY | O_DIRECTORY));
+    if (why.empty() && above.ok()) why = WhyNamedIn(above.get(), "../", data_file, left);
+    return why;
+  }
+
+  std::string WhyNamedIn(int folder, absl::string_view prefix, const std::string& data_file, int64_t& left) {
     std::vector<std::string> names;
-    if (fs_.List(dir_, &names) < 0) return "the folder cannot be listed";
+    if (fs_.List(folder, &names) < 0) return prefix.empty() ? "the folder cannot be listed" : "";
     std::sort(names.begin(), names.end());
-    int64_t searched = 0;
     for (const std::string& name : names) {
-      const bool is_own = name == model_.name || IsTemporaryOf(name, model_.name);
-      if (is_own || !OwnerOfDataFile(name).empty()) continue;
-      const UniqueFile file(fs_, fs_.Open(dir_, name, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+      if (folder == dir_ ? IsOfTheModel(name) : !absl::StrContains(name, ".onnx")) continue;
+      const UniqueFile file(fs_, fs_.Open(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY));
       if (file.get() == -ENOENT || file.get() == -ELOOP || file.get() == -ENXIO) continue;  // gone, or no file
+      const std::string shown = absl::StrCat("'", prefix, Escaped(name), "'");
       struct stat info = {};
-      if (!file.ok() || fs_.Stat(file.get(), &info) != 0) return absl::StrCat("'", Escaped(name), "' cannot be read");
+      if (!file.ok() || fs_.Stat(file.get(), &info) != 0) return absl::StrCat(shown, " cannot be read");
       if (!S_ISREG(info.st_mode) || info.st_size > kLargestModel) continue;
-      searched += info.st_size;
-      if (searched > kSearchedBytes) return "the folder holds too much to see whether another model uses it";
+      left -= info.st_size;
+      if (left < 0) return "the folder holds too much to see whether another model uses it";
       const Found found = Search(fs_, file.get(), info.st_size, data_file);
-      if (found == Found::kYes) return absl::StrCat("'", Escaped(name), "' names it");
-      if (found == Found::kUnknown) return absl::StrCat("'", Escaped(name), "' cannot be read");
+      if (found == Found::kYes) return absl::StrCat(shown, " names it");
+      if (found == Found::kUnknown) return absl::StrCat(shown, " cannot be read");
     }
     return "";
+  }
+
+  // The model that is replaced, a symbolic link to it, its temporaries; and data files, which name nothing.
+  bool IsOfTheModel(const std::string& name) {
+    if (name == model_.name || IsTemporaryOf(name, model_.name) || !OwnerOfDataFile(name).empty()) return true;
+    struct stat entry = {}, target = {}, own = {};
+    return fs_.StatPath(dir_, name, &entry) == 0 && S_ISLNK(entry.st_mode) &&
+           fs_.StatTarget(dir_, name, &target) == 0 && fs_.StatPath(dir_, model_.name, &own) == 0 &&
+           target.st_dev == own.st_dev && target.st_ino == own.st_ino;
   }
 
   FileSystem& fs_;

@@ -5,9 +5,10 @@
 //
 //   It is removed only when m.onnx is replaced by a model that does not refer to it, and even then stays, with a note,
 //   if the input is read from it (unless the input is what is replaced), if it is read-only, or if another file of the
-//   folder names it: somebody may have copied the model. Data files of other names are never removed.
+//   folder, or a model of the folder above, names it: somebody may have copied the model. Data files of other names are
+//   never removed.
 //
-// Not seen: models of other folders that refer into this one.
+// Not seen: models further up that refer into this folder, and symbolic links elsewhere that point into it.
 #ifndef AMP_IR_DATA_FILES_H_
 #define AMP_IR_DATA_FILES_H_
 
@@ -37,7 +38,7 @@ struct OldDataFiles {
   std::vector<std::string> to_remove;
   std::vector<std::string> notes;  // a sentence for each that is left
 };
-// Reads the other files of the directory where it has to, at most some gigabytes of them.
+// Reads the other files of the directory where it has to, at most 2 GiB of them.
 OldDataFiles JudgeOldDataFiles(FileSystem& fs, int dir, const ReplacedModel& model);
 
 }  // namespace amp

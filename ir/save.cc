@@ -91,7 +91,7 @@ class Saver : public PreparedSave {
     AMP_RETURN_IF_ERROR(file.Finish());
     result_.data_bytes = layout.data_bytes;
     result_.data_file = absl::StrFormat("%s.%016x.data", parts_.name, XXH3_64bits_digest(&hash));
-    AMP_RETURN_IF_ERROR(CheckDataTarget());
+    AMP_RETURN_IF_ERROR(CheckDataTarget(XXH3_64bits_digest(&hash)));
     data_.emplace(std::move(file));
     return absl::OkStatus();
   }
@@ -131,22 +131,29 @@ class Saver : public PreparedSave {
   }
 
   std::vector<std::string> Notes() override {
-    std::vector<std::string> notes = result_.notes;
-    for (std::string& note : JudgeOldData().notes) notes.push_back(std::move(note));
-    return notes;
+    JudgeOldData();
+    return old_data_.notes;
   }
 
   absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions) override {
     AMP_ASSIGN_OR_RETURN(const UniqueFile lock, LockDirectory(fs_, dir_.get(), path_));
-    // As it is now: another run may have written the same output meanwhile.
-    const OldDataFiles old = JudgeOldData();
+    const SignalsWait signals_wait;
+    JudgeOldData();  // as it is now: another run may have written the same output meanwhile
     std::vector<Replacement> replacements;
-    if (data_) replacements.push_back({&*data_, result_.data_file});
+    struct stat there = {};
+    const bool has_data = data_ && fs_.StatPath(dir_.get(), result_.data_file, &there) == 0;  // CheckDataTarget: equal
+    if (data_ && !has_data) replacements.push_back({&*data_, result_.data_file});
     for (FinishedFile& companion : companions) replacements.push_back({&companion.file, companion.target});
     replacements.push_back({&*model_, parts_.name});
     AMP_RETURN_IF_ERROR(ReplaceFiles(fs_, replacements));
-    for (const std::string& name : old.to_remove) fs_.Unlink(dir_.get(), name);
-    result_.notes.insert(result_.notes.end(), old.notes.begin(), old.notes.end());
+    result_.notes = old_data_.notes;
+    for (const std::string& name : old_data_.to_remove) {
+      const int error = fs_.Unlink(dir_.get(), name);
+      if (error < 0 && error != -ENOENT) {
+        result_.notes.push_back(
+            absl::StrCat("'", Escaped(name), "' is left; it cannot be removed: ", ErrnoText(error)));
+      }
+    }
     return std::move(result_);
   }
 
@@ -176,31 +183,55 @@ class Saver : public PreparedSave {
     return absl::OkStatus();
   }
 
-  // The name says what is in it, so that an equal one may be replaced; anything else of that name is not ours.
-  absl::Status CheckDataTarget() {
+  // The name says what is in the file, and an equal one stays; anything else of that name is not ours.
+  absl::Status CheckDataTarget(uint64_t hash) {
     struct stat info = {};
     if (fs_.StatPath(dir_.get(), result_.data_file, &info) != 0) return absl::OkStatus();
-    if (S_ISREG(info.st_mode) && info.st_size == result_.data_bytes) return absl::OkStatus();
+    if (S_ISREG(info.st_mode) && info.st_size == result_.data_bytes) {
+      AMP_ASSIGN_OR_RETURN(const uint64_t found, HashOf(result_.data_file, info.st_size));
+      if (found == hash) return absl::OkStatus();
+    }
     return InFile(path_, RefusedError("the data file '", Escaped(result_.data_file), "' is in the way: expected ",
-                                      result_.data_bytes, " bytes, found something else"));
+                                      result_.data_bytes, " bytes with that hash, found something else"));
   }
 
-  OldDataFiles JudgeOldData() {
+  absl::StatusOr<uint64_t> HashOf(const std::string& name, int64_t size) {
+    const UniqueFile file(fs_, fs_.Open(dir_.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+    if (!file.ok()) return InFile(path_, IoError("cannot open '", Escaped(name), "': ", ErrnoText(file.get())));
+    XXH3_state_t hash;
+    XXH3_64bits_reset(&hash);
+    std::vector<char> buffer(static_cast<size_t>(TensorView::kChunkBytes));
+    for (int64_t at = 0; at < size;) {
+      const auto count = static_cast<size_t>(std::min(size - at, TensorView::kChunkBytes));
+      AMP_RETURN_IF_ERROR(InFile(path_, ReadFully(fs_, file.get(), at, absl::MakeSpan(buffer.data(), count))));
+      XXH3_64bits_update(&hash, buffer.data(), count);
+      at += static_cast<int64_t>(count);
+    }
+    return XXH3_64bits_digest(&hash);
+  }
+
+  // Looks at the folder again only if the model that is to be replaced has changed since the last time.
+  void JudgeOldData() {
     ReadOptions read;
     read.limits = options_.limits;
     read.payloads = Payloads::kLeaveOut;
     read.fs = options_.fs;
     // Anything may be in the way of the output; what is no model refers to nothing.
     const absl::StatusOr<LoadedFile> old = ReadModelFile(path_, read);
-    if (!old.ok()) return {};
+    std::set<std::string> references;
+    if (old.ok()) references = ReferencesOf(*old->model);
+    if (references == old_references_) return;
+    old_references_ = references;
+    old_data_ = {};
+    if (!old.ok()) return;
     ReplacedModel replaced;
     replaced.name = parts_.name;
-    replaced.old_references = ReferencesOf(*old->model);
+    replaced.old_references = std::move(references);
     replaced.new_references = new_references_;
     const bool is_input = options_.input != nullptr && options_.input->original != nullptr &&
                           old->device == options_.input->device && old->inode == options_.input->inode;
     if (options_.input != nullptr && !is_input) replaced.input = options_.input->external.get();
-    return JudgeOldDataFiles(fs_, dir_.get(), replaced);
+    old_data_ = JudgeOldDataFiles(fs_, dir_.get(), replaced);
   }
 
   void PointToData(const Payload& payload) {
@@ -282,7 +313,8 @@ class Saver : public PreparedSave {
   UniqueFile dir_;
   mode_t mode_ = 0666;
   std::optional<AtomicFile> data_, model_;  // finished, under their temporary names
-  std::set<std::string> new_references_;
+  std::set<std::string> new_references_, old_references_;
+  OldDataFiles old_data_;  // of old_references_
   SaveResult result_;
 };
 

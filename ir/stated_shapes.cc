@@ -145,7 +145,7 @@ std::string DescribeContradictions(const Model& model) {
   }
   if (found.empty()) return "";
   return absl::StrCat(found.size(), found.size() == 1 ? " value has a stated shape" : " values have stated shapes",
-                      " that inference contradicts, first: '", first, "'; value_info drops them");
+                      " that inference contradicts, first: '", first, "'; value_info drops them, outputs keep them");
 }
 
 void StateTypes(Model& model, GraphId id) {

@@ -273,8 +273,8 @@ class Explainer {
       case ReasonKind::kGuard:
         return absl::StrCat("guard: ", reason.detail);
       case ReasonKind::kUnlisted:
-        return absl::StrCat(node.class_why.empty() ? "on no list" : absl::StrCat("unlisted", why),
-                            ": stays float32 and stops every propagation", from);
+        return absl::StrCat(node.class_why.empty() ? "on no list:" : absl::StrCat("unlisted", why, ";"),
+                            " stays float32 and stops every propagation", from);
       case ReasonKind::kNotProcessed:
         return reason.detail;
       case ReasonKind::kTypeUnknown:

@@ -83,6 +83,8 @@ TEST_CASE("paths that contradict the options") {
   CHECK(RewriteFile(in, "", options).ok());
   options.report_file = in;
   CHECK(RewriteFile(in, "", options).status().code() == absl::StatusCode::kPermissionDenied);
+  options.report_file = folder.File("r.json");
+  CHECK(RewriteFile(in, folder.File("r.json"), options).ok());  // the output is not looked at in a dry run
 }
 
 TEST_CASE("limits hold in memory") {
@@ -165,13 +167,15 @@ TEST_CASE("the report says by which program and flags it was made") {
   options.keep_io_names = {"x"};
   options.opset = 22;
   options.limits.nodes = 5;
+  options.max_weight_error = 0.123456789;
   const absl::StatusOr<RewriteResult> result = Rewrite(OneMatMul(), options);
   REQUIRE(result.ok());
   const nlohmann::json tool = nlohmann::json::parse(result->summary.report)["tool"];
   CHECK(tool["name"] == "amp-rewrite");
   CHECK_FALSE(tool["version"].get<std::string>().empty());
-  CHECK(tool["flags"] == nlohmann::json::array({"--dtype=bfloat16", "--deny-node=a", "--deny-node=b*", "--keep-io=x",
-                                                "--opset=22", "--max-nodes=5"}));
+  CHECK(tool["flags"] ==
+        nlohmann::json::array({"--dtype=bfloat16", "--deny-node=a", "--deny-node=b*", "--max-weight-error=0.123456789",
+                               "--keep-io=x", "--opset=22", "--max-nodes=5"}));
   CHECK(ChangedFlags({}).empty());
 }
 

@@ -76,6 +76,38 @@ TEST_CASE("a model that was copied by hand keeps the data file that it shares, a
   CHECK(models.DataFiles().size() == 3);
 }
 
+TEST_CASE("a report replaces no data file, no list and no link") {
+  const TwoModels models;
+  const std::string data_file = *models.DataFiles().begin();
+  models.folder.Write("w.list", "Softmax infer why\n");
+  std::filesystem::create_symlink(data_file, models.folder.File("link.json"));
+  std::filesystem::copy(models.folder.File(data_file), models.folder.File("weights.bin"));
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(models.folder.Read("a.onnx")));
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.external_data_size() > 0) tensor.mutable_external_data(0)->set_value("weights.bin");
+  }
+  models.folder.Write("foreign.onnx", model.SerializeAsString());
+  const auto refused = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), models.folder.File("foreign.onnx"));
+    const ToolOutput output = RunAmpRewrite(flags);
+    INFO(output.err);
+    CHECK(output.exit_code == 4);
+    return output.err;
+  };
+  const auto report = [&](const std::string& name) {
+    return refused({"--dry-run", "--lists", models.folder.File("w.list"), "--report", models.folder.File(name)});
+  };
+  CHECK(report(data_file).find("has the name of a model's data file") != std::string::npos);
+  CHECK(report("weights.bin").find("would replace the input's external data 'weights.bin'") != std::string::npos);
+  CHECK(report("link.json").find("is a symbolic link") != std::string::npos);
+  CHECK(report("w.list").find("would replace the list file") != std::string::npos);
+  CHECK(refused({"-o", models.folder.File("w.list"), "--lists", models.folder.File("w.list")})
+            .find("the output would replace the list file") != std::string::npos);
+  CHECK(models.Loads("a.onnx"));
+  CHECK(models.Loads("foreign.onnx"));
+}
+
 TEST_CASE("a rewrite that nobody else uses leaves no data file behind") {
   const TwoModels models;
   models.Run("m.onnx", {"-o", "a.onnx", "--external-data", "always", "--dtype", "bfloat16"});

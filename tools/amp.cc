@@ -1,5 +1,7 @@
 #include "tools/amp.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -8,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
@@ -159,9 +162,27 @@ absl::Status InReport(const absl::Status& status) {
   return named;
 }
 
+std::vector<std::string> OfOutput(std::vector<std::string> notes, const std::string& output) {
+  for (std::string& note : notes) note = absl::StrCat(Escaped(output), ": ", note);
+  return notes;
+}
+
+// Of the data files that the input is read from, none may be replaced by the report.
+absl::Status CheckReportAgainstData(const std::string& report, const LoadedFile& input) {
+  struct stat there = {};
+  if (report.empty() || ::stat(report.c_str(), &there) != 0) return absl::OkStatus();
+  for (const auto& [location, file] : input.external->files()) {
+    struct stat data = {};
+    if (file->fs->Stat(file->file.get(), &data) == 0 && data.st_dev == there.st_dev && data.st_ino == there.st_ino) {
+      return RefusedError("--report: the report would replace the input's external data '", Escaped(location), "'");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // From files under temporary names to those that the caller asked for. `save` is null in a dry run.
-absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const RewriteSummary& summary,
-                        const RewriteOptions& options) {
+absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& output, const RewriteOptions& options,
+                        RewriteSummary& summary) {
   std::vector<FinishedFile> report;
   if (!options.report_file.empty()) {
     absl::StatusOr<FinishedFile> finished =
@@ -170,7 +191,13 @@ absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const RewriteSummary
     report.push_back(*std::move(finished));
   }
   if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));
-  if (save != nullptr) return save->Commit(std::move(report)).status();
+  if (save != nullptr) {
+    AMP_ASSIGN_OR_RETURN(const SaveResult saved, save->Commit(std::move(report)));
+    for (const std::string& warning : OfOutput(saved.notes, output)) {  // what has changed in the last moment
+      if (!absl::c_linear_search(summary.warnings, warning)) summary.warnings.push_back(warning);
+    }
+    return absl::OkStatus();
+  }
   for (FinishedFile& finished : report) {
     if (const absl::Status placed = finished.file.Rename(finished.target); !placed.ok()) return InReport(placed);
   }
@@ -183,6 +210,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
   ReadOptions read;
   read.limits = LimitsFrom(options.limits);
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
+  AMP_RETURN_IF_ERROR(CheckReportAgainstData(options.report_file, file));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*file.model, setup));
   file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
@@ -210,13 +238,13 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
     }
     AMP_ASSIGN_OR_RETURN(
         save, outcome.report.changed ? PrepareSave(graph->proto(), output, how) : PrepareUnchanged(file, output, how));
-    for (const std::string& note : save->Notes()) file.warnings.push_back(absl::StrCat(Escaped(output), ": ", note));
+    file.warnings = Joined(std::move(file.warnings), OfOutput(save->Notes(), output));
   }
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
   }
   RewriteSummary summary = Summarise(outcome, input, setup, file.warnings);
-  AMP_RETURN_IF_ERROR(ReplaceAll(std::move(save), summary, options));
+  AMP_RETURN_IF_ERROR(ReplaceAll(std::move(save), output, options, summary));
   return summary;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ir/data_files.h"
 #include "ir/status.h"
 #include "tools/limit_flags.h"
 #include "tools/option_names.h"
@@ -53,6 +54,13 @@ absl::Status CheckReport(const std::string& report, const std::string& input, co
   if (IsSameFile(report, output)) return RefusedError("--report: the report would replace the output");
   std::error_code error;
   const fs::path path(report);
+  if (!OwnerOfDataFile(path.filename().string()).empty()) {
+    return RefusedError("--report: '", Escaped(report), "' has the name of a model's data file");
+  }
+  if (fs::is_symlink(path, error)) {
+    return RefusedError("--report: '", Escaped(report),
+                        "' is a symbolic link; expected a file: name what it points to, or - for standard output");
+  }
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     return RefusedError("--report: '", Escaped(report), "' exists and is not a regular file");
   }
@@ -101,7 +109,14 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
     return RefusedError("the output '", Escaped(output),
                         "' is a symbolic link; expected a file: name what it points to");
   }
-  return CheckReport(options.report_file, input, output);
+  const std::string replaced = options.dry_run ? "" : output;
+  for (const std::string& list : options.lists) {
+    if (IsSameFile(list, replaced)) return RefusedError("the output would replace the list file '", Escaped(list), "'");
+    if (IsSameFile(list, options.report_file)) {
+      return RefusedError("--report: the report would replace the list file '", Escaped(list), "'");
+    }
+  }
+  return CheckReport(options.report_file, input, replaced);
 }
 
 }  // namespace amp

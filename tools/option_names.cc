@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "tools/limit_flags.h"
 
@@ -57,7 +58,9 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   if (o.follow) list.Add("--follow", *o.follow ? "on" : "off");
   list.AddEnumUnless("--level", o.level, usual.level);
   list.AddEnumUnless("--guards", o.guards, usual.guards);
-  list.AddUnless("--max-weight-error", o.max_weight_error, usual.max_weight_error);
+  if (o.max_weight_error != usual.max_weight_error) {
+    list.Add("--max-weight-error", absl::StrFormat("%.17g", o.max_weight_error));
+  }
   list.AddEnumUnless("--preserve", o.preserve, usual.preserve);
   if (o.keep_io) {
     list.Add("--keep-io", *o.keep_io ? "all" : o.keep_io_names.empty() ? "none" : absl::StrJoin(o.keep_io_names, ","));

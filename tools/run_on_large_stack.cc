@@ -1,6 +1,7 @@
 #include "tools/run_on_large_stack.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #include "ir/status.h"
@@ -10,8 +11,15 @@ namespace {
 
 bool IsLargeHere(const rlimit& stack) { return stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= kLargeStackBytes; }
 
-void* CallWork(void* work) {
-  (*static_cast<absl::FunctionRef<void()>*>(work))();
+struct Task {
+  absl::FunctionRef<void()> work;
+  sigset_t signals;  // that are blocked while it is done
+};
+
+void* DoTask(void* argument) {
+  const Task& task = *static_cast<Task*>(argument);
+  pthread_sigmask(SIG_SETMASK, &task.signals, nullptr);
+  task.work();
   return nullptr;
 }
 
@@ -27,12 +35,16 @@ absl::Status RunOnLargeStack(absl::FunctionRef<void()> work) {
   pthread_t thread;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kLargeStackBytes);
-  const int error = pthread_create(&thread, &attributes, CallWork, &work);
+  // Signals come to the thread that does the work, which knows when they have to wait.
+  Task task = {work, {}};
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &task.signals);
+  const int error = pthread_create(&thread, &attributes, DoTask, &task);
   pthread_attr_destroy(&attributes);
-  if (error == 0) {
-    pthread_join(thread, nullptr);
-    return absl::OkStatus();
-  }
+  if (error == 0) pthread_join(thread, nullptr);
+  pthread_sigmask(SIG_SETMASK, &task.signals, nullptr);
+  if (error == 0) return absl::OkStatus();
   return LimitError("a stack of ", kLargeStackBytes >> 10, " KiB is needed (ulimit -s), found ", stack.rlim_cur >> 10,
                     " KiB and no memory for more");
 }

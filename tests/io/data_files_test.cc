@@ -102,6 +102,23 @@ class Unreadable : public FileSystem {
   int error_;
 };
 
+TEST_CASE("a model of the folder above names a data file, too; a link to the model itself does not count") {
+  for (const bool is_named : {true, false}) {
+    const Written written;
+    fs::create_directories(written.dir / "sub");
+    for (const std::string name : {"out.onnx", written.data_file.c_str()}) {
+      fs::rename(written.dir / name, written.dir / "sub/" + name);
+    }
+    WriteText(written.dir / "top.onnx", is_named ? "sub/" + written.data_file : "sub/out.onnx");
+    fs::create_symlink("out.onnx", written.dir / "sub/link.onnx");
+    FileSystem& files = FileSystem::Real();
+    const UniqueFile dir(files, files.Open(AT_FDCWD, written.dir / "sub", O_RDONLY | O_DIRECTORY, 0));
+    const OldDataFiles old = JudgeOldDataFiles(files, dir.get(), {"out.onnx", {written.data_file}, {}, nullptr});
+    CHECK(old.to_remove.size() == (is_named ? 0 : 1));
+    if (is_named) CHECK(old.notes[0] == "'" + written.data_file + "' is left; '../top.onnx' names it");
+  }
+}
+
 TEST_CASE("a data file is left where it cannot be seen whether another model names it") {
   const Written written;
   WriteText(written.dir / "secret.onnx", "a model, perhaps");
@@ -170,17 +187,27 @@ TEST_CASE("an unchanged copy has its weights where they are wanted") {
 }
 
 TEST_CASE("what has the data file's name and is not that file is not replaced") {
+  for (const std::string& contents : {std::string("somebody's"), std::string(20000, 's')}) {
+    const Written written;
+    WriteText(written.dir / written.data_file, contents);
+    const LoadedFile file = *LoadModel(written.dir / "m.onnx");
+    SaveOptions options;
+    options.input = &file;
+    options.external_data = ExternalDataPolicy::kAlways;
+    const auto before = Snapshot(written.dir.path());
+    CheckRefused(RunInChild([&] { return SaveModel(*file.model, written.dir / "out.onnx", options).status(); }),
+                 absl::StatusCode::kPermissionDenied,
+                 "' is in the way: expected 20000 bytes with that hash, found something else");
+    CHECK(Snapshot(written.dir.path()) == before);
+  }
+}
+
+TEST_CASE("a data file that is there already is left as it is") {
   Written written;
-  const std::string data_file = written.data_file;
-  WriteText(written.dir / data_file, "somebody's");
-  const LoadedFile file = *LoadModel(written.dir / "m.onnx");
-  SaveOptions options;
-  options.input = &file;
-  options.external_data = ExternalDataPolicy::kAlways;
-  const auto before = Snapshot(written.dir.path());
-  CheckRefused(RunInChild([&] { return SaveModel(*file.model, written.dir / "out.onnx", options).status(); }),
-               absl::StatusCode::kPermissionDenied, "' is in the way: expected 20000 bytes, found something else");
-  CHECK(Snapshot(written.dir.path()) == before);
+  fs::permissions(written.dir / written.data_file, fs::perms(0444));
+  CHECK(written.Save("m.onnx", "out.onnx").data_file == written.data_file);
+  CHECK(fs::status(written.dir / written.data_file).permissions() == fs::perms(0444));
+  CHECK(LoadModel(written.dir / "out.onnx").ok());
 }
 
 }  // namespace

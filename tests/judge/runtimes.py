@@ -14,6 +14,7 @@ import multiprocessing
 import rounding
 
 TIMEOUT_S = 300
+INVALID = ("Type Error", "INVALID_GRAPH", "bound to different types")  # what no kernel could help
 NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation")
 
 # Faults of onnxruntime: what the message holds, the optimiser without which the model is taken (none: it is no optimiser), why.
@@ -66,7 +67,9 @@ def problems(original, rewritten, dtype, feeds=None):
 
 def _has_no_kernel(model, error):
     """Whether no optimisation is to blame for the error: a kernel is missing, or the same is said without optimisations."""
-    return any(text in error for text in NO_KERNEL) or _ask("plain", model) == error
+    if any(text in error for text in NO_KERNEL):
+        return True
+    return not any(text in error for text in INVALID) and _ask("plain", model) == error
 
 
 def _known_fault(model, error, feeds):
