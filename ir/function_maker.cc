@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/arena.h"
-#include "ir/inline_plan.h"
 #include "ir/model_walk.h"
 #include "ir/opset_imports.h"
 #include "onnx/onnx_pb.h"

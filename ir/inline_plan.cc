@@ -40,9 +40,6 @@ int64_t LongestName(const NodeProto& call) {
 
 }  // namespace
 
-FunctionKey FunctionKeyOf(const FunctionProto& f) { return {CanonicalDomain(f.domain()), f.name(), f.overload()}; }
-FunctionKey FunctionKeyOf(const NodeProto& n) { return {CanonicalDomain(n.domain()), n.op_type(), n.overload()}; }
-
 InlinePlan::InlinePlan(const onnx::ModelProto& model, const std::vector<std::string>& opaque_domains,
                        std::string model_stays_because)
     : model_(model), model_stays_because_(std::move(model_stays_because)) {

@@ -12,13 +12,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/functional/function_ref.h"
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
+#include "ir/model_walk.h"
 
 namespace onnx {
 class FunctionProto;
@@ -27,22 +24,6 @@ class NodeProto;
 }  // namespace onnx
 
 namespace amp {
-
-using FunctionKey = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
-FunctionKey FunctionKeyOf(const onnx::FunctionProto& function);
-FunctionKey FunctionKeyOf(const onnx::NodeProto& call);
-
-// Visits the nodes of a list and of all graphs within them, owners first.
-template <typename Nodes, typename Visit>
-void ForEachNodeWithin(const Nodes& nodes, const Visit& visit) {
-  for (const auto& node : nodes) {
-    visit(node);
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) ForEachNodeWithin(attribute.g().node(), visit);
-      for (const auto& graph : attribute.graphs()) ForEachNodeWithin(graph.node(), visit);
-    }
-  }
-}
 
 class InlinePlan {
  public:

@@ -7,6 +7,7 @@
 #include "ir/graph.h"
 #include "ir/infer.h"
 #include "ir/inline_plan.h"
+#include "ir/model_walk.h"
 #include "ir/opset_adapters.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"

@@ -1,6 +1,5 @@
 #include "ir/model_walk.h"
 
-#include "ir/inline_plan.h"
 #include "ir/opset_imports.h"
 #include "onnx/onnx_pb.h"
 
@@ -134,6 +133,14 @@ bool HasNodeOfName(const onnx::ModelProto& model, absl::string_view name) {
   bool found = false;
   ForEachNodeWithin(model.graph().node(), [&](const onnx::NodeProto& node) { found = found || node.name() == name; });
   return found;
+}
+
+FunctionKey FunctionKeyOf(const onnx::FunctionProto& function) {
+  return {CanonicalDomain(function.domain()), function.name(), function.overload()};
+}
+
+FunctionKey FunctionKeyOf(const onnx::NodeProto& call) {
+  return {CanonicalDomain(call.domain()), call.op_type(), call.overload()};
 }
 
 }  // namespace amp

@@ -1,12 +1,12 @@
 #include "ir/validate.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "ir/model_walk.h"
 #include "ir/opset_imports.h"
 #include "ir/schema.h"
 #include "ir/schema_index.h"
@@ -30,11 +30,6 @@ Imports ImportsOf(const ImportList& list) {
   for (const auto& import : list) imports[CanonicalDomain(import.domain())] = import.version();
   return imports;
 }
-
-// Names of model-local functions; overloads apart.
-using FunctionKey = std::tuple<absl::string_view, absl::string_view, absl::string_view>;
-FunctionKey KeyOf(const onnx::FunctionProto& f) { return {CanonicalDomain(f.domain()), f.name(), f.overload()}; }
-FunctionKey KeyOf(const onnx::NodeProto& n) { return {CanonicalDomain(n.domain()), n.op_type(), n.overload()}; }
 
 class Validator {
  public:
@@ -91,7 +86,7 @@ class Validator {
     for (int i = 0; i < model_.functions_size(); ++i) {
       const auto& function = model_.functions(i);
       if (function.name().empty()) return ModelError("function ", i, ": expected a name, found none");
-      if (functions_.try_emplace(KeyOf(function), i).second) continue;
+      if (functions_.try_emplace(FunctionKeyOf(function), i).second) continue;
       return ModelError("function '", Escaped(function.name()), "': expected one definition, found several");
     }
     calls_.functions.resize(static_cast<size_t>(model_.functions_size()));
@@ -117,7 +112,7 @@ class Validator {
     }
     imports_ = ImportsOf(function.opset_import());
     if (model_.ir_version() < 3) imports_.try_emplace("", 1);
-    current_function_ = functions_[KeyOf(function)];
+    current_function_ = functions_[FunctionKeyOf(function)];
     for (const auto& info : function.value_info()) AMP_RETURN_IF_ERROR(At(where, ValidateValueInfo(info)));
     return At(where, ValidateNodes(function.node(), 1));
   }
@@ -211,7 +206,7 @@ class Validator {
     if (absl::Status status = ValidateAttributeNames(node); !status.ok()) return status;
     const bool standard = CanonicalDomain(node.domain()).empty();
     const onnx::OpSchema* schema = nullptr;
-    if (auto callee = functions_.find(KeyOf(node)); callee != functions_.end()) {
+    if (auto callee = functions_.find(FunctionKeyOf(node)); callee != functions_.end()) {
       ++caller().callees[callee->second];
       AMP_RETURN_IF_ERROR(ValidateCallArity(node, model_.functions(callee->second)));
     } else {
