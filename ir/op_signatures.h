@@ -11,8 +11,8 @@
 //
 // A domain of ai.onnx may be left out; there too only operators that ONNX does not define can have a signature, which
 // holds at every opset. A type variable without a limit takes every type; one of outputs has to be at an input too. An
-// operator may have several signatures: a node has the first one that it fits (Misfit). A node that fits none is as
-// unknown as one without a signature.
+// operator may have several signatures: a node has the first one that it fits. A node that fits none is as unknown as
+// one without a signature.
 //
 // Signatures are data of a run: a Model refers to them. The built-in ones never change.
 #ifndef AMP_IR_OP_SIGNATURES_H_
@@ -27,7 +27,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ir/graph.h"
 #include "ir/schema.h"
 
 namespace amp {
@@ -58,10 +57,6 @@ class OpSignatures {
   absl::flat_hash_map<std::string, std::vector<std::shared_ptr<const OpSchema>>> by_operator_;  // "domain::operator"
   std::vector<std::shared_ptr<const OpSchema>> given_;
 };
-
-// Why the node does not fit the signature: its number of inputs or outputs, or the types that are known of them.
-// `claimed` holds the types that the file states of the outputs, kUndefined where it states none. Empty when it fits.
-std::string Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Span<const DType> claimed);
 
 }  // namespace amp
 
