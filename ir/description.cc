@@ -19,18 +19,18 @@ void DescribeAs(const onnx::TensorProto& original, onnx::TensorProto& tensor) {
   Describe(original, tensor);
 }
 
-std::string SerializeDescription(const Node& node) {
+std::string SerializeDescription(const onnx::NodeProto& node) {
   onnx::NodeProto description;
-  Describe(*node.proto, description);
+  Describe(node, description);
   return description.SerializeAsString();
 }
 
-bool RestoreDescription(Model& model, NodeId node, absl::string_view bytes) {
+bool RestoreDescription(onnx::NodeProto& node, absl::string_view bytes) {
   onnx::NodeProto parsed, description;
   if (!parsed.ParseFromString(std::string(bytes))) return false;
   Describe(parsed, description);
   if (description.SerializeAsString() != bytes) return false;  // it says more than that
-  Describe(description, model.EditProto(node));
+  Describe(description, node);
   return true;
 }
 

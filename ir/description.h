@@ -6,7 +6,11 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "ir/graph.h"
+
+namespace onnx {
+class NodeProto;
+class TensorProto;
+}  // namespace onnx
 
 namespace amp {
 
@@ -14,9 +18,9 @@ namespace amp {
 void DescribeAs(const onnx::TensorProto& original, onnx::TensorProto& tensor);
 
 // The description of a node as bytes, to be put back later; empty if it has none.
-std::string SerializeDescription(const Node& node);
+std::string SerializeDescription(const onnx::NodeProto& node);
 // False, and no effect, for bytes that are no such description.
-bool RestoreDescription(Model& model, NodeId node, absl::string_view bytes);
+bool RestoreDescription(onnx::NodeProto& node, absl::string_view bytes);
 
 }  // namespace amp
 

@@ -182,7 +182,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
     if (!node.erased) continue;
     cast.node = kNone;
     cast.name = std::string(node.name());
-    cast.description = SerializeDescription(node);
+    cast.description = SerializeDescription(*node.proto);
     cast.output = seen.output_name;
     cast.to = seen.to;
     cast.graph = node.graph;

@@ -98,7 +98,7 @@ class Restorer {
     const NodeId node = model_.InsertAfter(cast.graph, is_behind ? producer : kNone, spec);
     NoteName(cast.graph, spec.outputs[0]);
     SetDType(model_, node, "to", cast.to);
-    if (!RestoreDescription(model_, node, cast.description)) ++num_misfits_;
+    if (!RestoreDescription(model_.EditProto(node), cast.description)) ++num_misfits_;
     const ValueId out = model_.node(node).Output(0);
     model_.CopyType(source, out);
     model_.SetTensorType(out, cast.to);
