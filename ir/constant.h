@@ -61,7 +61,6 @@ std::optional<double> ScalarConstant(const Model& model, ValueId value, External
 // file says about the constant stays: name, doc_string, metadata_props, fields that this program does not know.
 void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor);
 
-
 }  // namespace amp
 
 #endif  // AMP_IR_CONSTANT_H_

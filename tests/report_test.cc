@@ -42,10 +42,10 @@ std::vector<std::string> KeysOf(const Json& object) {
 
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf({});
-  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool", "model", "dtype", "profile", "target", "changed",
-                                                   "unchanged_because", "opset", "ir_version", "totals", "nodes",
-                                                   "casts", "weights", "removed_casts", "widened_weights", "functions",
-                                                   "advice", "warnings"});
+  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool", "model", "dtype", "profile", "target",
+                                                   "changed", "unchanged_because", "opset", "ir_version", "totals",
+                                                   "nodes", "casts", "weights", "removed_casts", "widened_weights",
+                                                   "functions", "advice", "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
