@@ -10,9 +10,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "ir/attributes.h"
-#include "ir/description.h"
-#include "ir/operator_facts.h"
+#include "ir/file/description.h"
+#include "ir/graph/attributes.h"
+#include "ir/operators/operator_facts.h"
 
 namespace amp {
 namespace {

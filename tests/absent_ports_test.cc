@@ -2,7 +2,7 @@
 // never an abort or a run without end.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/einsum_equation.h"
+#include "ir/graph/einsum_equation.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tools/amp.h"

@@ -2,7 +2,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
 #include "tools/amp_rewrite.h"

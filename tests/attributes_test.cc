@@ -1,4 +1,4 @@
-#include "ir/attributes.h"
+#include "ir/graph/attributes.h"
 
 #include "google/protobuf/arena.h"
 #include "onnx/defs/parser.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/convert.h"
+#include "ir/base/convert.h"
 
 namespace amp {
 namespace {

@@ -1,12 +1,12 @@
-#include "passes/classify_nodes.h"
+#include "passes/classify/classify_nodes.h"
 
 #include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
-#include "ir/inline_functions.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
+#include "ir/functions/inline_functions.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"

@@ -1,8 +1,8 @@
-#include "ir/check_types.h"
-#include "ir/control_flow.h"
+#include "ir/graph/control_flow.h"
 
 #include "absl/strings/str_cat.h"
-#include "ir/infer.h"
+#include "ir/graph/check_types.h"
+#include "ir/graph/infer.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 

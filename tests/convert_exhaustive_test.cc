@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "ir/convert.h"
+#include "ir/base/convert.h"
 #include "tests/catch2.h"
 
 namespace amp {

@@ -1,7 +1,7 @@
 // Conversion on every path: edges, statistics, agreement of the paths, odd lengths, the way back.
 // All 2^32 inputs are in convert_exhaustive_test.cc.
 
-#include "ir/convert.h"
+#include "ir/base/convert.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/convert_kernels.h"
+#include "ir/base/convert_kernels.h"
 #include "tests/catch2.h"
 
 #if defined(__x86_64__)

@@ -2,7 +2,7 @@
 // random samples of wider ones. The reference knows each small float type as the sorted list of its values, and knows
 // nothing of precisions and exponents.
 
-#include "ir/dtype.h"
+#include "ir/base/dtype.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/atomic_file.h"
-#include "ir/text.h"
+#include "ir/base/atomic_file.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"

@@ -1,10 +1,10 @@
-#include "passes/glob.h"
+#include "passes/classify/glob.h"
 
 #include <chrono>
 #include <string>
 
-#include "ir/status.h"
-#include "passes/suggest.h"
+#include "ir/base/status.h"
+#include "passes/classify/suggest.h"
 #include "tests/catch2.h"
 
 namespace amp {

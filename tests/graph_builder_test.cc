@@ -1,4 +1,4 @@
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 

@@ -1,9 +1,9 @@
 // Targets, what CPUID words mean, and every row of the device check, over made-up machines.
-#include "runtime/hardware.h"
+#include "runtime/hardware/hardware.h"
 
 #include "absl/strings/match.h"
-#include "runtime/compatibility.h"
-#include "runtime/targets.h"
+#include "runtime/hardware/compatibility.h"
+#include "runtime/hardware/targets.h"
 #include "tests/catch2.h"
 
 namespace amp {

@@ -1,6 +1,6 @@
 // Hints about sizes and opsets in the report.
 #include "absl/strings/str_cat.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"

@@ -1,11 +1,11 @@
 // Inlining by itself: what it costs, what it calls things, what it leaves. Whole rewrites are in golden/functions.
-#include "ir/inline_functions.h"
+#include "ir/functions/inline_functions.h"
 
 #include "absl/strings/match.h"
 #include "google/protobuf/arena.h"
-#include "ir/inline_plan.h"
-#include "ir/limits.h"
-#include "ir/validate.h"
+#include "ir/base/limits.h"
+#include "ir/file/validate.h"
+#include "ir/functions/inline_plan.h"
 #include "onnx/checker.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"

@@ -6,9 +6,9 @@
 #include <iostream>
 #include <sstream>
 
-#include "ir/inline_functions.h"
-#include "ir/limits.h"
-#include "ir/validate.h"
+#include "ir/base/limits.h"
+#include "ir/file/validate.h"
+#include "ir/functions/inline_functions.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {

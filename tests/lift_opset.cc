@@ -6,11 +6,11 @@
 #include <fstream>
 
 #include "google/protobuf/arena.h"
-#include "ir/check_types.h"
-#include "ir/graph.h"
-#include "ir/infer.h"
-#include "ir/opset_adapters.h"
-#include "ir/opset_steps.h"
+#include "ir/graph/check_types.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/infer.h"
+#include "ir/opset/opset_adapters.h"
+#include "ir/opset/opset_steps.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {

@@ -7,11 +7,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/op_signatures.h"
-#include "ir/schema.h"
+#include "ir/schema/op_signatures.h"
+#include "ir/schema/schema.h"
 #include "lists/embedded_lists.h"
 #include "onnx/defs/schema.h"
-#include "passes/op_lists.h"
+#include "passes/classify/op_lists.h"
 #include "tests/catch2.h"
 
 namespace amp {

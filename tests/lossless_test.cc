@@ -4,7 +4,7 @@
 
 #include "google/protobuf/arena.h"
 #include "google/protobuf/unknown_field_set.h"
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
 #include "tools/amp.h"

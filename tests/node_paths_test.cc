@@ -1,10 +1,10 @@
-#include "ir/node_paths.h"
+#include "ir/graph/node_paths.h"
 
 #include <random>
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "ir/inline_functions.h"
+#include "ir/functions/inline_functions.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 

@@ -1,7 +1,7 @@
 // Models that are valid but rarely seen: sparse constants, training_info, functions that shadow operators, old opsets.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tools/amp.h"

@@ -1,4 +1,4 @@
-#include "passes/op_lists.h"
+#include "passes/classify/op_lists.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
 #include "tests/catch2.h"
 
 namespace amp {

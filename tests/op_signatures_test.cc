@@ -1,5 +1,5 @@
 // The grammar of signatures, their choice for a node, and what a mistake is told.
-#include "ir/op_signatures.h"
+#include "ir/schema/op_signatures.h"
 
 #include <memory>
 #include <string>
@@ -7,10 +7,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
-#include "ir/contrib_signatures.h"
-#include "ir/infer.h"
-#include "ir/operator_facts.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
+#include "ir/graph/infer.h"
+#include "ir/operators/operator_facts.h"
+#include "ir/schema/contrib_signatures.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 

@@ -1,12 +1,12 @@
-#include "ir/operator_roles.h"
+#include "ir/operators/operator_roles.h"
 
 #include <algorithm>
 #include <limits>
 #include <set>
 
-#include "ir/infer.h"
-#include "ir/integer_bounds.h"
-#include "ir/schema.h"
+#include "ir/graph/infer.h"
+#include "ir/operators/integer_bounds.h"
+#include "ir/schema/schema.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 

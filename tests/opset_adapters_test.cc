@@ -1,15 +1,15 @@
 // What the adapters write, as text. That it computes the same is the judge's business: judge/adapters.py.
-#include "ir/opset_adapters.h"
+#include "ir/opset/opset_adapters.h"
 
 #include <set>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
-#include "ir/check_types.h"
-#include "ir/infer.h"
-#include "ir/opset_steps.h"
-#include "ir/schema.h"
+#include "ir/graph/check_types.h"
+#include "ir/graph/infer.h"
+#include "ir/opset/opset_steps.h"
+#include "ir/schema/schema.h"
 #include "onnx/defs/parser.h"
 #include "onnx/defs/printer.h"
 #include "onnx/defs/schema.h"

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "runtime/hardware.h"
+#include "runtime/hardware/hardware.h"
 
 int main() {
   const amp::Hardware hardware = amp::DetectHardware();

@@ -1,6 +1,6 @@
 // The library as a program uses it: nothing but tools/amp.h.
 #include "absl/strings/match.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <set>
 
-#include "ir/data_files.h"
-#include "ir/model_file.h"
+#include "ir/file/data_files.h"
+#include "ir/file/model_file.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"

@@ -1,4 +1,4 @@
-#include "ir/status.h"
+#include "ir/base/status.h"
 
 #include "tests/catch2.h"
 

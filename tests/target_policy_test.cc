@@ -3,9 +3,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "nlohmann/json.hpp"
-#include "runtime/compatibility.h"
+#include "runtime/hardware/compatibility.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"

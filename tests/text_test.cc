@@ -1,4 +1,4 @@
-#include "ir/text.h"
+#include "ir/file/text.h"
 
 #include "absl/strings/match.h"
 #include "onnx/onnx_pb.h"

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"

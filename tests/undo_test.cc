@@ -3,7 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ir/convert.h"
+#include "ir/base/convert.h"
 #include "tests/catch2.h"
 #include "tests/undo_folder.h"
 

@@ -6,7 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
 #include "tools/limit_flags.h"
 #include "tools/option_names.h"
 

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "ir/status.h"
+#include "ir/base/status.h"
 
 namespace amp {
 namespace {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdio>
 
-#include "ir/model_file.h"
-#include "ir/save.h"
+#include "ir/file/model_file.h"
+#include "ir/file/save.h"
 #include "onnx/onnx_pb.h"
 
 namespace {

@@ -1,13 +1,13 @@
 // Whose data file it is, and when it may go.
-#include "ir/data_files.h"
+#include "ir/file/data_files.h"
 
 #include <fcntl.h>
 
 #include <cerrno>
 #include <filesystem>
 
-#include "ir/model_file.h"
-#include "ir/save.h"
+#include "ir/file/model_file.h"
+#include "ir/file/save.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "ir/external_data.h"
+#include "ir/file/external_data.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <functional>
 
-#include "ir/model_file.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
+#include "ir/file/model_file.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <string>
 
-#include "ir/graph.h"
-#include "ir/model_file.h"
-#include "ir/save.h"
+#include "ir/file/model_file.h"
+#include "ir/file/save.h"
+#include "ir/graph/graph.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {

@@ -1,11 +1,11 @@
 // Thousands of damaged models through everything that loading does: an error or a model, never a crash.
 #include <random>
 
-#include "ir/external_data.h"
-#include "ir/graph.h"
-#include "ir/model_file.h"
-#include "ir/opset_imports.h"
-#include "ir/validate.h"
+#include "ir/file/external_data.h"
+#include "ir/file/model_file.h"
+#include "ir/file/validate.h"
+#include "ir/graph/graph.h"
+#include "ir/schema/opset_imports.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

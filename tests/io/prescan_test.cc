@@ -1,11 +1,11 @@
-#include "ir/prescan.h"
+#include "ir/file/prescan.h"
 
 #include <fcntl.h>
 
 #include <string>
 
-#include "ir/model_file.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
+#include "ir/file/model_file.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

@@ -1,4 +1,4 @@
-#include "ir/save.h"
+#include "ir/file/save.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -6,10 +6,10 @@
 
 #include <filesystem>
 
-#include "ir/atomic_file.h"
-#include "ir/convert.h"
-#include "ir/model_file.h"
-#include "ir/status.h"
+#include "ir/base/atomic_file.h"
+#include "ir/base/convert.h"
+#include "ir/base/status.h"
+#include "ir/file/model_file.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

@@ -5,9 +5,9 @@
 
 #include <csignal>
 
-#include "ir/atomic_file.h"
-#include "ir/model_file.h"
-#include "ir/save.h"
+#include "ir/base/atomic_file.h"
+#include "ir/file/model_file.h"
+#include "ir/file/save.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

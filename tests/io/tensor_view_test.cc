@@ -1,10 +1,10 @@
-#include "ir/tensor_view.h"
+#include "ir/file/tensor_view.h"
 
 #include <cmath>
 #include <cstring>
 #include <numeric>
 
-#include "ir/status.h"
+#include "ir/base/status.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 

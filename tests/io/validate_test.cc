@@ -1,11 +1,11 @@
-#include "ir/validate.h"
+#include "ir/file/validate.h"
 
 #include <functional>
 #include <string>
 
-#include "ir/model_file.h"
-#include "ir/opset_imports.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
+#include "ir/file/model_file.h"
+#include "ir/schema/opset_imports.h"
 #include "tests/catch2.h"
 #include "tests/io/fixtures.h"
 
