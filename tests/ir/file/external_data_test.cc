@@ -10,7 +10,7 @@
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
 #include "tests/catch2.h"
-#include "tests/io/fixtures.h"
+#include "tests/ir/file/fixtures.h"
 
 namespace amp {
 namespace {

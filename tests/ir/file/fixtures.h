@@ -1,6 +1,6 @@
 // Models, files and folders made by code for the tests of loading and saving.
-#ifndef AMP_TESTS_IO_FIXTURES_H_
-#define AMP_TESTS_IO_FIXTURES_H_
+#ifndef AMP_TESTS_IR_FILE_FIXTURES_H_
+#define AMP_TESTS_IR_FILE_FIXTURES_H_
 
 #include <cstdint>
 #include <functional>
@@ -56,4 +56,4 @@ void CheckRefused(const ChildResult& result, absl::StatusCode code, absl::string
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_IO_FIXTURES_H_
+#endif  // AMP_TESTS_IR_FILE_FIXTURES_H_

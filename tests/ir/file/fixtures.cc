@@ -1,4 +1,4 @@
-#include "tests/io/fixtures.h"
+#include "tests/ir/file/fixtures.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

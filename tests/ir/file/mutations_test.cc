@@ -7,7 +7,7 @@
 #include "ir/graph/graph.h"
 #include "ir/schema/opset_imports.h"
 #include "tests/catch2.h"
-#include "tests/io/fixtures.h"
+#include "tests/ir/file/fixtures.h"
 
 namespace amp {
 namespace {

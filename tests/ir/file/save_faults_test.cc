@@ -11,7 +11,7 @@
 #include "ir/file/model_file.h"
 #include "ir/file/save.h"
 #include "tests/catch2.h"
-#include "tests/io/fixtures.h"
+#include "tests/ir/file/fixtures.h"
 
 namespace amp {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "onnx/checker.h"
-#include "tests/undo_folder.h"
+#include "tests/passes/undo_folder.h"
 #include "tools/amp.h"
 
 namespace amp {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/convert.h"
 #include "tests/catch2.h"
-#include "tests/undo_folder.h"
+#include "tests/passes/undo_folder.h"
 
 namespace amp {
 namespace {
