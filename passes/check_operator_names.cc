@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ir/model_walk.h"
-#include "ir/status.h"
-#include "passes/call_record.h"
-#include "passes/op_list_file.h"
-#include "passes/suggest.h"
+#include "ir/base/status.h"
+#include "ir/file/model_walk.h"
+#include "passes/classify/op_list_file.h"
+#include "passes/classify/suggest.h"
+#include "passes/record/call_record.h"
 
 namespace amp {
 namespace {

@@ -4,8 +4,8 @@
 //   --allow my.domain::Gate               in the model, but nobody knows its types: a signature is missing
 //   --op-signature 'my.domain::Gat(T)->T' the model has none; did you mean 'my.domain::Gate'?
 //
-// Operators of ONNX's own domains are checked where lists are read (passes/op_list_file.h); those of others may be
-// the model's, which nobody knows there yet.
+// Operators of ONNX's own domains are checked where lists are read (passes/classify/op_list_file.h); those of others
+// may be the model's, which nobody knows there yet.
 #ifndef AMP_PASSES_CHECK_OPERATOR_NAMES_H_
 #define AMP_PASSES_CHECK_OPERATOR_NAMES_H_
 
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ir/op_signatures.h"
-#include "passes/op_lists.h"
+#include "ir/schema/op_signatures.h"
+#include "passes/classify/op_lists.h"
 
 namespace onnx {
 class ModelProto;

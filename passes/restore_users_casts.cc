@@ -10,9 +10,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "ir/attributes.h"
-#include "ir/description.h"
-#include "ir/operator_facts.h"
+#include "ir/file/description.h"
+#include "ir/graph/attributes.h"
+#include "ir/operators/operator_facts.h"
 
 namespace amp {
 namespace {
@@ -98,7 +98,7 @@ class Restorer {
     const NodeId node = model_.InsertAfter(cast.graph, is_behind ? producer : kNone, spec);
     NoteName(cast.graph, spec.outputs[0]);
     SetDType(model_, node, "to", cast.to);
-    if (!RestoreDescription(model_, node, cast.description)) ++num_misfits_;
+    if (!RestoreDescription(model_.EditProto(node), cast.description)) ++num_misfits_;
     const ValueId out = model_.node(node).Output(0);
     model_.CopyType(source, out);
     model_.SetTensorType(out, cast.to);

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "ir/graph.h"
-#include "passes/rewrite_record.h"
+#include "ir/graph/graph.h"
+#include "passes/record/rewrite_record.h"
 
 namespace amp {
 

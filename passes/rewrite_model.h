@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "passes/classify_nodes.h"
-#include "passes/op_lists.h"
-#include "passes/report.h"
+#include "passes/classify/classify_nodes.h"
+#include "passes/classify/op_lists.h"
+#include "passes/report/report.h"
 #include "passes/stages.h"
 
 namespace amp {

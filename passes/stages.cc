@@ -1,13 +1,13 @@
 #include "passes/stages.h"
 
 #include "absl/strings/str_join.h"
-#include "ir/node_paths.h"
-#include "ir/print_model.h"
-#include "ir/schema.h"
-#include "ir/shape.h"
-#include "ir/status.h"
-#include "passes/suggest.h"
-#include "passes/write_report.h"
+#include "ir/base/status.h"
+#include "ir/graph/node_paths.h"
+#include "ir/graph/print_model.h"
+#include "ir/graph/shape.h"
+#include "ir/schema/schema.h"
+#include "passes/classify/suggest.h"
+#include "passes/report/write_report.h"
 
 namespace amp {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "passes/classify_nodes.h"
-#include "passes/paint_graph.h"
+#include "passes/classify/classify_nodes.h"
+#include "passes/paint/paint_graph.h"
 
 namespace amp {
 

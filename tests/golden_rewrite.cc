@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "nlohmann/json.hpp"
 #include "onnx/onnx_pb.h"
 #include "tools/amp_rewrite.h"

@@ -7,8 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "ir/status.h"
-#include "ir/text.h"
+#include "ir/base/status.h"
+#include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {

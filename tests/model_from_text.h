@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "ir/graph.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
+#include "ir/graph/graph.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
 

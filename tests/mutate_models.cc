@@ -27,7 +27,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
 #include "tests/golden_runner.h"
 #include "tests/mutate_message.h"

@@ -6,7 +6,7 @@
     tests/structure_test.py --sizes         print lines per folder and the longest files
 
 Modules, one way only: ir -> passes, ir -> runtime, lists -> passes; tools and tests on top; passes and runtime never
-know each other. Third-party headers stay behind the folders of FENCES.
+know each other. Within a module, one way only too: FOLDERS. Third-party headers stay behind the folders of FENCES.
 """
 import argparse
 import pathlib
@@ -23,6 +23,27 @@ MAY_INCLUDE = {
     "tools": {"tools", "passes", "lists", "runtime", "ir"},
     "tests": {"tests", "tools", "passes", "lists", "runtime", "ir"},
 }
+# Of these three modules every folder that has sources, and the folders right below it. A folder may include itself,
+# these and all that is below them, so nothing runs back up and nothing runs in a circle.
+FOLDERS = {
+    "ir/base": [],
+    "ir/schema": ["ir/base"],
+    "ir/file": ["ir/schema"],
+    "ir/graph": ["ir/file"],
+    "ir/operators": ["ir/graph"],
+    "ir/opset": ["ir/graph"],
+    "ir/functions": ["ir/operators", "ir/opset"],
+    "passes/classify": [],
+    "passes/paint": ["passes/classify"],
+    "passes/guard": ["passes/paint"],
+    "passes/cast": ["passes/paint"],
+    "passes/record": ["passes/cast"],
+    "passes/report": ["passes/record"],
+    "passes": ["passes/guard", "passes/report"],
+    "runtime/hardware": [],
+}
+MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}
+MAX_BUILD_LINES = 20  # of their CMakeLists.txt
 # What an included header's name looks like, and the only places that may include it.
 FENCES = [
     ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/amp\.(h|cc)$"),
@@ -53,11 +74,18 @@ def listed_files(root):
     return sorted(set(names))
 
 
+def with_all_below(folder):
+    return {folder}.union(*(with_all_below(below) for below in FOLDERS[folder]))
+
+
 def include_complaints(name, text):
     path = pathlib.PurePosixPath(name)
     module = path.parts[0]
     if path.suffix not in SOURCES or module not in MAY_INCLUDE:
         return
+    folder = str(path.parent)
+    if module in MODULES_OF_FOLDERS and folder not in FOLDERS:
+        yield f"{name}: {folder} is no folder of sources; these are: {', '.join(FOLDERS)}"
     for match in INCLUDE.finditer(text):
         quote, header = match.groups()
         where = f"{name}:{text.count(chr(10), 0, match.start(2)) + 1}"
@@ -67,6 +95,9 @@ def include_complaints(name, text):
                 yield f"{where}: our own header {header} is included with <>"
             if target not in MAY_INCLUDE[module]:
                 yield f"{where}: {module} must not include {target} ({header})"
+            target_folder = str(pathlib.PurePosixPath(header).parent)
+            if target == module and folder in FOLDERS and target_folder not in with_all_below(folder):
+                yield f"{where}: {folder} must not include {target_folder} ({header})"
             continue
         if quote == '"' and "/" not in header and header != "amp.h":
             yield f"{where}: write the path from the root instead of {header}"
@@ -123,6 +154,9 @@ def text_complaints(name, text):
     is_build_file = re.search(r"(CMakeLists\.txt|\.cmake|CMakePresets\.json)$|^tools/dev$|^\.ci/", name)
     if is_build_file and re.search(r"\b(https?|ftp|git|ssh)://", text):
         yield f"{name}: an address in a build file; packages come from the distribution or through pip"
+    is_of_folders = name.endswith("/CMakeLists.txt") and name.split("/")[0] in MODULES_OF_FOLDERS
+    if is_of_folders and len(text.splitlines()) > MAX_BUILD_LINES:
+        yield f"{name}: {len(text.splitlines())} lines, expected at most {MAX_BUILD_LINES}: cut the folder"
     if re.search(r"[ \t]$", text, re.M) and name.endswith((".py", ".cmake", ".txt", ".list", "tools/dev")):
         yield f"{name}: spaces at the end of a line"
 
@@ -173,40 +207,59 @@ def self_test():
     good = {name: "" for name in ["README.md", ".ci/run", ".clang-format", ".clang-tidy", ".gitignore", "lists/a.list",
                                   "third_party/CMakeLists.txt", "tools/dev", "runtime/CMakeLists.txt"]}
     good["CMakeLists.txt"] = ""
-    for module in ("ir", "passes", "tests"):
-        good[f"{module}/CMakeLists.txt"] = f"add_library({module} {module}.cc)\n"
-        good[f"{module}/{module}.cc"] = '#include <vector>\n#include "absl/strings/str_cat.h"\n#include "ir/a.h"\n'
-    good["ir/a.h"] = "#ifndef AMP_IR_A_H_\n#define AMP_IR_A_H_\n#endif\n"
-    good["ir/ir.cc"] += '#include "onnx/onnx_pb.h"\n'
+    for folder in ("ir/base", "ir/graph", "passes", "passes/paint", "passes/cast", "tests"):
+        source = pathlib.PurePosixPath(folder).name + ".cc"
+        good[f"{folder}/CMakeLists.txt"] = f"target_sources(amp PRIVATE {source})\n"
+        good[f"{folder}/{source}"] = '#include <vector>\n#include "absl/strings/str_cat.h"\n#include "ir/base/a.h"\n'
+    good["ir/base/a.h"] = "#ifndef AMP_IR_BASE_A_H_\n#define AMP_IR_BASE_A_H_\n#endif\n"
+    good["ir/graph/graph.cc"] += '#include "onnx/onnx_pb.h"\n#include "ir/schema/a.h"\n'
+    good["passes/cast/cast.cc"] += '#include "passes/classify/a.h"\n#include "ir/functions/a.h"\n'
+    good["passes/passes.cc"] += '#include "passes/guard/a.h"\n#include "passes/paint/a.h"\n'
     good["lists/a.list"] = "# words\ninclude b\nfollow on\nConv allow dense\nResize[mode=nearest] clear copies values\n"
     plants = {
-        "ir includes passes": ("ir/ir.cc", '#include "passes/paint.h"\n', "ir must not include passes"),
-        "ir includes runtime": ("ir/ir.cc", '#  include "runtime/session.h"\n', "ir must not include runtime"),
-        "passes include runtime": ("passes/passes.cc", '#include "runtime/session.h"\n', "passes must not include runtime"),
+        "ir includes passes": ("ir/graph/graph.cc", '#include "passes/paint/a.h"\n', "ir must not include passes"),
+        "ir includes runtime": ("ir/graph/graph.cc", '#  include "runtime/hardware/a.h"\n', "ir must not include runtime"),
+        "passes include runtime": ("passes/passes.cc", '#include "runtime/hardware/a.h"\n', "passes must not include runtime"),
         "passes include tools": ("passes/passes.cc", '#include "tools/amp.h"\n', "passes must not include tools"),
-        "runtime includes passes": ("runtime/r.h", '#include "passes/paint.h"\n', "runtime must not include passes"),
+        "runtime includes passes": ("runtime/hardware/r.h", '#include "passes/paint/a.h"\n', "runtime must not include passes"),
+        "base includes graph": ("ir/base/base.cc", '#include "ir/graph/a.h"\n', "ir/base must not include ir/graph"),
+        "graph includes operators": ("ir/graph/graph.cc", '#include "ir/operators/a.h"\n',
+                                     "ir/graph must not include ir/operators"),
+        "header includes upwards": ("ir/base/b.h", '#include "ir/schema/a.h"\n', "ir/base must not include ir/schema"),
+        "opset includes its sibling": ("ir/opset/o.h", '#include "ir/operators/a.h"\n',
+                                       "ir/opset must not include ir/operators"),
+        "cast includes guard": ("passes/cast/cast.cc", '#include "passes/guard/a.h"\n',
+                                "passes/cast must not include passes/guard"),
+        "paint includes cast": ("passes/paint/paint.cc", '#include "passes/cast/a.h"\n',
+                                "passes/paint must not include passes/cast"),
+        "cast includes the sequence": ("passes/cast/cast.cc", '#include "passes/stages.h"\n',
+                                       "passes/cast must not include passes ("),
+        "include of no folder": ("ir/graph/graph.cc", '#include "ir/a.h"\n', "ir/graph must not include ir ("),
+        "source beside the folders": ("ir/c.h", "int x;\n", "ir is no folder of sources"),
+        "new folder": ("passes/train/t.h", "int x;\n", "passes/train is no folder of sources"),
+        "long list of sources": ("ir/base/CMakeLists.txt", "#\n" * 20, "ir/base/CMakeLists.txt: 21 lines"),
         "ONNX outside ir": ("passes/passes.cc", '#include "onnx/onnx_pb.h"\n', "ONNX or protobuf headers"),
         "ONNX with <>": ("passes/passes.cc", "#include <onnx/defs/schema.h>\n", "ONNX or protobuf headers"),
         "protobuf outside ir": ("tools/main.h", '#include "google/protobuf/arena.h"\n', "ONNX or protobuf headers"),
-        "oneDNN outside runtime/cpu": ("runtime/r.h", "#include <oneapi/dnnl/dnnl.hpp>\n", "oneDNN headers"),
+        "oneDNN outside runtime/cpu": ("runtime/hardware/r.h", "#include <oneapi/dnnl/dnnl.hpp>\n", "oneDNN headers"),
         "CUDA outside runtime/cuda": ("runtime/cpu/r.h", "#include <cuda_runtime.h>\n", "CUDA, cuBLAS or cuDNN headers"),
-        "Catch2 outside tests": ("ir/ir.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
+        "Catch2 outside tests": ("ir/graph/graph.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
         "Abseil in device code": ("runtime/cuda/k.cuh", '#include "absl/status/status.h"\n', "in device code"),
-        "path not from the root": ("ir/ir.cc", '#include "a.h"\n', "write the path from the root"),
-        "own header with <>": ("ir/ir.cc", "#include <ir/a.h>\n", "with <>"),
-        "wrong guard": ("ir/b.h", "#ifndef B_H\n#define B_H\n#endif\n", "include guard must be AMP_IR_B_H_"),
-        "forgotten source": ("ir/c.cc", "int x;\n", "not in ir/CMakeLists.txt"),
+        "path not from the root": ("ir/graph/graph.cc", '#include "a.h"\n', "write the path from the root"),
+        "own header with <>": ("ir/graph/graph.cc", "#include <ir/base/a.h>\n", "with <>"),
+        "wrong guard": ("ir/base/b.h", "#ifndef B_H\n#define B_H\n#endif\n", "include guard must be AMP_IR_BASE_B_H_"),
+        "forgotten source": ("ir/base/c.cc", "int x;\n", "not in ir/base/CMakeLists.txt"),
         "folder at the top": ("docs/a.md", "", "docs: not allowed at the top level"),
         "file at the top": ("Makefile", "", "Makefile: not allowed at the top level"),
         "too deep": ("ir/a/b/c/d.h", "", "more than 2 folder levels"),
-        "vague name": ("ir/graph_utils.h", "", "a name that says nothing"),
-        "to-do without a number": ("ir/ir.cc", "// TODO: later\n", "TODO without an issue number"),
+        "vague name": ("ir/graph/graph_utils.h", "", "a name that says nothing"),
+        "to-do without a number": ("ir/base/base.cc", "// TODO: later\n", "TODO without an issue number"),
         "address in a build file": ("third_party/CMakeLists.txt", "fetch(https://example.org)\n", "an address"),
         "row without a reason": ("lists/a.list", "Relu clear\n", "lists/a.list:6: a row without a reason"),
         "condition without a reason": ("lists/a.list", "Resize[mode=cubic] deny # why\n", "a row without a reason"),
     }
     failures = 0
-    for what, (name, text, expected) in {"nothing": ("ir/ir.cc", "", None), **plants}.items():
+    for what, (name, text, expected) in {"nothing": ("ir/base/base.cc", "", None), **plants}.items():
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for file, content in good.items():

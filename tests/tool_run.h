@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
 #include "tools/amp_rewrite.h"

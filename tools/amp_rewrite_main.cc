@@ -4,8 +4,8 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "ir/atomic_file.h"
-#include "ir/status.h"
+#include "ir/base/atomic_file.h"
+#include "ir/base/status.h"
 #include "tools/amp_rewrite.h"
 #include "tools/run_on_large_stack.h"
 

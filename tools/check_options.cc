@@ -6,8 +6,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "ir/data_files.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
+#include "ir/file/data_files.h"
 #include "tools/limit_flags.h"
 #include "tools/option_names.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "passes/op_list_file.h"
+#include "passes/classify/op_list_file.h"
 
 namespace amp {
 namespace {

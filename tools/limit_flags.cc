@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/status.h"
+#include "ir/base/status.h"
 
 namespace amp {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "ir/limits.h"
+#include "ir/base/limits.h"
 #include "tools/amp.h"
 
 namespace amp {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ir/status.h"
+#include "ir/base/status.h"
 
 namespace amp {
 namespace {

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "ir/status.h"
+#include "ir/base/status.h"
 
 namespace amp {
 namespace {

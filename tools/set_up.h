@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ir/op_signatures.h"
-#include "passes/op_lists.h"
+#include "ir/schema/op_signatures.h"
+#include "passes/classify/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "tools/amp.h"
 

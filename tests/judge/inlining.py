@@ -1,4 +1,4 @@
-"""Calls of model-local functions replaced by the functions' nodes, named as ir/inline_functions.h promises: `inlined(model)`.
+"""Calls of model-local functions replaced by the functions' nodes, named as ir/functions/inline_functions.h promises: `inlined(model)`.
 
 Written from that promise and ONNX's description of functions alone, so that it judges the tool's inlining: structure.py compares node by node with it, and
 functions.py compares what both compute with what the original computes.

@@ -21,7 +21,7 @@ amp_judge(random_scopes 900 random_graphs.py ${tool} --scopes --graphs 2000 --va
 amp_judge(mutants 900 mutants.py --program $<TARGET_FILE:mutate_models>)
 amp_judge(real_models 1800 real_models.py ${tool})
 amp_judge(functions 600 functions.py ${tool} --inliner $<TARGET_FILE:inline_model>)
-set(signature_table --table ${CMAKE_SOURCE_DIR}/ir/contrib_signatures.cc)
+set(signature_table --table ${CMAKE_SOURCE_DIR}/ir/schema/contrib_signatures.cc)
 amp_judge(signatures_self_test 60 signatures.py ${signature_table} --self-test)
 amp_judge(signatures 300 signatures.py ${signature_table} ${tool})
 amp_judge(complaints 300 complaints.py ${tool})

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Judges the built-in signatures: against onnxruntime's own schema registry, and by running a model of every operator.
 
-  signatures.py --table ir/contrib_signatures.cc --tool build/tests/rewrite_batch [--only OPERATOR]
-  signatures.py --table ir/contrib_signatures.cc --self-test       plants mistakes in the table; each must be found
+  signatures.py --table ir/schema/contrib_signatures.cc --tool build/tests/rewrite_batch [--only OPERATOR]
+  signatures.py --table ir/schema/contrib_signatures.cc --self-test       plants mistakes in the table; each must be found
 
 Registry: names and order of the ports, which are optional, which share a type variable, and the types that each takes, bfloat16 included. A line may be
 stricter than the registry (tie two type variables, take fewer types) only where STRICTER says why.

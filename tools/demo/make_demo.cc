@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "ir/text.h"
+#include "ir/file/text.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) {

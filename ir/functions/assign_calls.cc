@@ -1,0 +1,100 @@
+#include "ir/functions/assign_calls.h"
+
+#include <map>
+
+#include "ir/functions/inline_origins.h"
+#include "ir/operators/operator_facts.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+int Depth(const InlineOrigins& origins, int call) {
+  int depth = 0;
+  for (; call >= 0; call = origins.calls[static_cast<size_t>(call)].parent) ++depth;
+  return depth;
+}
+
+// The innermost call that holds both; -1 for the main graph.
+int CommonCall(const InlineOrigins& origins, int a, int b) {
+  int depth_a = Depth(origins, a), depth_b = Depth(origins, b);
+  const auto up = [&](int call) { return origins.calls[static_cast<size_t>(call)].parent; };
+  for (; depth_a > depth_b; --depth_a) a = up(a);
+  for (; depth_b > depth_a; --depth_b) b = up(b);
+  while (a != b) {
+    a = up(a);
+    b = up(b);
+  }
+  return a;
+}
+
+int CallOfGraph(const Model& model, GraphId graph) {
+  const NodeId owner = model.graph(graph).owner;
+  return owner == kNone ? -1 : model.node(owner).call;
+}
+
+int CallOfUse(const Model& model, const Use& use) {
+  return use.IsGraphOutput() ? CallOfGraph(model, use.graph) : model.node(use.node).call;
+}
+
+// Not outside of the call whose body the node is in.
+int Within(const Model& model, const InlineOrigins& origins, NodeId node, int call) {
+  const int home = CallOfGraph(model, model.node(node).graph);
+  return CommonCall(origins, home, call) == home ? call : home;
+}
+
+}  // namespace
+
+std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOrigins& origins) {
+  std::vector<std::pair<NodeId, NodeId>> splits;
+  const int existing = model.num_nodes();
+  for (NodeId id = 0; id < existing; ++id) {
+    const Node& node = model.node(id);
+    if (!node.inserted || node.erased || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone)
+      continue;
+    const bool is_constant = node.op_type() == "Constant" && node.inputs.empty();
+    if (!IsCast(node) && !is_constant) {
+      model.SetCall(id, CallOfGraph(model, node.graph));
+      continue;
+    }
+    const bool has_source = !is_constant && node.Input(0) != kNone;
+    int source = -1;
+    if (has_source) {
+      const Value& value = model.value(node.Input(0));
+      source = value.producer == kNone ? CallOfGraph(model, value.graph) : model.node(value.producer).call;
+    }
+    std::map<int, std::vector<Use>> readers;  // by call
+    int common = -2;                          // of all readers
+    for (const Use& use : model.value(node.Output(0)).uses) {
+      const int reader = CallOfUse(model, use);
+      common = common == -2 ? reader : CommonCall(origins, common, reader);
+      readers[Within(model, origins, id, has_source ? CommonCall(origins, source, reader) : reader)].push_back(use);
+    }
+    if (readers.empty()) continue;
+    if (!has_source) {
+      model.SetCall(id, Within(model, origins, id, common));
+      continue;
+    }
+    const DType type = model.value(node.Output(0)).dtype;
+    const GraphId graph = node.graph;
+    const ValueId from = node.Input(0), to = node.Output(0);
+    model.SetCall(id, readers.begin()->first);  // the outermost keeps the name
+    for (auto it = std::next(readers.begin()); it != readers.end(); ++it) {
+      Model::NewNode spec;
+      spec.op_type = "Cast";
+      spec.name = model.UniqueName(model.value(to).name);
+      spec.inputs = {from};
+      spec.outputs = {spec.name};
+      const NodeId copy = model.InsertAfter(graph, id, spec);
+      model.EditProto(copy).mutable_attribute()->CopyFrom(model.node(id).proto->attribute());
+      model.CopyType(to, model.node(copy).Output(0));
+      model.SetTensorType(model.node(copy).Output(0), type);
+      model.MoveUses(to, model.node(copy).Output(0), it->second);
+      model.SetCall(copy, it->first);
+      splits.emplace_back(id, copy);
+    }
+  }
+  return splits;
+}
+
+}  // namespace amp

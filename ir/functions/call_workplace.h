@@ -1,0 +1,30 @@
+// Where calls are made by OutlineFunctions: the nodes of one function, or the model. What is needed only until a call
+// is made lies here, and goes with it.
+#ifndef AMP_IR_FUNCTIONS_CALL_WORKPLACE_H_
+#define AMP_IR_FUNCTIONS_CALL_WORKPLACE_H_
+
+#include <vector>
+
+#include "ir/file/pending_tensor.h"
+#include "ir/functions/function_maker.h"
+
+namespace amp {
+
+struct CallWorkplace {
+  google::protobuf::Arena* arena;
+  PendingTensors* pending;                            // null: nothing is
+  std::vector<const onnx::TensorProto*> copies = {};  // that are pending, as their originals are
+  FunctionMaker::CallForms calls = {};                // that were made here
+
+  onnx::NodeProto* Copy(onnx::NodeProto& node);
+  onnx::FunctionProto* Copy(onnx::FunctionProto& function);
+  // Before the arena goes.
+  void ForgetCopies();
+
+ private:
+  void CopyPending(onnx::NodeProto& from, onnx::NodeProto& to);
+};
+
+}  // namespace amp
+
+#endif  // AMP_IR_FUNCTIONS_CALL_WORKPLACE_H_

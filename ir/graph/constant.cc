@@ -1,0 +1,179 @@
+#include "ir/graph/constant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "google/protobuf/arena.h"
+#include "ir/base/check.h"
+#include "ir/base/status.h"
+#include "ir/file/description.h"
+#include "ir/file/external_data.h"
+#include "ir/file/tensor_view.h"
+#include "ir/graph/attributes.h"
+#include "ir/graph/shape.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kFirstElements = 16;
+
+// The tensor of an initializer or of a Constant node's `value`; null for value_float and value_floats.
+onnx::TensorProto* TensorOf(const Model& model, ValueId value) {
+  const Value& v = model.value(value);
+  if (v.IsInitializer()) return v.initializer;
+  return const_cast<onnx::TensorProto*>(GetTensor(model.node(v.producer), "value"));
+}
+
+// value_float and value_floats as float32.
+std::vector<float> ListOf(const Model& model, ValueId value) {
+  const Node& node = model.node(model.value(value).producer);
+  if (const auto scalar = GetFloat(node, "value_float")) return {*scalar};
+  return GetFloats(node, "value_floats").value_or(std::vector<float>());
+}
+
+// Nobody reads it any more.
+void FreePayload(onnx::TensorProto& tensor) {
+  std::string().swap(*tensor.mutable_raw_data());
+  tensor.clear_raw_data();
+  tensor.clear_float_data();
+}
+
+absl::Status ForEachFloatChunk(const Model& model, ValueId value, ExternalData* external,
+                               const std::function<void(absl::Span<const float>)>& fn) {
+  const onnx::TensorProto* tensor = TensorOf(model, value);
+  if (tensor == nullptr) {
+    fn(ListOf(model, value));
+    return absl::OkStatus();
+  }
+  AMP_ASSIGN_OR_RETURN(const TensorView view, TensorView::Of(*tensor, external));
+  std::vector<float> aligned;
+  return view.ForEachChunk([&](absl::Span<const std::byte> bytes) {
+    const size_t count = bytes.size() / sizeof(float);
+    if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(float) == 0) {
+      fn(absl::MakeConstSpan(reinterpret_cast<const float*>(bytes.data()), count));
+    } else {
+      aligned.resize(count);
+      std::memcpy(aligned.data(), bytes.data(), bytes.size());
+      fn(aligned);
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
+  auto [it, is_new] = facts_.try_emplace(value);
+  if (!is_new) return &it->second;
+  ConstantFacts& facts = it->second;
+  absl::Status status = ForEachFloatChunk(model_, value, external_, [&](absl::Span<const float> chunk) {
+    SurveyNarrowing(chunk, low_, facts.stats);
+    for (size_t i = 0; i < chunk.size() && facts.first_elements.size() < kFirstElements; ++i) {
+      facts.first_elements.push_back(chunk[i]);
+    }
+  });
+  AMP_RETURN_IF_ERROR(status);
+  return &facts;
+}
+
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
+                                                  ExternalData* external, PendingTensors& pending) {
+  auto* narrowed = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
+  narrowed->set_data_type(static_cast<int32_t>(low));
+  const onnx::TensorProto* tensor = TensorOf(model, value);
+  if (tensor != nullptr) {
+    *narrowed->mutable_dims() = tensor->dims();
+  } else if (!GetFloat(model.node(model.value(value).producer), "value_float").has_value()) {
+    narrowed->add_dims(static_cast<int64_t>(ListOf(model, value).size()));
+  }
+  if (tensor != nullptr && IsExternal(*tensor) && saturate == Saturate::kNo) {
+    AMP_ASSIGN_OR_RETURN(TensorView source, TensorView::Of(*tensor, external));
+    pending.emplace(narrowed, PendingTensor{std::move(source), low});
+    return narrowed;
+  }
+  std::string* bytes = narrowed->mutable_raw_data();
+  std::vector<uint16_t> bits;
+  std::vector<float> clamped;
+  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, external, [&](absl::Span<const float> chunk) {
+    if (saturate == Saturate::kYes) {
+      const float bound = static_cast<float>(LargestFinite(low));
+      clamped.assign(chunk.begin(), chunk.end());
+      for (float& x : clamped) {
+        if (std::isfinite(x)) x = std::clamp(x, -bound, bound);
+      }
+      chunk = clamped;
+    }
+    bits.resize(chunk.size());
+    Narrow(chunk, low, absl::MakeSpan(bits));
+    bytes->append(reinterpret_cast<const char*>(bits.data()), bits.size() * sizeof(uint16_t));
+  }));
+  return narrowed;
+}
+
+absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
+                                                 PendingTensors& pending) {
+  const onnx::TensorProto* tensor = TensorOf(model, value);
+  AMP_CHECK(tensor != nullptr && IsLowFloat(static_cast<DType>(tensor->data_type())));
+  auto* widened = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
+  widened->set_data_type(onnx::TensorProto::FLOAT);
+  *widened->mutable_dims() = tensor->dims();
+  AMP_ASSIGN_OR_RETURN(TensorView view, TensorView::Of(*tensor, external));
+  if (IsExternal(*tensor)) {
+    pending.emplace(widened, PendingTensor{std::move(view), DType::kFloat32});
+    return widened;
+  }
+  const DType low = view.dtype();
+  std::vector<uint16_t> bits;
+  std::vector<float> values;
+  AMP_RETURN_IF_ERROR(view.ForEachChunk([&](absl::Span<const std::byte> chunk) {
+    bits.resize(chunk.size() / sizeof(uint16_t));
+    std::memcpy(bits.data(), chunk.data(), chunk.size());
+    values.resize(bits.size());
+    Widen(bits, low, absl::MakeSpan(values));
+    widened->mutable_raw_data()->append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+    return absl::OkStatus();
+  }));
+  if (!widened->has_raw_data()) widened->set_raw_data("");
+  return widened;
+}
+
+std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
+                                                    ExternalData* external) {
+  if (value == kNone || !model.IsConstant(value)) return std::nullopt;
+  if (const onnx::TensorProto* tensor = TensorOf(model, value); tensor != nullptr) {
+    const absl::StatusOr<TensorView> view = TensorView::Of(*tensor, external);
+    if (!view.ok()) return std::nullopt;
+    const absl::StatusOr<std::vector<double>> elements = view->ReadAsDoubles(max_elements);
+    return elements.ok() ? std::optional(*elements) : std::nullopt;
+  }
+  const Node& node = model.node(model.value(value).producer);
+  if (const auto scalar = GetInt(node, "value_int")) return std::vector<double>{static_cast<double>(*scalar)};
+  if (const auto list = GetInts(node, "value_ints")) return std::vector<double>(list->begin(), list->end());
+  const std::vector<float> floats = ListOf(model, value);
+  if (floats.empty()) return std::nullopt;
+  return std::vector<double>(floats.begin(), floats.end());
+}
+
+std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external) {
+  const auto elements = ConstantElements(model, value, 1, external);
+  return elements.has_value() && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
+}
+
+void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor) {
+  if (onnx::TensorProto* before = TensorOf(model, value); before != nullptr) {
+    DescribeAs(*before, *tensor);
+    FreePayload(*before);
+  }
+  if (model.value(value).IsInitializer()) return model.ReplaceInitializer(value, tensor);
+  const NodeId node = model.value(value).producer;
+  for (const absl::string_view other_form : {"value_float", "value_floats"}) {
+    RenameAttribute(model, node, other_form, "value");
+  }
+  AdoptTensor(model, node, "value", tensor);
+  model.SetTensorType(value, static_cast<DType>(tensor->data_type()));
+}
+
+}  // namespace amp

@@ -1,0 +1,208 @@
+#include "ir/graph/graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/arena.h"
+#include "ir/base/check.h"
+#include "ir/graph/attributes.h"
+#include "ir/graph/stated_shapes.h"
+#include "ir/schema/op_signatures.h"
+#include "ir/schema/opset_imports.h"
+#include "ir/schema/schema.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+
+onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
+  while (type != nullptr && !type->has_tensor_type()) {
+    if (type->sequence_type().has_elem_type()) {
+      type = type->mutable_sequence_type()->mutable_elem_type();
+    } else if (type->optional_type().has_elem_type()) {
+      type = type->mutable_optional_type()->mutable_elem_type();
+    } else {
+      return nullptr;
+    }
+  }
+  return type == nullptr ? nullptr : type->mutable_tensor_type();
+}
+
+DType ElementType(const Value& value) {
+  if (value.is_tensor || value.type == nullptr) return value.dtype;
+  const onnx::TypeProto_Tensor* tensor = InnermostTensor(value.type);
+  return tensor == nullptr ? DType::kUndefined : static_cast<DType>(tensor->elem_type());
+}
+
+absl::string_view Node::op_type() const { return proto->op_type(); }
+absl::string_view Node::domain() const { return CanonicalDomain(proto->domain()); }
+absl::string_view Node::name() const { return proto->name(); }
+
+const Value& Model::AbsentValue() {
+  static const auto* const absent = new Value;
+  return *absent;
+}
+
+std::string InlinedCall::FunctionName() const {
+  return domain.empty() ? function : absl::StrCat(domain, "::", function);
+}
+
+Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
+             std::shared_ptr<const OpSignatures> signatures)
+    : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
+  if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
+}
+Model::~Model() = default;
+std::unique_ptr<google::protobuf::Arena> Model::ReleaseArena() { return std::move(arena_); }
+
+std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
+  std::vector<NodeId> order;
+  order.reserve(static_cast<size_t>(graph(graph_id).proto->node_size()));
+  for (NodeId id = graph(graph_id).first; id != kNone; id = node(id).next) order.push_back(id);
+  return order;
+}
+
+int Model::opset(absl::string_view domain) const { return static_cast<int>(ImportedVersion(*proto_, domain)); }
+
+void Model::SetOpset(absl::string_view domain, int version) {
+  bool is_imported = false;
+  for (auto& import : *proto_->mutable_opset_import()) {
+    if (CanonicalDomain(import.domain()) != CanonicalDomain(domain)) continue;
+    import.set_version(version);
+    is_imported = true;
+  }
+  if (!is_imported) {
+    onnx::OperatorSetIdProto* import = proto_->add_opset_import();
+    import->set_domain(std::string(CanonicalDomain(domain)));
+    import->set_version(version);
+  }
+  edited_ = true;
+  ResolveSchemas();
+}
+
+int Model::ir_version() const { return static_cast<int>(proto_->ir_version()); }
+
+std::string Model::NodeLabel(NodeId id) const {
+  const Node& n = node(id);
+  if (!n.name().empty()) return std::string(n.name());
+  return absl::StrCat(n.op_type(), "#", n.ordinal);
+}
+
+bool Model::IsWithinCall(NodeId id, int32_t call) const {
+  int32_t at = node(id).call;
+  while (at >= 0 && at != call) at = this->call(at).parent;
+  return at == call;
+}
+
+bool Model::IsCallOfFunction(NodeId id) const {
+  if (functions_.empty()) return false;
+  const Node& n = node(id);
+  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
+}
+
+absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
+  if (IsCallOfFunction(id)) return {};
+  return signatures_->Find(node(id).domain(), node(id).op_type());
+}
+
+bool Model::IsGraphOutput(ValueId id) const {
+  return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsGraphOutput(); });
+}
+
+bool Model::IsModelOutput(ValueId id) const {
+  return std::any_of(value(id).uses.begin(), value(id).uses.end(), [](const Use& use) { return use.IsModelOutput(); });
+}
+
+bool Model::IsConstant(ValueId id) const {
+  const Value& v = value(id);
+  if (v.is_training_state) return false;
+  if (v.IsInitializer()) return !v.is_constant_default || ir_version() < kInitializersNeedNoInput;
+  if (v.producer == kNone) return false;
+  const Node& producer = node(v.producer);
+  return producer.op_type() == "Constant" && producer.domain().empty() && !IsCallOfFunction(v.producer) &&
+         !HasAttribute(producer, "sparse_value");
+}
+
+std::string Model::UniqueName(absl::string_view wanted) {
+  std::string name(wanted);
+  if (names_.insert(name).second) return name;
+  int& suffix = last_suffix_[name];
+  do {
+    name = absl::StrCat(wanted, "_", ++suffix);
+  } while (!names_.insert(name).second);
+  return name;
+}
+
+void Model::AddWarning(std::string text) {
+  if (seen_warnings_.insert(text).second) warnings_.push_back(std::move(text));
+}
+
+void Model::Commit() {
+  if (!edited_) return;
+  for (Graph& g : graphs_) {
+    if (g.edited) CommitGraph(g);
+  }
+}
+
+void Model::CommitGraph(Graph& g) {
+  auto& nodes = *g.proto->mutable_node();
+  if (!nodes.empty()) nodes.UnsafeArenaExtractSubrange(0, nodes.size(), nullptr);
+  for (NodeId id = g.first; id != kNone; id = node(id).next) nodes.UnsafeArenaAddAllocated(mutable_node(id).proto);
+  auto& tensors = *g.proto->mutable_initializer();
+  if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
+  for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer);
+  StateTypes(*this, static_cast<GraphId>(&g - graphs_.data()));
+}
+
+void Model::ResolveSchemas() {
+  absl::flat_hash_map<std::pair<absl::string_view, absl::string_view>, const OpSchema*> found;
+  absl::flat_hash_map<absl::string_view, int> versions;
+  for (const auto& import : proto_->opset_import())
+    versions[CanonicalDomain(import.domain())] = static_cast<int>(import.version());
+  for (NodeId id = 0; id < num_nodes(); ++id) {
+    Node& n = mutable_node(id);
+    if (n.erased) continue;
+    auto [it, is_new] = found.try_emplace({n.domain(), n.op_type()}, nullptr);
+    if (is_new && !IsCallOfFunction(id)) {
+      auto version = versions.find(n.domain());
+      if (version != versions.end()) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
+      const auto signatures = SignaturesOf(id);
+      const bool needs_one = version != versions.end() && it->second == nullptr;
+      if (needs_one && !signatures.empty()) it->second = signatures.front().get();
+    }
+    n.schema = it->second;
+  }
+}
+
+void Model::CheckConsistency() const {
+  for (ValueId id = 0; id < num_values(); ++id) {
+    for (const Use& use : value(id).uses) {
+      if (use.IsGraphOutput()) {
+        AMP_CHECK(graph(use.graph).outputs[static_cast<size_t>(use.port)] == id);
+        AMP_CHECK(graph(use.graph).proto->output(use.port).name() == value(id).name);
+      } else {
+        AMP_CHECK(!node(use.node).erased);
+        AMP_CHECK(node(use.node).inputs[static_cast<size_t>(use.port)] == id);
+      }
+    }
+  }
+  for (GraphId graph_id = 0; graph_id < num_graphs(); ++graph_id) {
+    for (NodeId id : NodesInOrder(graph_id)) {
+      const Node& n = node(id);
+      AMP_CHECK(static_cast<size_t>(n.proto->input_size()) == n.inputs.size());
+      AMP_CHECK(static_cast<size_t>(n.proto->output_size()) == n.outputs.size());
+      for (int i = 0; i < n.proto->input_size(); ++i) {
+        const ValueId in = n.inputs[static_cast<size_t>(i)];
+        AMP_CHECK(n.proto->input(i) == (in == kNone ? std::string() : value(in).name));
+        AMP_CHECK(in == kNone || std::count(value(in).uses.begin(), value(in).uses.end(), Use{id, i, n.graph}) == 1);
+      }
+      for (int i = 0; i < n.proto->output_size(); ++i) {
+        const ValueId out = n.outputs[static_cast<size_t>(i)];
+        AMP_CHECK(n.proto->output(i) == (out == kNone ? std::string() : value(out).name));
+        AMP_CHECK(out == kNone || value(out).producer == id);
+      }
+    }
+  }
+}
+
+}  // namespace amp

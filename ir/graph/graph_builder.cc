@@ -1,0 +1,297 @@
+// Model::Create: from a loaded message to the structs of graph.h.
+//
+// Scopes are read outside in; a name is looked up in its own scope first, then in the enclosing ones. A value may be
+// read before the node that produces it in the file (some exporters write unsorted graphs): names are declared for a
+// whole graph before any is resolved, and the nodes are put in order afterwards.
+#include <algorithm>
+#include <queue>
+#include <utility>
+
+#include "google/protobuf/arena.h"
+#include "ir/base/check.h"
+#include "ir/base/status.h"
+#include "ir/graph/graph.h"
+#include "ir/schema/schema.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Model& model) : model_(model) {}
+
+  absl::Status Build() {
+    for (const auto& function : model_.proto_->functions()) {
+      const std::string domain = function.domain() == "ai.onnx" ? "" : function.domain();
+      model_.functions_.insert(absl::StrCat(domain, "::", function.name(), ":", function.overload()));
+    }
+    AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
+    MarkTrainingState();
+    model_.ResolveSchemas();
+    for (GraphId id = 0; id < model_.num_graphs(); ++id) AMP_RETURN_IF_ERROR(SortGraph(id));
+    model_.edited_ = false;
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::StatusOr<GraphId> BuildGraph(onnx::GraphProto* proto, NodeId owner);
+  absl::Status Declare(GraphId graph, const std::string& name, absl::string_view what, ValueId* id);
+  absl::Status DeclareInputsAndInitializers(GraphId graph);
+  absl::Status DeclareNodes(GraphId graph, std::vector<NodeId>* nodes);
+  absl::Status ResolveNode(NodeId node);
+  ValueId Lookup(GraphId graph, const std::string& name) const;
+  absl::Status SortGraph(GraphId graph);
+  // The node of `graph` that `use` belongs to, through enclosing scopes; kNone for an output of `graph` itself.
+  NodeId Ancestor(const Use& use, GraphId graph) const;
+  void MarkTrainingState();
+
+  std::string Place(GraphId graph) const {
+    const NodeId owner = model_.graph(graph).owner;
+    return owner == kNone ? "graph" : absl::StrCat("body of node '", Escaped(model_.NodeLabel(owner)), "'");
+  }
+
+  Model& model_;
+};
+
+absl::Status GraphBuilder::Declare(GraphId graph, const std::string& name, absl::string_view what, ValueId* id) {
+  if (model_.graph(graph).names.contains(name)) {
+    return ModelError(Place(graph), ": ", what, " '", Escaped(name), "' is defined twice; expected unique value names");
+  }
+  *id = model_.NewValue(graph, name);
+  return absl::OkStatus();
+}
+
+absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
+  onnx::GraphProto& proto = *model_.graph(graph).proto;
+  for (auto& input : *proto.mutable_input()) {
+    ValueId id;
+    AMP_RETURN_IF_ERROR(Declare(graph, input.name(), "input", &id));
+    Value& v = model_.mutable_value(id);
+    v.is_graph_input = true;
+    if (input.has_type()) {
+      v.type = input.mutable_type();
+      model_.SetType(id, *v.type);
+    }
+    model_.mutable_graph(graph).inputs.push_back(id);
+  }
+  for (auto& tensor : *proto.mutable_initializer()) {
+    auto it = model_.graph(graph).names.find(tensor.name());
+    ValueId id;
+    if (it != model_.graph(graph).names.end() && model_.value(it->second).is_graph_input &&
+        !model_.value(it->second).IsInitializer()) {
+      id = it->second;
+      model_.mutable_value(id).is_constant_default = true;
+      const DType declared = model_.value(id).dtype, found = static_cast<DType>(tensor.data_type());
+      if (declared != DType::kUndefined && declared != found) {
+        return ModelError(Place(graph), ": initializer '", Escaped(tensor.name()), "': expected ", DTypeName(declared),
+                          " as the input of its name declares, found ", DTypeName(found));
+      }
+    } else {
+      AMP_RETURN_IF_ERROR(Declare(graph, tensor.name(), "initializer", &id));
+    }
+    Value& v = model_.mutable_value(id);
+    v.initializer = &tensor;
+    model_.mutable_graph(graph).initializers.push_back(id);
+    if (v.is_constant_default) continue;
+    v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
+    auto* type = v.type->mutable_tensor_type();
+    type->set_elem_type(tensor.data_type());
+    auto* shape = type->mutable_shape();
+    for (int64_t dim : tensor.dims()) shape->add_dim()->set_dim_value(dim);
+    v.is_tensor = true;
+    v.dtype = static_cast<DType>(tensor.data_type());
+  }
+  for (const auto& sparse : proto.sparse_initializer()) {
+    ValueId id;
+    AMP_RETURN_IF_ERROR(Declare(graph, sparse.values().name(), "sparse initializer", &id));
+    onnx::TypeProto type;  // readers see a dense tensor
+    type.mutable_tensor_type()->set_elem_type(sparse.values().data_type());
+    for (int64_t dim : sparse.dims()) type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(dim);
+    model_.SetType(id, type);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* nodes) {
+  onnx::GraphProto& proto = *model_.graph(graph).proto;
+  // Not for bodies: many exact reservations would copy all nodes each time.
+  if (graph == kMainGraph) model_.nodes_.reserve(static_cast<size_t>(proto.node_size()));
+  NodeId previous = kNone;
+  int index = 0;
+  absl::flat_hash_map<std::string, int32_t> unnamed;  // by operator
+  for (auto& node_proto : *proto.mutable_node()) {
+    const NodeId id = static_cast<NodeId>(model_.nodes_.size());
+    Node& n = model_.nodes_.emplace_back();
+    n.proto = &node_proto;
+    n.graph = graph;
+    n.index = index++;
+    n.prev = previous;
+    (previous == kNone ? model_.mutable_graph(graph).first : model_.mutable_node(previous).next) = id;
+    previous = id;
+    if (node_proto.name().empty()) {
+      n.ordinal = unnamed[node_proto.op_type()]++;
+    } else {
+      model_.names_.insert(node_proto.name());
+    }
+    for (const std::string& name : node_proto.output()) {
+      ValueId out = kNone;
+      if (!name.empty()) {
+        AMP_RETURN_IF_ERROR(Declare(graph, name, absl::StrCat("output of ", Escaped(model_.NodeLabel(id))), &out));
+        model_.mutable_value(out).producer = id;
+        model_.mutable_value(out).producer_port = static_cast<int32_t>(model_.node(id).outputs.size());
+      }
+      model_.mutable_node(id).outputs.push_back(out);
+    }
+    nodes->push_back(id);
+  }
+  model_.mutable_graph(graph).last = previous;
+  return absl::OkStatus();
+}
+
+ValueId GraphBuilder::Lookup(GraphId graph, const std::string& name) const {
+  while (true) {
+    const Graph& g = model_.graph(graph);
+    if (auto it = g.names.find(name); it != g.names.end()) return it->second;
+    if (g.owner == kNone) return kNone;
+    graph = model_.node(g.owner).graph;
+  }
+}
+
+absl::Status GraphBuilder::ResolveNode(NodeId id) {
+  onnx::NodeProto& proto = *model_.node(id).proto;
+  const GraphId graph = model_.node(id).graph;
+  for (int port = 0; port < proto.input_size(); ++port) {
+    const std::string& name = proto.input(port);
+    ValueId value = kNone;
+    if (!name.empty()) {
+      value = Lookup(graph, name);
+      if (value == kNone) {
+        return ModelError(Place(graph), ": node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(proto.op_type()),
+                          ") input ", port, ": expected a defined value, found unknown name '", Escaped(name), "'");
+      }
+      model_.AddUse(value, Use{id, port, graph});
+    }
+    model_.mutable_node(id).inputs.push_back(value);
+  }
+  for (auto& attribute : *proto.mutable_attribute()) {
+    if (attribute.has_g()) AMP_RETURN_IF_ERROR(BuildGraph(attribute.mutable_g(), id).status());
+    for (auto& body : *attribute.mutable_graphs()) AMP_RETURN_IF_ERROR(BuildGraph(&body, id).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<GraphId> GraphBuilder::BuildGraph(onnx::GraphProto* proto, NodeId owner) {
+  const GraphId graph = static_cast<GraphId>(model_.graphs_.size());
+  model_.graphs_.emplace_back();
+  model_.mutable_graph(graph).proto = proto;
+  model_.mutable_graph(graph).owner = owner;
+  if (owner != kNone) model_.mutable_node(owner).bodies.push_back(graph);
+
+  std::vector<NodeId> nodes;
+  AMP_RETURN_IF_ERROR(DeclareInputsAndInitializers(graph));
+  AMP_RETURN_IF_ERROR(DeclareNodes(graph, &nodes));
+  for (NodeId id : nodes) AMP_RETURN_IF_ERROR(ResolveNode(id));
+  for (int port = 0; port < proto->output_size(); ++port) {
+    const ValueId value = Lookup(graph, proto->output(port).name());
+    if (value == kNone) {
+      return ModelError(Place(graph), ": output ", port, ": expected a defined value, found unknown name '",
+                        Escaped(proto->output(port).name()), "'");
+    }
+    model_.AddUse(value, Use{kNone, port, graph});
+    model_.mutable_graph(graph).outputs.push_back(value);
+  }
+  return graph;
+}
+
+NodeId GraphBuilder::Ancestor(const Use& use, GraphId graph) const {
+  NodeId id = use.node;
+  GraphId scope = use.graph;
+  while (scope != graph) {
+    id = model_.graph(scope).owner;
+    scope = model_.node(id).graph;
+  }
+  return id;
+}
+
+absl::Status GraphBuilder::SortGraph(GraphId graph) {
+  const std::vector<NodeId> order = model_.NodesInOrder(graph);
+  if (order.empty()) return absl::OkStatus();
+  const NodeId base = *std::min_element(order.begin(), order.end());
+  const NodeId top = *std::max_element(order.begin(), order.end());
+  std::vector<int> waiting(static_cast<size_t>(top - base) + 1, 0);  // producers not yet placed, per node
+  bool sorted = true;
+  const auto for_each_reader = [&](NodeId id, const auto& action) {
+    for (ValueId out : model_.node(id).outputs) {
+      if (out == kNone) continue;
+      for (const Use& use : model_.value(out).uses) {
+        const NodeId reader = Ancestor(use, graph);
+        if (reader != kNone) action(reader);
+      }
+    }
+  };
+  for (NodeId id : order) {
+    for_each_reader(id, [&](NodeId reader) {
+      ++waiting[static_cast<size_t>(reader - base)];
+      if (model_.node(reader).index <= model_.node(id).index) sorted = false;
+    });
+  }
+  if (sorted) return absl::OkStatus();
+
+  std::vector<NodeId> placed;
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;  // file order among the ready ones
+  for (NodeId id : order) {
+    if (waiting[static_cast<size_t>(id - base)] == 0) ready.push(id);
+  }
+  while (!ready.empty()) {
+    const NodeId id = ready.top();
+    ready.pop();
+    placed.push_back(id);
+    for_each_reader(id, [&](NodeId reader) {
+      if (--waiting[static_cast<size_t>(reader - base)] == 0) ready.push(reader);
+    });
+  }
+  if (placed.size() != order.size()) {
+    for (NodeId id : order) {
+      if (waiting[static_cast<size_t>(id - base)] > 0) {
+        return ModelError(Place(graph), ": node '", Escaped(model_.NodeLabel(id)),
+                          "' depends on its own output; expected a graph without cycles");
+      }
+    }
+  }
+  Graph& g = model_.mutable_graph(graph);
+  for (size_t i = 0; i < placed.size(); ++i) {
+    Node& n = model_.mutable_node(placed[i]);
+    n.prev = i == 0 ? kNone : placed[i - 1];
+    n.next = i + 1 == placed.size() ? kNone : placed[i + 1];
+  }
+  g.first = placed.front();
+  g.last = placed.back();
+  g.edited = true;  // written back in order if anything is written at all
+  model_.AddWarning(absl::StrCat(Place(graph), ": nodes were not in topological order; sorted"));
+  return absl::OkStatus();
+}
+
+// The graphs of training_info see the main graph's initializers by name.
+void GraphBuilder::MarkTrainingState() {
+  const auto mark = [&](const std::string& name) {
+    const auto& names = model_.graph(kMainGraph).names;
+    if (auto it = names.find(name); it != names.end()) model_.mutable_value(it->second).is_training_state = true;
+  };
+  for (const auto& training : model_.proto_->training_info()) {
+    for (const auto& binding : training.initialization_binding()) mark(binding.key());
+    for (const auto& binding : training.update_binding()) mark(binding.key());
+    for (const auto* graph : {&training.initialization(), &training.algorithm()}) {
+      for (const auto& node : graph->node()) std::for_each(node.input().begin(), node.input().end(), mark);
+    }
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::protobuf::Arena> arena,
+                                                     onnx::ModelProto* proto,
+                                                     std::shared_ptr<const OpSignatures> signatures) {
+  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures)));
+  AMP_RETURN_IF_ERROR(GraphBuilder(*model).Build());
+  return model;
+}
+
+}  // namespace amp

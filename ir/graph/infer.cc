@@ -1,0 +1,311 @@
+#include "ir/graph/infer.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "google/protobuf/arena.h"
+#include "ir/base/status.h"
+#include "ir/graph/control_flow.h"
+#include "ir/graph/einsum_equation.h"
+#include "ir/graph/node_paths.h"
+#include "ir/graph/signature_misfit.h"
+#include "ir/schema/schema.h"
+#include "onnx/defs/schema.h"
+#include "onnx/defs/shape_inference.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+class Inference {
+ public:
+  explicit Inference(Model& model) : model_(model), visited_(static_cast<size_t>(model.num_graphs()), false) {}
+
+  void InferGraph(GraphId graph);
+  Model& model() { return model_; }
+
+ private:
+  using Claims = absl::flat_hash_map<ValueId, const onnx::TypeProto*>;  // the types that the file states
+
+  void InferNode(NodeId node);
+  void ChooseSignature(NodeId node, const Claims& claims);
+  void TakeClaims(NodeId node, const Claims& claims);
+  void FallBackToSchema(NodeId node);
+  void InferInputsFromSiblings(NodeId node);
+
+  Model& model_;
+  std::vector<bool> visited_;
+  absl::flat_hash_set<std::string> misfits_;  // operators with a node that fits none of their signatures
+};
+
+// Lets ONNX's inference of If / Loop / Scan look into a body.
+class BodyInferencer : public onnx::GraphInferencer {
+ public:
+  BodyInferencer(Inference& inference, GraphId body) : inference_(inference), body_(body) {}
+
+  std::vector<const onnx::TypeProto*> doInferencing(const std::vector<const onnx::TypeProto*>& input_types,
+                                                    const std::vector<const onnx::TensorProto*>&) override {
+    Model& model = inference_.model();
+    const std::vector<ValueId> inputs = model.graph(body_).inputs;
+    for (size_t i = 0; i < inputs.size() && i < input_types.size(); ++i) {
+      const Value& v = model.value(inputs[i]);
+      const bool contradicts = v.dtype != DType::kUndefined && input_types[i] != nullptr &&
+                               static_cast<DType>(input_types[i]->tensor_type().elem_type()) != v.dtype;
+      if (input_types[i] == nullptr || contradicts) continue;
+      model.mutable_value(inputs[i]).type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model.arena());
+      model.SetType(inputs[i], *input_types[i]);
+    }
+    inference_.InferGraph(body_);
+    std::vector<const onnx::TypeProto*> types;
+    for (ValueId output : model.graph(body_).outputs) {
+      const onnx::TypeProto* type = model.value(output).type;
+      types.push_back(type != nullptr ? type : &onnx::TypeProto::default_instance());  // ONNX follows null pointers
+    }
+    return types;
+  }
+
+ private:
+  Inference& inference_;
+  GraphId body_;
+};
+
+class NodeContext : public onnx::InferenceContext {
+ public:
+  NodeContext(Inference& inference, NodeId node) : inference_(inference), node_(inference.model().node(node)) {
+    for (ValueId out : node_.outputs) {
+      (void)out;
+      outputs_.push_back(google::protobuf::Arena::CreateMessage<onnx::TypeProto>(inference.model().arena()));
+    }
+  }
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    for (const auto& attribute : node_.proto->attribute()) {
+      if (attribute.name() != name) continue;
+      const bool is_read = node_.op_type() != "Einsum" || IsEquation(attribute.s());
+      return is_read ? &attribute : nullptr;  // ONNX's inference goes round for ever at what is none
+    }
+    return nullptr;
+  }
+  size_t getNumInputs() const override { return node_.inputs.size(); }
+  const onnx::TypeProto* getInputType(size_t index) const override {
+    const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
+    return id == kNone ? nullptr : model().value(id).type;
+  }
+  bool hasInput(size_t index) const override { return index < node_.inputs.size() && node_.inputs[index] != kNone; }
+  const onnx::TensorProto* getInputData(size_t index) const override {
+    const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
+    if (id == kNone || !model().IsConstant(id)) return nullptr;
+    const Value& v = model().value(id);
+    const onnx::TensorProto* tensor = v.initializer;
+    if (tensor == nullptr) {
+      for (const auto& attribute : model().node(v.producer).proto->attribute()) {
+        if (attribute.name() == "value") tensor = &attribute.t();
+      }
+    }
+    const bool inline_data = tensor != nullptr && tensor->data_location() != onnx::TensorProto::EXTERNAL;
+    return inline_data ? tensor : nullptr;
+  }
+  size_t getNumOutputs() const override { return outputs_.size(); }
+  onnx::TypeProto* getOutputType(size_t index) override { return outputs_.at(index); }
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string& name) override {
+    size_t body = 0;
+    for (const auto& attribute : node_.proto->attribute()) {
+      if (attribute.has_g()) {
+        if (attribute.name() == name) {
+          return bodies_.emplace_back(std::make_unique<BodyInferencer>(inference_, node_.bodies[body])).get();
+        }
+        ++body;
+      }
+      body += static_cast<size_t>(attribute.graphs_size());
+    }
+    return nullptr;
+  }
+  const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
+  const onnx::TensorShapeProto* getSymbolicInput(size_t) const override { return nullptr; }
+
+ private:
+  const Model& model() const { return inference_.model(); }
+
+  Inference& inference_;
+  const Node& node_;
+  std::vector<onnx::TypeProto*> outputs_;
+  std::vector<std::unique_ptr<BodyInferencer>> bodies_;
+};
+
+bool IsKnown(const onnx::TypeProto& type) {
+  return type.value_case() != onnx::TypeProto::VALUE_NOT_SET &&
+         !(type.has_tensor_type() && type.tensor_type().elem_type() == onnx::TensorProto::UNDEFINED);
+}
+
+void Inference::InferNode(NodeId id) {
+  const Node& n = model_.node(id);
+  if (n.schema != nullptr && !n.schema->is_signature() && n.schema->onnx()->has_type_and_shape_inference_function()) {
+    NodeContext context(*this, id);
+    try {
+      n.schema->onnx()->GetTypeAndShapeInferenceFunction()(context);
+      for (size_t i = 0; i < n.outputs.size(); ++i) {
+        if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
+        model_.mutable_value(n.outputs[i]).type = context.getOutputType(i);
+        model_.SetType(n.outputs[i], *context.getOutputType(i));
+      }
+    } catch (const std::exception& error) {
+      const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
+      bool expected = std::any_of(n.inputs.begin(), n.inputs.end(), is_unknown);  // behind an unknown operator
+      for (GraphId body : n.bodies) {
+        const auto& outputs = model_.graph(body).outputs;
+        expected |= std::any_of(outputs.begin(), outputs.end(), is_unknown);
+      }
+      if (!expected)
+        model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(n.op_type()),
+                                       "): shape inference: ", Escaped(error.what())));
+    }
+  }
+  for (GraphId body : n.bodies) {
+    if (!visited_[static_cast<size_t>(body)]) InferGraph(body);
+  }
+  if (n.schema != nullptr) FallBackToSchema(id);
+}
+
+// An output of unknown type has the element type of any input under the same type variable, or the variable's only
+// type.
+void Inference::FallBackToSchema(NodeId id) {
+  const Node& n = model_.node(id);
+  for (size_t i = 0; i < n.outputs.size(); ++i) {
+    if (n.outputs[i] == kNone || model_.value(n.outputs[i]).type != nullptr) continue;
+    if (n.schema->num_outputs() == 0) continue;
+    const int variable = n.schema->OutputVariable(static_cast<int>(i));
+    if (variable >= static_cast<int>(n.schema->variables().size())) continue;
+    const auto& allowed = n.schema->variables()[static_cast<size_t>(variable)].tensor_types;
+    DType dtype = DType::kUndefined;
+    for (size_t t = 0; allowed.count() == 1 && t < allowed.size(); ++t) {
+      if (allowed.test(t)) dtype = static_cast<DType>(t);
+    }
+    for (size_t port = 0; port < n.inputs.size(); ++port) {
+      if (n.inputs[port] == kNone || n.schema->InputVariable(static_cast<int>(port)) != variable) continue;
+      if (model_.value(n.inputs[port]).is_tensor) dtype = model_.value(n.inputs[port]).dtype;
+    }
+    if (dtype == DType::kUndefined) continue;
+    auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
+    type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
+    model_.mutable_value(n.outputs[i]).type = type;
+    model_.SetType(n.outputs[i], *type);
+  }
+}
+
+DType ElementTypeOf(const onnx::TypeProto* type) {
+  const bool is_tensor = type != nullptr && type->has_tensor_type();
+  return is_tensor ? static_cast<DType>(type->tensor_type().elem_type()) : DType::kUndefined;
+}
+
+bool BindsEachVariableOnce(const Model& model, const Node& node) {
+  absl::flat_hash_map<int, DType> bound;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const DType type = node.inputs[i] == kNone ? DType::kUndefined : model.value(node.inputs[i]).dtype;
+    if (type == DType::kUndefined) continue;
+    if (bound.try_emplace(node.schema->InputVariable(static_cast<int>(i)), type).first->second != type) return false;
+  }
+  return true;
+}
+
+// Where ONNX does not define the operator, its schema is the first signature that the node fits.
+void Inference::ChooseSignature(NodeId id, const Claims& claims) {
+  const Node& n = model_.node(id);
+  if (n.schema != nullptr && n.schema->precedes_onnx() && !BindsEachVariableOnce(model_, n)) {
+    return model_.ChooseSignature(id, nullptr);  // a runtime's own: only it knows the types of the outputs
+  }
+  if (n.schema != nullptr && !n.schema->is_signature()) return;
+  const auto signatures = model_.SignaturesOf(id);
+  if (signatures.empty() || model_.opset(n.domain()) == 0) return;
+  std::vector<DType> claimed(n.outputs.size(), DType::kUndefined);
+  for (size_t i = 0; i < claimed.size(); ++i) {
+    if (auto it = claims.find(n.outputs[i]); it != claims.end()) claimed[i] = ElementTypeOf(it->second);
+  }
+  std::string first_misfit;
+  for (const auto& signature : signatures) {
+    const std::string misfit = Misfit(model_, id, *signature, claimed);
+    if (misfit.empty()) return model_.ChooseSignature(id, signature.get());
+    if (first_misfit.empty()) first_misfit = misfit;
+  }
+  model_.ChooseSignature(id, nullptr);
+  const std::string name = Escaped(absl::StrCat(n.domain(), n.domain().empty() ? "" : "::", n.op_type()));
+  if (!misfits_.insert(name).second) return;
+  model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ", name,
+                                 " and is taken as unknown: ", first_misfit));
+}
+
+// What the file states of an output of unknown type is believed, and its shape where a signature gave the type.
+void Inference::TakeClaims(NodeId id, const Claims& claims) {
+  const Node& n = model_.node(id);
+  const bool by_signature = n.schema != nullptr && n.schema->is_signature();
+  for (ValueId out : n.outputs) {
+    if (out == kNone) continue;
+    const Value& v = model_.value(out);
+    if (v.type != nullptr && !by_signature) continue;
+    const auto it = claims.find(out);
+    if (it == claims.end() || !IsKnown(*it->second)) continue;
+    if (v.type == nullptr || v.dtype == ElementTypeOf(it->second)) model_.SetType(out, *it->second);
+  }
+}
+
+// What an unknown operator produces has the type that its readers' type variables ask for.
+void Inference::InferInputsFromSiblings(NodeId id) {
+  const Node& n = model_.node(id);
+  if (n.schema == nullptr || n.schema->num_inputs() == 0) return;
+  const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
+  if (std::none_of(n.inputs.begin(), n.inputs.end(), is_unknown)) return;
+  absl::flat_hash_map<int, DType> bound;
+  const auto bind = [&](ValueId value, int variable) {
+    if (value != kNone && model_.value(value).is_tensor) bound[variable] = model_.value(value).dtype;
+  };
+  for (size_t i = 0; i < n.inputs.size(); ++i) bind(n.inputs[i], n.schema->InputVariable(static_cast<int>(i)));
+  for (size_t i = 0; i < n.outputs.size() && n.schema->num_outputs() > 0; ++i) {
+    bind(n.outputs[i], n.schema->OutputVariable(static_cast<int>(i)));
+  }
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const int variable = n.schema->InputVariable(static_cast<int>(i));
+    auto it = bound.find(variable);
+    if (!is_unknown(n.inputs[i]) || it == bound.end() || variable >= static_cast<int>(n.schema->variables().size()))
+      continue;
+    auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
+    type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(it->second));
+    model_.mutable_value(n.inputs[i]).type = type;
+    model_.SetType(n.inputs[i], *type);
+  }
+}
+
+void Inference::InferGraph(GraphId graph) {
+  visited_[static_cast<size_t>(graph)] = true;
+  Claims claimed;
+  const onnx::GraphProto& proto = *model_.graph(graph).proto;
+  const auto claim = [&](const onnx::ValueInfoProto& info) {
+    auto it = model_.graph(graph).names.find(info.name());
+    if (it != model_.graph(graph).names.end() && info.has_type()) claimed[it->second] = &info.type();
+  };
+  for (const auto& info : proto.value_info()) claim(info);
+  for (const auto& info : proto.output()) claim(info);
+
+  const std::vector<NodeId> order = model_.NodesInOrder(graph);
+  for (NodeId id : order) {
+    for (ValueId out : model_.node(id).outputs) {
+      if (out == kNone) continue;
+      Value& v = model_.mutable_value(out);
+      v.type = nullptr;
+      v.is_tensor = false;
+      v.dtype = DType::kUndefined;
+    }
+  }
+  for (NodeId id : order) {
+    ChooseSignature(id, claimed);
+    InferNode(id);
+    TakeClaims(id, claimed);
+  }
+  for (NodeId id : order) InferInputsFromSiblings(id);
+}
+
+}  // namespace
+
+void InferTypes(Model& model) { Inference(model).InferGraph(kMainGraph); }
+
+}  // namespace amp

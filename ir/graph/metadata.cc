@@ -1,0 +1,38 @@
+#include "ir/graph/metadata.h"
+
+#include <utility>
+
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+
+std::optional<std::string> FindMetadata(const onnx::ModelProto& model, absl::string_view key) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == key) return entry.value();
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> FindMetadata(const Model& model, absl::string_view key) {
+  return FindMetadata(model.proto(), key);
+}
+
+void SetMetadata(Model& model, absl::string_view key, std::string value) {
+  for (auto& entry : *model.proto().mutable_metadata_props()) {
+    if (entry.key() != key) continue;
+    entry.set_value(std::move(value));
+    return;
+  }
+  auto* entry = model.proto().add_metadata_props();
+  entry->set_key(std::string(key));
+  entry->set_value(std::move(value));
+}
+
+void RemoveMetadata(Model& model, absl::string_view key) {
+  auto& entries = *model.proto().mutable_metadata_props();
+  for (int i = entries.size(); i-- > 0;) {
+    if (entries[i].key() == key) entries.DeleteSubrange(i, 1);
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,26 @@
+// Entries of a model's metadata_props by key.
+#ifndef AMP_IR_GRAPH_METADATA_H_
+#define AMP_IR_GRAPH_METADATA_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "ir/graph/graph.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace amp {
+
+// The first entry of that key.
+std::optional<std::string> FindMetadata(const onnx::ModelProto& model, absl::string_view key);
+std::optional<std::string> FindMetadata(const Model& model, absl::string_view key);
+// Replaces the first entry of that key, or appends one.
+void SetMetadata(Model& model, absl::string_view key, std::string value);
+void RemoveMetadata(Model& model, absl::string_view key);
+
+}  // namespace amp
+
+#endif  // AMP_IR_GRAPH_METADATA_H_

@@ -1,0 +1,30 @@
+// What inference knows about a value's shape.
+#ifndef AMP_IR_GRAPH_SHAPE_H_
+#define AMP_IR_GRAPH_SHAPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph/graph.h"
+
+namespace amp {
+
+inline constexpr int64_t kUnknownDim = -1;
+
+// Dimensions, kUnknownDim for symbolic ones; nothing when the rank is unknown or the value is no tensor.
+std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value);
+
+// Product of the dimensions, saturated (ir/base/saturated.h); -1 when any is unknown.
+int64_t NumElements(const Model& model, ValueId value);
+
+// What its elements take, saturated; 0 when a dimension or the type is unknown.
+int64_t NumBytes(const Model& model, ValueId value);
+
+// "float32[1,3,N,224]", "sequence", "unknown".
+std::string TypeText(const Model& model, ValueId value);
+
+}  // namespace amp
+
+#endif  // AMP_IR_GRAPH_SHAPE_H_

@@ -1,0 +1,82 @@
+#include "ir/graph/signature_misfit.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace amp {
+namespace {
+
+// "input 1 'weight'"
+std::string PortLabel(absl::string_view side, size_t port, const std::vector<OpSchema::Port>& ports) {
+  const std::string& name = ports[std::min(port, ports.size() - 1)].name;
+  return absl::StrCat(side, " ", port, name.empty() ? "" : absl::StrCat(" '", name, "'"));
+}
+
+template <typename Values>
+std::string MisfitOfCount(const Values& values, const std::vector<OpSchema::Port>& ports, absl::string_view side) {
+  const bool variadic = !ports.empty() && ports.back().presence == OpSchema::Presence::kVariadic;
+  if (variadic || values.size() <= ports.size()) return "";
+  return absl::StrCat("it has ", values.size(), " ", side, "s, expected at most ", ports.size());
+}
+
+std::string MisfitOfAbsence(const Node& node, const std::vector<OpSchema::Port>& ports) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const bool absent = i >= node.inputs.size() || node.inputs[i] == kNone;
+    if (absent && ports[i].presence == OpSchema::Presence::kRequired) {
+      return absl::StrCat(PortLabel("input", i, ports), " is absent");
+    }
+  }
+  return "";
+}
+
+// What is known of the types of one node's ports, variable by variable.
+class Binding {
+ public:
+  explicit Binding(const OpSchema& signature) : signature_(signature), bound_(signature.variables().size()) {}
+
+  // Empty, or why the port cannot have that type.
+  std::string Bind(int variable, DType type, const std::string& label) {
+    if (type == DType::kUndefined) return "";
+    DType& bound = bound_[static_cast<size_t>(variable)];
+    if (!signature_.Allows(variable, type)) {
+      return absl::StrCat(label, " is ", DTypeName(type), ", which the signature does not take there");
+    }
+    if (bound != DType::kUndefined && bound != type) {
+      return absl::StrCat(label, " is ", DTypeName(type), ", expected ", DTypeName(bound), " as of the other ports of ",
+                          signature_.variables()[static_cast<size_t>(variable)].name);
+    }
+    bound = type;
+    return "";
+  }
+
+ private:
+  const OpSchema& signature_;
+  std::vector<DType> bound_;
+};
+
+}  // namespace
+
+std::string Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Span<const DType> claimed) {
+  const Node& node = model.node(id);
+  std::string why = MisfitOfCount(node.inputs, signature.inputs(), "input");
+  if (why.empty()) why = MisfitOfCount(node.outputs, signature.outputs(), "output");
+  if (why.empty()) why = MisfitOfAbsence(node, signature.inputs());
+  Binding binding(signature);
+  for (size_t i = 0; i < node.inputs.size() && why.empty(); ++i) {
+    if (node.inputs[i] == kNone) continue;
+    const Value& value = model.value(node.inputs[i]);
+    const std::string label = PortLabel("input", i, signature.inputs());
+    why = value.type != nullptr && !value.is_tensor
+              ? absl::StrCat(label, " is no tensor")
+              : binding.Bind(signature.InputVariable(static_cast<int>(i)), value.dtype, label);
+  }
+  for (size_t i = 0; i < claimed.size() && why.empty(); ++i) {
+    why = binding.Bind(signature.OutputVariable(static_cast<int>(i)), claimed[i],
+                       PortLabel("output", i, signature.outputs()));
+  }
+  return why;
+}
+
+}  // namespace amp

@@ -1,0 +1,57 @@
+// Which rule by name decides over each node: --deny-node, --allow-node, --deny-tensor and those of list files.
+//
+//   --deny-node block            every node inlined from the call "block", however deep, and a node of that name
+//   --allow-node block/mm        but not this one
+//   --deny-node 'If_0/then_*'    by path, as reports print it (ir/graph/node_paths.h)
+//   --deny-node 'layers[0]/mm'   the node that is called so, if there is one; else a pattern
+//
+// Of the rules that match a node or a call around it, those of a stronger source come first; inside a source names
+// before patterns; of names, that of the node itself, then of the innermost call; then the order of
+// OpLists::name_rules().
+#ifndef AMP_PASSES_CLASSIFY_MATCH_RULES_H_
+#define AMP_PASSES_CLASSIFY_MATCH_RULES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph/graph.h"
+#include "ir/graph/node_paths.h"
+#include "passes/classify/op_list_file.h"
+
+namespace amp {
+
+struct RuleMatch {
+  const NameRule* rule = nullptr;  // null: no rule matches
+  int32_t call = -1;               // around the node, whose name or path it was; -1 for the node's own
+};
+
+class RuleMatcher {
+ public:
+  // Both must outlive the matcher. Costs a look at every name of the model.
+  RuleMatcher(const Model& model, const std::vector<NameRule>& rules);
+
+  RuleMatch Match(NodeId id);
+  // By index into the rules: nodes that Match was asked about and that the rule matched, decisive or not.
+  const std::vector<int64_t>& matches() const { return matches_; }
+
+ private:
+  void FindNames();
+  bool Holds(size_t rule, const std::string& name) const;
+  bool MatchesNode(size_t rule, NodeId id, const std::string& label) const;
+  // 0: the node itself; 1: the call that it is in, 2: the one around that; -1: no match. Sets `call`.
+  int LevelOf(size_t rule, NodeId id, const std::string& label, int32_t& call) const;
+
+  const Model& model_;
+  const std::vector<NameRule>& rules_;
+  NodePaths paths_;
+  std::vector<std::string> call_paths_;
+  std::vector<bool> is_name_;                // by rule: without wildcards, or something is called just like that
+  std::vector<std::vector<bool>> on_calls_;  // by rule and call
+  std::vector<size_t> order_;                // the rules, strongest first as far as no node has a say in it
+  std::vector<int64_t> matches_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_CLASSIFY_MATCH_RULES_H_

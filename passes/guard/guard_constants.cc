@@ -1,0 +1,142 @@
+#include "passes/guard/guard_constants.h"
+
+#include <cmath>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_format.h"
+#include "ir/base/status.h"
+#include "ir/operators/operator_facts.h"
+
+namespace amp {
+namespace {
+
+// What is wrong with a constant in the low type; empty for nothing.
+struct Verdict {
+  std::string overflow;  // waived where the constant is a saturating bound
+  std::string other;
+};
+
+std::string OverflowText(absl::string_view name, const NarrowingStats& stats, DType low) {
+  return absl::StrFormat("constant '%s' reaches a magnitude of %g, beyond %s's largest %g (%d of %d elements overflow)",
+                         Escaped(name), stats.largest, std::string(DTypeName(low)), LargestFinite(low), stats.overflow,
+                         stats.count);
+}
+
+// The operand that an attribute of the node holds, as a constant of one element.
+std::optional<ConstantFacts> AttributeFacts(const Node& node, DType low) {
+  const std::optional<float> operand = GetAttributeOperand(node);
+  if (!operand.has_value()) return std::nullopt;
+  ConstantFacts facts;
+  SurveyNarrowing(absl::MakeConstSpan(&*operand, 1), low, facts.stats);
+  facts.first_elements = {*operand};
+  return facts;
+}
+
+Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, const ConstantGuardOptions& options) {
+  Verdict verdict;
+  const NarrowingStats& stats = facts.stats;
+  if (stats.overflow > 0) verdict.overflow = OverflowText(name, stats, low);
+  if (stats.count <= options.max_scalar_elements) {
+    for (float value : facts.first_elements) {
+      if (!std::isfinite(value) || value == 0.0f) continue;
+      const float narrowed = WidenOne(NarrowOne(value, low), low);
+      if (!std::isfinite(narrowed)) continue;  // overflow says it
+      const double change = std::abs((static_cast<double>(narrowed) - value) / value);
+      if (change <= options.max_scalar_change) continue;
+      verdict.other =
+          absl::StrFormat("constant '%s' holds %g, which becomes %g in %s (%.3g %% off, limit %g %%)", Escaped(name),
+                          value, narrowed, std::string(DTypeName(low)), 100 * change, 100 * options.max_scalar_change);
+      break;
+    }
+  } else if (stats.RelativeError() > options.max_weight_error) {
+    verdict.other = absl::StrFormat(
+        "weight '%s' has a relative rounding error of %.3g %% in %s (limit %g %%; %d of %d elements vanish)",
+        Escaped(name), 100 * stats.RelativeError(), std::string(DTypeName(low)), 100 * options.max_weight_error,
+        stats.underflow, stats.count);
+  }
+  return verdict;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const VertexGraph& graph,
+                                                 const std::vector<NodeTraits>& traits, ConstantSurvey& survey,
+                                                 const ConstantGuardOptions& options) {
+  const DType low = graph.low();
+  absl::flat_hash_map<ValueId, Verdict> verdicts;
+  std::vector<Veto> vetoes;
+  for (NodeId id : graph.order()) {
+    const Node& node = model.node(id);
+    const NodeTraits& trait = traits[static_cast<size_t>(id)];
+    const bool may_become_low =
+        trait.op_class != OpClass::kUnlisted && trait.op_class != OpClass::kDeny && trait.processed;
+    if (!may_become_low) continue;
+    const auto first_veto = vetoes.size();
+    const auto veto = [&](VertexId v, std::string why) {
+      for (size_t i = first_veto; i < vetoes.size(); ++i) {
+        if (vetoes[i].vertex == v) return;  // one reason is enough
+      }
+      vetoes.push_back({v, std::move(why)});
+    };
+    for (int port = 0; port < static_cast<int>(node.inputs.size()); ++port) {
+      const ValueId value = node.inputs[static_cast<size_t>(port)];
+      const VertexId v = graph.OfInput(id, port);
+      if (value == kNone || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
+      if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
+      auto [it, is_new] = verdicts.try_emplace(value);
+      if (is_new) {
+        AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
+        it->second = Judge(model.value(value).name, *facts, low, options);
+      }
+      if (!it->second.overflow.empty() && !IsSaturatingBound(node, port)) veto(v, it->second.overflow);
+      if (!it->second.other.empty()) veto(v, it->second.other);
+    }
+    const std::optional<ConstantFacts> operand = AttributeFacts(node, low);
+    const VertexId v = node.outputs.empty() ? kNone : graph.OfOutput(id, 0);
+    if (!operand.has_value() || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
+    const Verdict verdict = Judge(model.value(node.Output(0)).name, *operand, low, options);
+    if (!verdict.overflow.empty()) veto(v, verdict.overflow);
+    if (!verdict.other.empty()) veto(v, verdict.other);
+  }
+  return vetoes;
+}
+
+absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, const VertexGraph& graph,
+                                                           const std::vector<VertexPaint>& paint,
+                                                           ConstantSurvey& survey) {
+  struct Overflow {
+    std::string text;
+    std::vector<std::string> readers;
+  };
+  std::vector<Overflow> overflows;
+  absl::flat_hash_map<ValueId, size_t> index_of;
+  const auto is_low = [&](VertexId v) { return v != kNone && paint[static_cast<size_t>(v)].low; };
+  const auto note = [&](ValueId value, const NarrowingStats& stats, NodeId reader) {
+    if (stats.overflow == 0) return;
+    const auto [it, is_new] = index_of.try_emplace(value, overflows.size());
+    if (is_new) overflows.push_back({OverflowText(model.value(value).name, stats, graph.low()), {}});
+    const Node& node = model.node(reader);
+    overflows[it->second].readers.push_back(
+        absl::StrCat(Escaped(model.NodeLabel(reader)), " (", Escaped(node.op_type()), ")"));
+  };
+  for (NodeId id : graph.order()) {
+    const Node& node = model.node(id);
+    for (int port = 0; port < static_cast<int>(node.inputs.size()); ++port) {
+      const ValueId value = node.inputs[static_cast<size_t>(port)];
+      if (value == kNone || !is_low(graph.OfInput(id, port)) || IsSaturatingBound(node, port)) continue;
+      if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
+      AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
+      note(value, facts->stats, id);
+    }
+    if (node.outputs.empty() || !is_low(graph.OfOutput(id, 0))) continue;
+    if (const auto operand = AttributeFacts(node, graph.low())) note(node.Output(0), operand->stats, id);
+  }
+  std::vector<std::string> sentences;
+  sentences.reserve(overflows.size());
+  for (const Overflow& overflow : overflows) {
+    sentences.push_back(absl::StrCat(overflow.text, ": infinite for ", FirstOf(overflow.readers)));
+  }
+  return sentences;
+}
+
+}  // namespace amp

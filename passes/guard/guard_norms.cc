@@ -1,0 +1,137 @@
+#include "passes/guard/guard_norms.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_format.h"
+
+namespace amp {
+namespace {
+
+// The norm around one root, if there is one.
+class Island {
+ public:
+  Island(const GuardedGraph& graph, NodeId root) : graph_(graph), root_(root) {}
+
+  bool Find() {
+    const Node& root = graph_.node(root_);
+    if (root.inputs.empty() || root.Input(0) == kNone || root.Output(0) == kNone) return false;
+    nodes_.push_back(root_);
+    if (graph_.roles(root_).Has(Role::kSquares)) {
+      AddSquared(root.Input(0));
+    } else if (!ReachesSquare(root.Input(0))) {
+      return false;
+    }
+    ReachesDivision(root.Output(0));
+    return end_ != kNone && !budget_.IsOverdrawn();
+  }
+
+  void Veto(VetoList& vetoes) {
+    const std::string why = absl::StrFormat("decomposed norms: inside the norm that ends in %s", graph_.Label(end_));
+    for (const NodeId id : nodes_) vetoes.AddNode(id, why);
+  }
+
+ private:
+  bool IsConstantOrNot(ValueId in) const { return in != kNone && (graph_.IsConstant(in) || !graph_.IsFloat(in)); }
+  bool HasOneVariable(const Node& node) const {
+    return std::count_if(node.inputs.begin(), node.inputs.end(),
+                         [&](ValueId in) { return in != kNone && !IsConstantOrNot(in); }) == 1;
+  }
+  // Whether to look at `count` operands or readers of a value, for the first time; else `*known` is what was found.
+  bool IsNew(int32_t key, size_t count, bool* known) {
+    const auto [it, is_new] = reaches_.try_emplace(key, false);
+    *known = it->second;
+    return is_new && budget_.Spend(count);
+  }
+
+  // What was squared, or the value whose difference from its mean it is.
+  void AddSquared(ValueId value) {
+    value = graph_.Origin(value);
+    squared_.push_back(value);
+    const NodeId id = graph_.Producer(value);
+    if (id == kNone || !graph_.roles(id).Has(Role::kSubtracts)) return;
+    squared_.push_back(graph_.Origin(graph_.node(id).Input(0)));
+    nodes_.push_back(id);
+    const NodeId mean = graph_.Producer(graph_.Origin(graph_.node(id).Input(1)));
+    if (mean != kNone && (graph_.roles(mean).Has(Role::kSums))) nodes_.push_back(mean);
+  }
+
+  // Backward, through sums and the arithmetic around them. Nodes on the way join the island.
+  bool ReachesSquare(ValueId value) {
+    const NodeId id = graph_.Producer(value);
+    if (id == kNone) return false;
+    const Node& node = graph_.node(id);
+    bool found = false;
+    if (!IsNew(value, node.inputs.size(), &found)) return found;
+    if (const ValueId squared = SquaredValue(graph_.model(), id, graph_.external()); squared != kNone) {
+      nodes_.push_back(id);
+      AddSquared(squared);
+      return reaches_[value] = true;
+    }
+    const Roles roles = graph_.roles(id);
+    const Roles through = Role::kAdds | Role::kBounds | Role::kSums;
+    const Roles with_constant = Role::kMultiplies | Role::kDivides | Role::kProducts;
+    const bool goes_on =
+        graph_.PassesOn(id) || roles.HasAny(through) || (roles.HasAny(with_constant) && HasOneVariable(node));
+    if (!goes_on) return false;
+    for (const ValueId in : node.inputs) {
+      if (in != kNone && !IsConstantOrNot(in)) found |= ReachesSquare(in);
+    }
+    if (found) nodes_.push_back(id);
+    return reaches_[value] = found;
+  }
+
+  bool IsSquared(ValueId value) const {
+    value = graph_.Origin(value);
+    const auto is_one = [&](ValueId v) { return std::find(squared_.begin(), squared_.end(), v) != squared_.end(); };
+    const NodeId id = graph_.Producer(value);
+    const bool is_difference = id != kNone && graph_.roles(id).Has(Role::kSubtracts);
+    return is_one(value) || (is_difference && is_one(graph_.Origin(graph_.node(id).Input(0))));
+  }
+
+  // Forward, to a division of what was squared, or a product with its inverse.
+  bool ReachesDivision(ValueId value) {
+    const auto& uses = graph_.model().value(value).uses;
+    bool found = false;
+    if (!IsNew(-1 - value, uses.size(), &found)) return found;  // apart from the values of the way back
+    for (const Use& use : uses) {
+      if (use.IsGraphOutput()) continue;
+      if (!budget_.Spend(graph_.node(use.node).inputs.size())) return false;
+      const NodeId id = use.node;
+      const Node& node = graph_.node(id);
+      const Roles roles = graph_.roles(id);
+      bool joins = false;
+      if (roles.HasAny(Role::kMultiplies | Role::kDivides) && node.inputs.size() == 2 && !HasOneVariable(node)) {
+        joins = IsSquared(node.inputs[use.port == 0 ? 1 : 0]);
+        if (joins) end_ = id;
+      } else {
+        const Roles through = Role::kAdds | Role::kBounds | Role::kMultiplies | Role::kDivides | Role::kInverts;
+        const bool goes_on = graph_.PassesOn(id) || (roles.HasAny(through) && HasOneVariable(node));
+        if (goes_on && node.Output(0) != kNone) joins = ReachesDivision(node.Output(0));
+      }
+      if (joins) nodes_.push_back(id);
+      found |= joins;
+    }
+    return reaches_[-1 - value] = found;
+  }
+
+  const GuardedGraph& graph_;
+  const NodeId root_;
+  NodeId end_ = kNone;
+  SearchBudget budget_;
+  absl::flat_hash_map<int32_t, bool> reaches_;  // by ValueId, of the way on by its complement
+  std::vector<NodeId> nodes_;
+  std::vector<ValueId> squared_;
+};
+
+}  // namespace
+
+void GuardNorms(const GuardedGraph& graph, VetoList& vetoes) {
+  for (const NodeId id : graph.order()) {
+    const bool is_root = TakesRoot(graph.model(), id, graph.external()) || graph.roles(id).Has(Role::kSquares);
+    if (!is_root) continue;
+    if (Island island(graph, id); island.Find()) island.Veto(vetoes);
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,22 @@
+#include "passes/guard/guard_reductions.h"
+
+#include "absl/strings/str_format.h"
+
+namespace amp {
+
+void GuardReductions(const GuardedGraph& graph, VetoList& vetoes) {
+  const DType low = graph.vertices().low();
+  const auto promise = graph.promises().find("accumulate");
+  const bool accumulates_in_float32 = promise != graph.promises().end() && promise->second == "float32";
+  if (low != DType::kFloat16 || accumulates_in_float32) return;
+  for (const NodeId id : graph.order()) {
+    if (!graph.roles(id).Has(Role::kSums) || !(graph.IsUndecided(id) || graph.IsAllowed(id))) continue;
+    const int64_t summed = SummedElements(graph.model(), id, graph.external());
+    if (summed <= CountsExactlyTo(low)) continue;
+    vetoes.AddOutput(id, 0,
+                     absl::StrFormat("long reductions: adds up %d elements, a float16 sum of ones stops at %d", summed,
+                                     CountsExactlyTo(low)));
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,32 @@
+#include "passes/guard/guard_structure.h"
+
+#include "passes/guard/guard_identifiers.h"
+#include "passes/guard/guard_log_sum_exp.h"
+#include "passes/guard/guard_norms.h"
+#include "passes/guard/guard_positions.h"
+#include "passes/guard/guard_reductions.h"
+#include "passes/guard/guard_shape_math.h"
+#include "passes/guard/guard_squares.h"
+#include "passes/guard/guard_state.h"
+#include "passes/guard/guard_thresholds.h"
+#include "passes/guard/guarded_graph.h"
+
+namespace amp {
+
+std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
+                                 const TargetPromises& promises, ExternalData* external) {
+  const GuardedGraph graph(model, vertices, traits, promises, external);
+  VetoList vetoes(graph, traits);
+  GuardIdentifiers(graph, vetoes);
+  GuardPositions(graph, vetoes);
+  GuardShapeMath(graph, vetoes);
+  GuardThresholds(graph, vetoes);
+  GuardNorms(graph, vetoes);
+  GuardSquares(graph, vetoes);
+  GuardReductions(graph, vetoes);
+  GuardLogSumExp(graph, vetoes);
+  GuardState(graph, vetoes);
+  return vetoes.Take();
+}
+
+}  // namespace amp

@@ -1,0 +1,27 @@
+// Guards of group "all" beyond "constants": what is known to go wrong in 16 bits by the shape of the graph.
+//
+//   identifiers, positions, shape math, thresholds      numbers that count, name or decide
+//   decomposed norms, squares, long reductions, log-sum-exp by hand, state      numbers that overflow, cancel or stall
+//
+// Each guard is a file guard_<name>.{h,cc} and walks the unpainted graph. A vetoed vertex behaves as if its operator
+// were denied: it stays high, and the denial is carried forward. More precise guards come first: the first reason
+// stays.
+#ifndef AMP_PASSES_GUARD_GUARD_STRUCTURE_H_
+#define AMP_PASSES_GUARD_GUARD_STRUCTURE_H_
+
+#include <vector>
+
+#include "passes/classify/classify_nodes.h"
+#include "passes/paint/paint_graph.h"
+
+namespace amp {
+
+class ExternalData;
+
+// Linear in nodes and uses. `external` may be null without external data.
+std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
+                                 const TargetPromises& promises, ExternalData* external);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_GUARD_GUARD_STRUCTURE_H_

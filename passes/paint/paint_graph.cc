@@ -1,0 +1,385 @@
+#include "passes/paint/paint_graph.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace amp {
+namespace {
+
+class Painter {
+ public:
+  Painter(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+          const std::vector<bool>& released, const PaintOptions& options)
+      : model_(model),
+        graph_(graph),
+        traits_(traits),
+        released_(released),
+        options_(options),
+        paint_(static_cast<size_t>(graph.size())),
+        group_obstacle_(static_cast<size_t>(graph.num_groups()), kNone),
+        group_is_low_(static_cast<size_t>(graph.num_groups()), false) {
+    classes_.reserve(paint_.size());
+    for (VertexId v = 0; v < graph.size(); ++v) {
+      const OpClass op_class = ClassAtLevel(trait(v).op_class);
+      // A Cast is P8's alone: allowed by a pattern, those of an earlier run would be converted again.
+      classes_.push_back(trait(v).is_cast && op_class != OpClass::kDeny ? OpClass::kUnlisted : op_class);
+    }
+  }
+
+  void Veto(const amp::Veto& veto) {
+    if (trait(veto.vertex).forced_allow) return;
+    class_of(veto.vertex) = OpClass::kDeny;
+    at(veto.vertex).reason = {ReasonKind::kGuard, kNone, veto.why};
+  }
+
+  std::vector<VertexPaint> Run() {
+    if (options_.level == Level::kUnsafeForceAll) {
+      CloseGroups();
+      ForceAll();
+    } else if (std::vector<VertexId> seeds = Seed(); !seeds.empty()) {  // P1
+      DenyForward();                                                    // P2
+      CloseGroups();                                                    // P7: those that cannot be low
+      seeds = WithoutClosed(seeds);
+      PaintBetween(seeds);                     // P3
+      if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
+      CompleteGroups();                        // P7: those with a low member
+      SpreadThroughClear();                    // P5, which completes the groups that it enters
+    }
+    JoinExistingCasts();  // P8
+    for (VertexId v = 0; v < graph_.size(); ++v) ExplainHigh(v);
+    ExplainMissing(MissingEnd::kAhead);
+    ExplainMissing(MissingEnd::kBehind);
+    return std::move(paint_);
+  }
+
+ private:
+  OpClass ClassAtLevel(OpClass op_class) const {
+    if (options_.level == Level::kTreatInferAsDeny && op_class == OpClass::kInfer) return OpClass::kDeny;
+    if (options_.level == Level::kTensorCoresOnly && op_class != OpClass::kAllow) return OpClass::kUnlisted;
+    return op_class;
+  }
+
+  // `kind`, unless it is the level that gave the class.
+  Reason OfOwnClass(VertexId v, ReasonKind kind) const {
+    const OpClass op_class = trait(v).op_class;
+    if (ClassAtLevel(op_class) == op_class) return {kind, kNone, ""};
+    const bool is_denied = options_.level == Level::kTreatInferAsDeny;
+    return {ReasonKind::kLevel, kNone,
+            is_denied ? "--level treat-infer-as-deny takes class infer for deny"
+                      : absl::StrCat("--level tensor-cores-only converts class allow alone; this is ",
+                                     OpClassName(op_class))};
+  }
+
+  const NodeTraits& trait(VertexId v) const { return traits_[static_cast<size_t>(graph_[v].node)]; }
+  VertexPaint& at(VertexId v) { return paint_[static_cast<size_t>(v)]; }
+  OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
+  bool MayChangeAlone(VertexId v) const {
+    const Vertex& vertex = graph_[v];
+    return trait(v).processed && vertex.is_high && vertex.is_typed && vertex.can_be_low && !vertex.is_pinned &&
+           options_.target_can_run;
+  }
+  // The vertex that keeps v's group high; kNone for none.
+  VertexId GroupObstacle(VertexId v) const {
+    const int group = graph_.GroupOf(v);
+    return group == kNone ? kNone : group_obstacle_[static_cast<size_t>(group)];
+  }
+  bool MayChange(VertexId v) const { return MayChangeAlone(v) && GroupObstacle(v) == kNone; }
+  // Whether a path between two allowed vertices may go on through w.
+  bool LeadsThrough(VertexId w) {
+    const bool is_soft = class_of(w) == OpClass::kInfer || class_of(w) == OpClass::kClear;
+    return is_soft && !at(w).denied && MayChange(w);
+  }
+  void MakeLow(VertexId v, ReasonKind kind, VertexId via) {
+    at(v).low = true;
+    at(v).reason = {kind, via, ""};
+  }
+
+  // Depth-first from `roots` along `neighbours`; `enter(w, from)` tells whether to go on from w. Visits w at most once
+  // if enter marks it.
+  void Flood(const std::vector<VertexId>& roots, bool forward, bool backward,
+             const std::function<bool(VertexId, VertexId)>& enter) {
+    std::vector<VertexId> stack(roots.rbegin(), roots.rend());
+    while (!stack.empty()) {
+      const VertexId v = stack.back();
+      stack.pop_back();
+      const auto visit = [&](absl::Span<const VertexId> neighbours) {
+        for (VertexId w : neighbours) {
+          if (enter(w, v)) stack.push_back(w);
+        }
+      };
+      if (forward) visit(graph_.Readers(v));
+      if (backward) visit(graph_.Producers(v));
+    }
+  }
+
+  std::vector<VertexId> VerticesWhere(const std::function<bool(VertexId)>& predicate) {
+    std::vector<VertexId> found;
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (predicate(v)) found.push_back(v);
+    }
+    return found;
+  }
+
+  std::vector<VertexId> Seed() {
+    std::vector<VertexId> seeds =
+        VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kAllow && MayChange(v); });
+    for (VertexId v : seeds) MakeLow(v, ReasonKind::kSeeded, kNone);
+    return seeds;
+  }
+
+  void DenyForward() {
+    const auto is_denied_or_infer = [&](VertexId v) {
+      return class_of(v) == OpClass::kDeny || class_of(v) == OpClass::kInfer;
+    };
+    std::vector<bool> may_be_denied(paint_.size(), false);
+    const std::vector<VertexId> anchors = VerticesWhere(is_denied_or_infer);
+    for (VertexId v : anchors) may_be_denied[static_cast<size_t>(v)] = true;
+    Flood(anchors, false, true, [&](VertexId w, VertexId) {
+      if (class_of(w) != OpClass::kClear || may_be_denied[static_cast<size_t>(w)]) return false;
+      may_be_denied[static_cast<size_t>(w)] = true;
+      return true;
+    });
+    const std::vector<VertexId> denied = VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kDeny; });
+    for (VertexId v : denied) {
+      at(v).denied = true;
+      if (at(v).reason.kind != ReasonKind::kGuard) at(v).reason = OfOwnClass(v, ReasonKind::kDenied);
+    }
+    Flood(denied, true, false, [&](VertexId w, VertexId from) {
+      if (!may_be_denied[static_cast<size_t>(w)] || at(w).denied) return false;
+      at(w).denied = true;
+      const VertexId root = at(from).reason.root == kNone ? from : at(from).reason.root;
+      at(w).reason = {ReasonKind::kDeniedByPath, from, "", root};
+      return true;
+    });
+  }
+
+  void CloseGroups() {
+    for (int group = 0; group < graph_.num_groups(); ++group) {
+      const auto members = graph_.Group(group);
+      const auto obstacle =
+          std::find_if(members.begin(), members.end(), [&](VertexId v) { return at(v).denied || !MayChangeAlone(v); });
+      if (obstacle != members.end()) group_obstacle_[static_cast<size_t>(group)] = *obstacle;
+    }
+  }
+
+  std::vector<VertexId> WithoutClosed(const std::vector<VertexId>& seeds) {
+    std::vector<VertexId> kept;
+    for (VertexId v : seeds) {
+      if (GroupObstacle(v) == kNone) {
+        kept.push_back(v);
+      } else {
+        at(v) = {};
+      }
+    }
+    return kept;
+  }
+
+  // Makes the rest of v's group low; returns it.
+  std::vector<VertexId> CompleteGroup(VertexId v) {
+    std::vector<VertexId> joined;
+    if (graph_.GroupOf(v) == kNone || group_is_low_[static_cast<size_t>(graph_.GroupOf(v))]) return joined;
+    group_is_low_[static_cast<size_t>(graph_.GroupOf(v))] = true;
+    for (VertexId member : graph_.Group(graph_.GroupOf(v))) {
+      if (at(member).low) continue;
+      MakeLow(member, ReasonKind::kMatches, v);
+      joined.push_back(member);
+    }
+    return joined;
+  }
+
+  void CompleteGroups() {
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (at(v).low) CompleteGroup(v);
+    }
+  }
+
+  void PaintBetween(const std::vector<VertexId>& seeds) {
+    std::vector<bool> downstream(paint_.size(), false);
+    Flood(seeds, true, false, [&](VertexId w, VertexId) {
+      if (!LeadsThrough(w) || downstream[static_cast<size_t>(w)]) return false;
+      downstream[static_cast<size_t>(w)] = true;
+      return true;
+    });
+    Flood(seeds, false, true, [&](VertexId w, VertexId from) {
+      if (!downstream[static_cast<size_t>(w)] || at(w).low) return false;
+      MakeLow(w, ReasonKind::kBetween, from);
+      return true;
+    });
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (!LeadsThrough(v) || at(v).low) continue;
+      at(v).reason.missing = downstream[static_cast<size_t>(v)] ? MissingEnd::kBehind : MissingEnd::kAhead;
+    }
+  }
+
+  void FollowProducers() {
+    for (NodeId node : graph_.order()) {
+      for (VertexId v : graph_.OfNode(node)) {
+        if (class_of(v) != OpClass::kInfer || at(v).denied || at(v).low || !MayChange(v)) continue;
+        const auto producers = graph_.Producers(v);
+        const auto low = std::find_if(producers.begin(), producers.end(), [&](VertexId p) { return at(p).low; });
+        const bool any_denied =
+            std::any_of(producers.begin(), producers.end(), [&](VertexId p) { return at(p).denied; });
+        if (low != producers.end() && !any_denied) MakeLow(v, ReasonKind::kFollows, *low);
+      }
+    }
+  }
+
+  void SpreadThroughClear() {
+    std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });
+    while (!roots.empty()) {
+      std::vector<VertexId> joined;
+      Flood(roots, true, true, [&](VertexId w, VertexId from) {
+        if (class_of(w) != OpClass::kClear || at(w).low || at(w).denied || !MayChange(w)) return false;
+        MakeLow(w, ReasonKind::kClearNeighbour, from);
+        for (VertexId member : CompleteGroup(w)) joined.push_back(member);
+        return true;
+      });
+      roots = std::move(joined);
+    }
+  }
+
+  void ForceAll() {
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      const bool can_choose = MayChange(v) && graph_[v].has_input && !trait(v).is_cast;
+      if (can_choose && (trait(v).may_be_forced || trait(v).forced_allow)) MakeLow(v, ReasonKind::kForced, kNone);
+    }
+    CompleteGroups();
+  }
+
+  void JoinExistingCasts() {
+    for (NodeId node : graph_.order()) {
+      if (!traits_[static_cast<size_t>(node)].is_cast || model_.node(node).outputs.empty()) continue;
+      const ValueId out = model_.node(node).Output(0);
+      const VertexId v = graph_.OfOutput(node, 0);
+      if (v == kNone || out == kNone || !MayChange(v) || model_.value(out).dtype != DType::kFloat32) continue;
+      if (class_of(v) == OpClass::kDeny) continue;
+      // From the low type itself: folding removes the cast, see fold_casts.h.
+      if (model_.value(model_.node(node).Input(0)).dtype == graph_.low()) continue;
+      const auto& uses = model_.value(out).uses;
+      const auto reads_low = [&](const Use& use) {
+        if (use.IsModelOutput()) return bool{released_[static_cast<size_t>(use.port)]};
+        const VertexId reader = graph_.OfUse(use);
+        return reader != kNone && at(reader).low;
+      };
+      const auto is_inside = [](const Use& use) { return !use.IsModelOutput(); };
+      const auto first_reader = std::find_if(uses.begin(), uses.end(), is_inside);
+      if (first_reader == uses.end() || !std::all_of(uses.begin(), uses.end(), reads_low)) continue;
+      MakeLow(v, ReasonKind::kCastJoins, graph_.OfUse(*first_reader));
+    }
+  }
+
+  void ExplainHigh(VertexId v) {
+    VertexPaint& paint = at(v);
+    if (paint.low) return;
+    const auto set = [&](ReasonKind kind, std::string detail = "") {
+      paint.reason = {kind, paint.reason.via, std::move(detail), paint.reason.root};
+    };
+    if (!graph_[v].is_high) return set(ReasonKind::kNotFloat32);
+    if (!trait(v).processed) return set(ReasonKind::kNotProcessed, trait(v).not_processed_why);
+    if (paint.reason.kind == ReasonKind::kGuard) return;
+    if (paint.denied) return;  // P2 said why
+    if (class_of(v) == OpClass::kDeny || class_of(v) == OpClass::kUnlisted) {
+      const bool is_denied = class_of(v) == OpClass::kDeny;
+      paint.reason = OfOwnClass(v, is_denied ? ReasonKind::kDenied : ReasonKind::kUnlisted);
+      return;
+    }
+    if (!graph_[v].is_typed) return set(ReasonKind::kTypeUnknown);
+    if (graph_[v].is_pinned) return set(ReasonKind::kPinned);
+    if (!graph_[v].can_be_low) return set(ReasonKind::kSchemaForbids);
+    if (!options_.target_can_run) return set(ReasonKind::kNoFastKernel);
+    if (const VertexId obstacle = GroupObstacle(v); obstacle != kNone) {
+      paint.reason = {ReasonKind::kGroup, obstacle, ""};
+      return;
+    }
+    paint.reason.kind = ReasonKind::kNoAllowedPath;
+  }
+
+  // Breadth-first from every float32 vertex that cuts paths, away from the missing end: the first to arrive is nearest.
+  void ExplainMissing(MissingEnd missing) {
+    const auto is_asked = [&](VertexId v) { return !at(v).low && at(v).reason.missing == missing; };
+    std::deque<std::pair<VertexId, VertexId>> queue;  // where the way is cut, and how far that has spread
+    for (VertexId v = 0; v < graph_.size(); ++v) {
+      if (graph_[v].is_high && !at(v).low && !LeadsThrough(v)) queue.emplace_back(v, v);
+    }
+    for (; !queue.empty(); queue.pop_front()) {
+      const auto [cut, v] = queue.front();
+      for (VertexId w : missing == MissingEnd::kAhead ? graph_.Readers(v) : graph_.Producers(v)) {
+        if (!is_asked(w) || at(w).reason.via != kNone) continue;
+        at(w).reason.via = cut;
+        queue.emplace_back(cut, w);
+      }
+    }
+  }
+
+  const Model& model_;
+  const VertexGraph& graph_;
+  const std::vector<NodeTraits>& traits_;
+  const std::vector<bool>& released_;
+  const PaintOptions options_;
+  std::vector<VertexPaint> paint_;
+  std::vector<OpClass> classes_;
+  std::vector<VertexId> group_obstacle_;  // by group; kNone while it is open
+  std::vector<bool> group_is_low_;        // by group
+};
+
+}  // namespace
+
+absl::string_view ReasonName(ReasonKind kind) {
+  switch (kind) {
+    case ReasonKind::kSeeded:
+      return "seeded";
+    case ReasonKind::kBetween:
+      return "between";
+    case ReasonKind::kFollows:
+      return "follows";
+    case ReasonKind::kClearNeighbour:
+      return "clear-neighbour";
+    case ReasonKind::kCastJoins:
+      return "cast-joins";
+    case ReasonKind::kMatches:
+      return "matches";
+    case ReasonKind::kForced:
+      return "forced";
+    case ReasonKind::kDenied:
+      return "denied";
+    case ReasonKind::kLevel:
+      return "level";
+    case ReasonKind::kDeniedByPath:
+      return "denied-by-path";
+    case ReasonKind::kGuard:
+      return "guard";
+    case ReasonKind::kUnlisted:
+      return "unlisted";
+    case ReasonKind::kNotProcessed:
+      return "not-processed";
+    case ReasonKind::kTypeUnknown:
+      return "type-unknown";
+    case ReasonKind::kSchemaForbids:
+      return "schema-forbids";
+    case ReasonKind::kPinned:
+      return "pinned";
+    case ReasonKind::kGroup:
+      return "group";
+    case ReasonKind::kNoFastKernel:
+      return "no-fast-kernel";
+    case ReasonKind::kNoAllowedPath:
+      return "no-allowed-path";
+    case ReasonKind::kNotFloat32:
+      return "not-float32";
+  }
+  return "";
+}
+
+std::vector<VertexPaint> PaintGraph(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+                                    const std::vector<Veto>& vetoes, const std::vector<bool>& released,
+                                    const PaintOptions& options) {
+  Painter painter(model, graph, traits, released, options);
+  for (const Veto& veto : vetoes) painter.Veto(veto);
+  return painter.Run();
+}
+
+}  // namespace amp

@@ -1,0 +1,105 @@
+// Decides which vertices become low: TensorFlow's auto_mixed_precision rules, step by step.
+//
+//   P1 seed            allow vertices that are float32 and can be low
+//   P2 deny, forward   denied results stay high through infer and clear, up to the last infer
+//   P3 between         infer and clear on a path between two allowed vertices follow them
+//   P4 follow          infer with an allowed producer and no denied one (a property of the profile)
+//   P5 clear follows   clear neighbours, both ways
+//   P7 groups          vertices that must match become low together or not at all
+//   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself
+// (P6 removes impossible vertices, which P1 never adds; P9, the casts, is insert_casts.h.)
+//
+// TensorFlow lets groups agree at the end. Here a group with a member that is denied or cannot change is closed before
+// P3, and whoever enters a group enters all of it: no vertex is left low for the sake of one that had to go back.
+//
+// Every step is a closure and therefore independent of visiting order; P4 runs in topological order. Painting decides
+// and edits nothing. Each vertex carries the reason for its colour. Source:
+// tensorflow/core/grappler/optimizers/auto_mixed_precision.cc, releases 1.15 to 2.21.
+#ifndef AMP_PASSES_PAINT_PAINT_GRAPH_H_
+#define AMP_PASSES_PAINT_PAINT_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "passes/classify/op_lists.h"
+#include "passes/paint/vertex_graph.h"
+
+namespace amp {
+
+enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
+
+enum class ReasonKind {
+  // low
+  kSeeded,
+  kBetween,
+  kFollows,
+  kClearNeighbour,
+  kCastJoins,
+  kMatches,  // low because `via`, which must have the same type, is
+  kForced,
+  // high
+  kDenied,        // its own class
+  kLevel,         // `detail` says how the level changes its class
+  kDeniedByPath,  // downstream of `via`
+  kGuard,         // `detail` has the numbers
+  kUnlisted,
+  kNotProcessed,   // `detail` says which rule
+  kTypeUnknown,    // nobody knows whether a cast would be needed
+  kSchemaForbids,  // the low type at this opset
+  kPinned,         // a sequence or optional that crosses the border of the graph
+  kGroup,          // its must-match group is closed by `via`
+  kNoFastKernel,   // on the target, for the low type
+  kNoAllowedPath,  // infer or clear without a reason to be low
+  kNotFloat32,     // nothing to convert
+};
+// "seeded", "denied-by-path", ...: the report's stable names.
+absl::string_view ReasonName(ReasonKind kind);
+
+// What an infer vertex lacks for a path between two allowed ones: one ahead of it or, where there is one, one behind
+// it.
+enum class MissingEnd { kUnknown, kAhead, kBehind };
+
+struct Reason {
+  ReasonKind kind = ReasonKind::kNoAllowedPath;
+  VertexId via = kNone;  // of kNoAllowedPath: the nearest vertex where the way to the missing end is cut; none: no cut
+  std::string detail;
+  VertexId root = kNone;  // of a path of denials: the vertex that is denied itself
+  MissingEnd missing = MissingEnd::kUnknown;
+};
+
+struct VertexPaint {
+  bool low = false;
+  bool denied = false;  // in P2's set
+  Reason reason;
+};
+
+struct PaintOptions {
+  Level level = Level::kDefault;
+  bool follow = false;
+  bool target_can_run = true;  // the target has fast kernels for the low type
+};
+
+// What painting needs to know about each node, by NodeId.
+struct NodeTraits {
+  OpClass op_class = OpClass::kUnlisted;
+  bool processed = true;
+  bool forced_allow = false;  // by name: class allow, guards overridden
+  bool is_cast = false;       // Cast or CastLike (P8)
+  bool may_be_forced = true;  // by unsafe-force-all: no loss, no state
+  std::string not_processed_why;
+};
+
+// A guard's veto of one vertex.
+struct Veto {
+  VertexId vertex = kNone;
+  std::string why;
+};
+
+// One entry per vertex. `released` tells of a graph output (by position) whether it may become low.
+std::vector<VertexPaint> PaintGraph(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+                                    const std::vector<Veto>& vetoes, const std::vector<bool>& released,
+                                    const PaintOptions& options);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_PAINT_PAINT_GRAPH_H_

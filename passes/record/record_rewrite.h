@@ -1,0 +1,63 @@
+// Watches a rewrite and writes into the model what it did (rewrite_record.h).
+//
+// What a rewrite changes follows from the ids that it touched, but for the user's casts that folding bypassed: those
+// are found by looking at all readers of the user's casts before and after.
+//
+//   a ─ Cast(f16) ─ Cast(f32) ─ MatMul     a:f16 ─ MatMul     the second cast stood on the first one, and MatMul read
+//   it
+#ifndef AMP_PASSES_RECORD_RECORD_REWRITE_H_
+#define AMP_PASSES_RECORD_RECORD_REWRITE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "ir/functions/inline_functions.h"
+#include "ir/graph/graph.h"
+#include "passes/cast/insert_casts.h"
+#include "passes/cast/narrow_weights.h"
+#include "passes/record/rewrite_record.h"
+
+namespace amp {
+
+class RewriteRecorder {
+ public:
+  // Of the model as it came, before initializers are frozen and the opset is lifted. `inlined`: what had happened to it
+  // already; may be null.
+  void Begin(const Model& model, const InlinedFunctions* inlined);
+  // Right before types change.
+  void BeforeCasts(const Model& model);
+  // Right after the last edit: adds this rewrite to what the model's record says already. Where the model cannot hold a
+  // record it has none, and the reason is returned; else nothing.
+  std::string Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
+                     const std::vector<NarrowedWeight>& weights);
+
+ private:
+  struct SeenCast {
+    NodeId node = kNone;
+    ValueId source = kNone;
+    std::string source_name, output_name;
+    DType to = DType::kUndefined;
+    std::vector<Use> readers;
+  };
+  ValueId BeforeOurs(const Model& model, ValueId value) const;
+  std::vector<Use> ReadersBehindOurs(const Model& model, ValueId value) const;
+  void RecordPorts(const Model& model);
+  void RecordAttributes(const Model& model);
+  void RecordUsersCasts(const Model& model);
+
+  RewriteRecord record_;
+  absl::flat_hash_set<NodeId> ours_;                   // casts of this and of earlier rewrites
+  absl::flat_hash_map<ValueId, ValueId> copied_from_;  // low constants of earlier rewrites
+  std::vector<RewriteRecord::Attribute> attributes_;
+  std::vector<SeenCast> casts_;
+  std::vector<RewriteRecord::BodyPort> body_inputs_;  // float32 ones
+  std::vector<bool> float32_inputs_, float32_outputs_;
+  std::vector<std::string> overridable_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_RECORD_RECORD_REWRITE_H_

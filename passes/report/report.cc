@@ -1,0 +1,236 @@
+#include "passes/report/report.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+#include "nlohmann/json.hpp"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string TypeName(DType type) { return std::string(DTypeName(type)); }
+
+std::string Megabytes(int64_t bytes) {
+  if (bytes < 1000) return absl::StrFormat("%d B", bytes);
+  if (bytes < 1000 * 1000) return absl::StrFormat("%.1f kB", static_cast<double>(bytes) / 1e3);
+  return absl::StrFormat("%.1f MB", static_cast<double>(bytes) / 1e6);
+}
+
+// A number that JSON can hold: infinities and NaN become text.
+Json Number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::map<std::string, int> CountByReason(const Report& report) {
+  std::map<std::string, int> counts;
+  for (const NodeReport& node : report.nodes) ++counts[node.reason_kind];
+  return counts;
+}
+
+Json NodeJson(const NodeReport& node) {
+  Json json = {{"path", node.path},           {"operator", node.op_type},
+               {"class", node.class_name},    {"class_origin", node.class_origin},
+               {"class_why", node.class_why}, {"low", node.is_low},
+               {"heavy", node.is_heavy},      {"reason", node.reason_kind},
+               {"because", node.reason},      {"casts", node.num_casts}};
+  return json;
+}
+
+Json CastJson(const CastReport& cast) {
+  Json json = {{"name", cast.name},
+               {"value", cast.value},
+               {"from", TypeName(cast.from)},
+               {"to", TypeName(cast.to)},
+               {"readers", cast.readers}};
+  json["elements"] = cast.num_elements < 0 ? Json(nullptr) : Json(cast.num_elements);
+  return json;
+}
+
+Json WeightJson(const NarrowedWeight& weight) {
+  return {{"name", weight.name},
+          {"bytes_before", weight.bytes_before},
+          {"bytes_after", weight.bytes_after},
+          {"original_stays", weight.original_stays},
+          {"original_readers", weight.original_readers},
+          {"saturated", weight.saturated},
+          {"largest", Number(weight.stats.largest)},
+          {"overflow", weight.stats.overflow},
+          {"underflow", weight.stats.underflow},
+          {"subnormal", weight.stats.subnormal},
+          {"relative_error", Number(weight.relative_error)}};
+}
+
+std::string EscapedList(const std::vector<std::string>& names) {
+  return absl::StrJoin(names, ", ", [](std::string* out, const std::string& name) { out->append(Escaped(name)); });
+}
+
+// Columns on a terminal: bytes that begin a character.
+size_t Width(absl::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// Cells side by side, on one line, so that a search for a name finds all that is said of it. One that is wider than its
+// column moves the next ones to the right until there is room again.
+std::string TableRow(absl::Span<const std::string> cells, absl::Span<const size_t> widths) {
+  constexpr size_t kGap = 2;
+  std::string text;
+  size_t column = 0, used = 0;
+  for (size_t i = 0; i + 1 < cells.size(); ++i) {
+    column += widths[i] + kGap;
+    used += Width(cells[i]);
+    const size_t spaces = used + kGap <= column ? column - used : kGap;
+    absl::StrAppend(&text, cells[i], std::string(spaces, ' '));
+    used += spaces;
+  }
+  return absl::StrCat(text, cells.back(), "\n");
+}
+
+std::string NodeTable(const Report& report) {
+  if (report.nodes.empty()) return "";
+  constexpr size_t kWidestPath = 48, kWidestOperator = 24;
+  std::vector<size_t> widths = {Width("node"), Width("operator"), Width("unlisted"), Width("float32")};
+  widths[3] = std::max(widths[3], Width(TypeName(report.low)));
+  for (const NodeReport& node : report.nodes) {
+    widths[0] = std::max(widths[0], std::min(Width(Escaped(node.path)), kWidestPath));
+    widths[1] = std::max(widths[1], std::min(Width(Escaped(node.op_type)), kWidestOperator));
+  }
+  std::string text = TableRow({"node", "operator", "class", "type", "why"}, widths);
+  for (const NodeReport& node : report.nodes) {
+    text += TableRow({Escaped(node.path), Escaped(node.op_type), node.class_name, node.type, node.reason}, widths);
+  }
+  return text;
+}
+
+void AppendNames(absl::string_view heading, const std::vector<std::string>& names, std::string& text) {
+  if (!names.empty()) absl::StrAppend(&text, "\n", heading, "\n");
+  for (const std::string& name : names) absl::StrAppend(&text, "  ", Escaped(name), "\n");
+}
+
+// "opset 11 -> 15", "IR version 6 -> 8": what was raised.
+std::vector<std::string> Lifts(const Report& report) {
+  std::vector<std::string> lifts;
+  const auto add = [&](absl::string_view what, int before, int after) {
+    if (before != after) lifts.push_back(absl::StrCat(what, " ", before, " -> ", after));
+  };
+  add("opset", report.opset_before, report.opset_after);
+  add("IR version", report.ir_version_before, report.ir_version_after);
+  return lifts;
+}
+
+// "2 calls of F_low, G_low; 1 back to the original function"
+std::string SpecialisedText(const Report& report) {
+  const int calls = report.specialised_calls;
+  std::string made = calls == 0 ? "no call"
+                                : absl::StrCat(calls, calls == 1 ? " call of " : " calls of ",
+                                               EscapedList(report.specialised_functions));
+  if (report.original_calls == 0) return made;
+  return absl::StrCat(made, "; ", report.original_calls, " back to the original function");
+}
+
+}  // namespace
+
+int Report::NumLow() const {
+  return static_cast<int>(
+      std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
+}
+
+std::vector<std::string> Report::AllAdvice() const {
+  std::vector<std::string> all = advice;
+  all.insert(all.end(), hints.begin(), hints.end());
+  return all;
+}
+
+std::string WeightsLine(const Report& report) {
+  return absl::StrCat("weights ", Megabytes(report.weight_bytes_before), " -> ", Megabytes(report.weight_bytes_after));
+}
+
+std::string SummaryLine(const Report& report) {
+  std::string line = absl::StrFormat("Converted %d of %d nodes to %s with %d cast%s; %s", report.NumLow(),
+                                     report.nodes.size(), TypeName(report.low), report.casts.size(),
+                                     report.casts.size() == 1 ? "" : "s", WeightsLine(report));
+  for (const std::string& lift : Lifts(report)) absl::StrAppend(&line, "; ", lift);
+  return line;
+}
+
+std::string ReportJson(const Report& report) {
+  Json json = {{"schema_version", Report::kSchemaVersion},
+               {"tool", {{"name", "amp-rewrite"}, {"version", report.tool_version}, {"flags", report.flags}}},
+               {"model", report.model},
+               {"dtype", TypeName(report.low)},
+               {"profile", report.profile},
+               {"target", report.target},
+               {"changed", report.changed},
+               {"unchanged_because", report.unchanged_because},
+               {"opset", {{"before", report.opset_before}, {"after", report.opset_after}}},
+               {"ir_version", {{"before", report.ir_version_before}, {"after", report.ir_version_after}}}};
+  json["totals"] = {{"nodes", report.nodes.size()},
+                    {"low", report.NumLow()},
+                    {"casts", report.casts.size()},
+                    {"by_reason", CountByReason(report)},
+                    {"weight_bytes", {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}}},
+                    {"known_activation_bytes",
+                     {{"before", report.activation_bytes_before}, {"after", report.activation_bytes_after}}}};
+  json["nodes"] = Json::array();
+  for (const NodeReport& node : report.nodes) json["nodes"].push_back(NodeJson(node));
+  json["casts"] = Json::array();
+  for (const CastReport& cast : report.casts) json["casts"].push_back(CastJson(cast));
+  json["weights"] = Json::array();
+  for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
+  json["removed_casts"] = report.removed_casts;
+  json["widened_weights"] = report.widened_weights;
+  json["functions"] = {{"inlined_calls", report.inlined_calls},
+                       {"inlined", report.inlined_functions},
+                       {"specialised_calls", report.specialised_calls},
+                       {"specialised", report.specialised_functions},
+                       {"original_calls", report.original_calls}};
+  json["advice"] = report.AllAdvice();
+  json["warnings"] = report.warnings;
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ReportText(const Report& report) {
+  std::string text = NodeTable(report);
+  if (!report.casts.empty()) text += "\ncasts\n";
+  for (const CastReport& cast : report.casts) {
+    absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),
+                          EscapedList(cast.readers));
+    if (cast.num_elements >= 0) absl::StrAppendFormat(&text, "  (%d elements)", cast.num_elements);
+    text += "\n";
+  }
+  if (!report.weights.empty()) text += "\nweights\n";
+  for (const NarrowedWeight& weight : report.weights) {
+    absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
+                          Megabytes(weight.bytes_before), Megabytes(weight.bytes_after), weight.stats.largest,
+                          weight.relative_error);
+    if (weight.stats.overflow > 0) {
+      absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");
+    }
+    if (weight.stats.underflow > 0) absl::StrAppendFormat(&text, ", %d vanish", weight.stats.underflow);
+    if (weight.stats.subnormal > 0) absl::StrAppendFormat(&text, ", %d subnormal", weight.stats.subnormal);
+    if (weight.original_stays)
+      absl::StrAppend(&text, ", float32 original stays for ", EscapedList(weight.original_readers));
+    text += "\n";
+  }
+  AppendNames("casts removed", report.removed_casts, text);
+  AppendNames("weights widened", report.widened_weights, text);
+  if (!report.nodes.empty()) text += "\nnodes by reason\n";
+  for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
+  for (const std::string& lift : Lifts(report)) absl::StrAppend(&text, "raised: ", lift, "\n");
+  if (report.inlined_calls > 0) {
+    absl::StrAppendFormat(&text, "inlined: %d call%s of %s\n", report.inlined_calls,
+                          report.inlined_calls == 1 ? "" : "s", EscapedList(report.inlined_functions));
+  }
+  if (report.specialised_calls + report.original_calls > 0) {
+    absl::StrAppend(&text, "specialised: ", SpecialisedText(report), "\n");
+  }
+  for (const std::string& advice : report.AllAdvice()) absl::StrAppend(&text, "advice: ", advice, "\n");
+  return text;
+}
+
+}  // namespace amp

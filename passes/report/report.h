@@ -1,0 +1,82 @@
+// What was decided and why, as data: for every node, cast and weight. Printed as JSON (--report) or text (--explain).
+#ifndef AMP_PASSES_REPORT_REPORT_H_
+#define AMP_PASSES_REPORT_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "passes/cast/insert_casts.h"
+#include "passes/cast/narrow_weights.h"
+#include "passes/paint/paint_graph.h"
+
+namespace amp {
+
+struct NodeReport {
+  std::string path;     // "/encoder/MatMul_3", or "Conv#12" for a node without a name; bodies: "if1.then/Add_1"
+  std::string op_type;  // "com.microsoft::Gelu" outside ai.onnx
+  OpClass op_class = OpClass::kUnlisted;
+  std::string class_name;    // the class, or "cast" and "constant" for what is on no list by its nature
+  std::string class_origin;  // "seed-float16.list:12", "--deny"
+  std::string class_why;
+  bool is_low = false;
+  std::string type;         // float32 or a 16-bit type; "-" where there is neither
+  bool is_heavy = false;    // IsHeavy (ir/operators/operator_facts.h) on float32
+  std::string reason_kind;  // stable names, see ReasonName
+  std::string reason;       // a sentence
+  int num_casts = 0;        // casts that feed it or read it
+};
+
+struct CastReport {
+  std::string name, value;
+  DType from = DType::kUndefined, to = DType::kUndefined;
+  std::vector<std::string> readers;
+  int64_t num_elements = -1;  // -1: not known
+};
+
+struct Report {
+  static constexpr int kSchemaVersion = 1;
+
+  std::string tool_version;        // of this program
+  std::vector<std::string> flags;  // what was asked for: "--dtype=bfloat16"
+  std::string model;
+  DType low = DType::kFloat16;
+  std::string profile;
+  std::string target = "any";
+  bool changed = false;
+  std::string unchanged_because;  // when !changed
+  int opset_before = 0, opset_after = 0;
+  int ir_version_before = 0, ir_version_after = 0;
+  std::vector<NodeReport> nodes;
+  std::vector<CastReport> casts;
+  std::vector<NarrowedWeight> weights;
+  // The user's casts that folding made superfluous; of a rewrite that was taken back, those that it had inserted.
+  std::vector<std::string> removed_casts;
+  std::vector<std::string> widened_weights;    // by taking a rewrite back
+  int inlined_calls = 0;                       // of model-local functions
+  std::vector<std::string> inlined_functions;  // "domain::name", those whose calls were inlined
+  // --functions specialise: calls that were made calls of new functions again, those functions, and calls that went
+  // back to their original function.
+  int specialised_calls = 0, original_calls = 0;
+  std::vector<std::string> specialised_functions;
+  std::vector<std::string> advice;
+  std::vector<std::string> hints;  // advice about the model that is for reports alone
+  std::vector<std::string> warnings;
+  int64_t weight_bytes_before = 0, weight_bytes_after = 0;          // all constants of the model
+  int64_t activation_bytes_before = 0, activation_bytes_after = 0;  // node outputs of known size
+
+  int NumLow() const;
+  std::vector<std::string> AllAdvice() const;  // hints last
+};
+
+// One JSON object, indented; the fields are documented in the README.
+std::string ReportJson(const Report& report);
+// A table for people: a line per node, the casts, the weights, totals and advice.
+std::string ReportText(const Report& report);
+// "weights 97.5 MB -> 48.8 MB"
+std::string WeightsLine(const Report& report);
+// "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
+std::string SummaryLine(const Report& report);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REPORT_REPORT_H_

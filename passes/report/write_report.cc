@@ -1,0 +1,508 @@
+#include "passes/report/write_report.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "ir/base/saturated.h"
+#include "ir/base/status.h"
+#include "ir/graph/control_flow.h"
+#include "ir/graph/node_paths.h"
+#include "ir/graph/shape.h"
+#include "ir/operators/operator_facts.h"
+#include "ir/schema/schema.h"
+#include "passes/record/rewrite_record.h"
+
+namespace amp {
+namespace {
+
+constexpr absl::string_view kFunctionCall = "function-call";
+constexpr absl::string_view kCallStays = "call of a model-local function: left as it is";
+
+std::string OperatorName(const Node& node) {
+  return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
+}
+
+int64_t WeightBytes(const Model& model) {
+  int64_t bytes = 0;
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (ValueId id : model.graph(graph).initializers) bytes = SaturatedSum(bytes, NumBytes(model, id));
+    for (NodeId node : model.NodesInOrder(graph)) {
+      for (ValueId out : model.node(node).outputs) {
+        if (out != kNone && model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
+      }
+    }
+  }
+  return bytes;
+}
+
+int64_t ActivationBytes(const Model& model) {
+  int64_t bytes = 0;
+  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (NodeId node : model.NodesInOrder(graph)) {
+      for (ValueId out : model.node(node).outputs) {
+        if (out != kNone && !model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
+      }
+    }
+  }
+  return bytes;
+}
+
+class Explainer {
+ public:
+  Explainer(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
+            const std::vector<VertexPaint>& paint, const std::string& opset_obstacle, const std::string& target,
+            const InlinedFunctions* inlined)
+      : model_(model),
+        classes_(classes),
+        graph_(graph),
+        paint_(paint),
+        opset_obstacle_(opset_obstacle),
+        target_(target),
+        inlined_(inlined),
+        paths_(FindNodePaths(model)) {}
+
+  // Once per node: the report takes its path over.
+  NodeReport Explain(NodeId id) {
+    const Node& node = model_.node(id);
+    const Classification& c = classes_.nodes[static_cast<size_t>(id)];
+    NodeReport report;
+    report.path = std::move(paths_.nodes[static_cast<size_t>(id)]);
+    report.op_type = OperatorName(node);
+    report.op_class = c.op_class;
+    report.class_name = ShownClass(model_, id, c);
+    report.type = "float32";
+    ClassOrigin origin = OriginOf(model_, c);
+    report.class_origin = std::move(origin.origin);
+    report.class_why = std::move(origin.why);
+    const VertexId v = TellingVertex(id);
+    if (report.class_name == "constant") {
+      ExplainConstant(node, &report);
+      return report;
+    }
+    if (v == kNone) {
+      ExplainWithoutVertex(node, id, &report);
+      return report;
+    }
+    const VertexPaint& paint = paint_[static_cast<size_t>(v)];
+    report.is_low = paint.low;
+    if (paint.low) report.type = std::string(DTypeName(graph_.low()));
+    if (paint.reason.kind == ReasonKind::kNotFloat32) report.type = LowTypeNow(node);
+    report.is_heavy = IsHeavy(node) && graph_[v].is_high;
+    report.reason_kind = std::string(ReasonName(paint.reason.kind));
+    report.reason = Sentence(v, report);
+    if (report.class_name == "cast" && paint.reason.kind == ReasonKind::kUnlisted) {
+      report.reason_kind = "cast";
+      report.reason = "the model's own cast: stays as it is";
+    }
+    return report;
+  }
+
+ private:
+  // The 16-bit type that the node works on already; "-" if it does not.
+  std::string LowTypeNow(const Node& node) const {
+    for (const auto* ports : {&node.inputs, &node.outputs}) {
+      for (ValueId id : *ports) {
+        const DType type = id == kNone ? DType::kUndefined : ElementType(model_.value(id));
+        if (IsLowFloat(type)) return std::string(DTypeName(type));
+      }
+    }
+    return "-";
+  }
+
+  // The vertex that speaks for the node: a low one, else a vetoed or denied one, else a float32 one, else the first.
+  VertexId TellingVertex(NodeId id) const {
+    const auto rank = [&](VertexId v) {
+      const VertexPaint& paint = paint_[static_cast<size_t>(v)];
+      if (paint.low) return 0;
+      if (!graph_[v].is_high) return 3;
+      return paint.denied ? 1 : 2;
+    };
+    const auto vertices = graph_.OfNode(id);
+    const auto it =
+        std::min_element(vertices.begin(), vertices.end(), [&](VertexId a, VertexId b) { return rank(a) < rank(b); });
+    return it == vertices.end() ? kNone : *it;
+  }
+
+  void ExplainWithoutVertex(const Node& node, NodeId id, NodeReport* report) const {
+    const auto set = [&](absl::string_view kind, std::string why) {
+      report->reason_kind = std::string(kind);
+      report->reason = std::move(why);
+    };
+    if (model_.IsCallOfFunction(id)) return set(kFunctionCall, WhyCallStays(node));
+    if (node.schema == nullptr && !model_.SignaturesOf(id).empty()) {
+      return set("signature-misfit", absl::StrCat("does not fit the signature of ", Escaped(OperatorName(node))));
+    }
+    if (node.schema == nullptr && !node.domain().empty()) {
+      return set("unknown-operator", absl::StrCat("no signature for ", Escaped(OperatorName(node)),
+                                                  ": --op-signature says what it takes and gives"));
+    }
+    if (node.schema == nullptr) {
+      return set("unknown-operator", absl::StrFormat("no schema for %s at opset %d", Escaped(OperatorName(node)),
+                                                     model_.opset(node.domain())));
+    }
+    if (const NodeId owner = OpaqueOwner(id); owner != kNone) {
+      return set("body", absl::StrCat("inside a body of ", Escaped(OperatorName(model_.node(owner))),
+                                      ", which is no control flow of ai.onnx: left as it is"));
+    }
+    if (!node.bodies.empty()) return set("body", "holds a body, but is no control flow of ai.onnx: left as it is");
+    report->type = "-";
+    set(ReasonName(ReasonKind::kNotFloat32), "works on sequences, optionals or nothing");
+  }
+
+  void ExplainConstant(const Node& node, NodeReport* report) const {
+    const bool is_float32 = ElementType(model_.value(node.Output(0))) == DType::kFloat32;
+    if (!is_float32) report->type = LowTypeNow(node);
+    report->reason_kind = "constant";
+    report->reason = is_float32 ? absl::StrCat("a constant: low readers get it in ", DTypeName(graph_.low()))
+                                : "a constant without float32";
+  }
+
+  std::string WhyCallStays(const Node& node) const {
+    const bool has_reason = inlined_ != nullptr && inlined_->kept.contains(node.proto);
+    return absl::StrCat(kCallStays, has_reason ? absl::StrCat(": ", inlined_->kept.at(node.proto))
+                                               : "; --functions inline looks into it");
+  }
+
+  // The outermost node around `id` whose bodies do not take part; kNone for none.
+  NodeId OpaqueOwner(NodeId id) const {
+    NodeId opaque = kNone;
+    for (NodeId owner = model_.graph(model_.node(id).graph).owner; owner != kNone;
+         owner = model_.graph(model_.node(owner).graph).owner) {
+      if (!DescribeControlFlow(model_, owner).has_value()) opaque = owner;
+    }
+    return opaque;
+  }
+
+  std::string Label(VertexId v) const { return Escaped(model_.NodeLabel(graph_[v].node)); }
+
+  // The first vertex of another node on the way from `v`, a vertex of `node` or of its bodies' ports, back to where its
+  // paint came from.
+  VertexId Beyond(NodeId node, VertexId v) const {
+    while (graph_[v].node == node && paint_[static_cast<size_t>(v)].reason.via != kNone) {
+      v = paint_[static_cast<size_t>(v)].reason.via;
+    }
+    return v;
+  }
+
+  // "a <- b <- c" from the neighbour back to the node that is denied itself, at most four names.
+  std::string DenialPath(const Reason& reason) const {
+    std::string path = Label(reason.via);
+    NodeId last = graph_[reason.via].node;
+    int shown = 1;
+    for (VertexId v = reason.via; v != reason.root;) {
+      v = paint_[static_cast<size_t>(v)].reason.via;
+      if (graph_[v].node == last) continue;  // from port to port of control flow
+      last = graph_[v].node;
+      if (++shown == 3 && v != reason.root) return absl::StrCat(path, " <- ... <- ", Label(reason.root));
+      absl::StrAppend(&path, " <- ", Label(v));
+    }
+    return path;
+  }
+
+  std::string Downstream(const Reason& reason) const {
+    const bool is_guarded = paint_[static_cast<size_t>(reason.root)].reason.kind == ReasonKind::kGuard;
+    if (is_guarded) return absl::StrCat("downstream of ", DenialPath(reason), ", which a guard keeps float32");
+    return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
+  }
+
+  // What keeps a vertex float32, in two or three words: "is denied".
+  std::string InBrief(VertexId v) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    if (reason.kind == ReasonKind::kDenied) return "is denied";
+    if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("is downstream of ", Label(reason.root));
+    if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
+    if (reason.kind == ReasonKind::kUnlisted && IsCast(model_.node(graph_[v].node))) return "is the model's own cast";
+    if (reason.kind == ReasonKind::kUnlisted) return "is on no list";
+    if (reason.kind == ReasonKind::kSchemaForbids) return absl::StrCat("takes no ", DTypeName(graph_.low()));
+    return absl::StrCat("stays float32: ", reason.detail.empty() ? ReasonName(reason.kind) : reason.detail);
+  }
+
+  // Of an infer node that is not on a path between two allowed ones.
+  std::string WhyNotBetween(const Reason& reason) const {
+    if (reason.missing == MissingEnd::kUnknown) return "infer: not on a path between two allowed operators";
+    const bool is_behind = reason.missing == MissingEnd::kBehind;
+    if (reason.via == kNone) return absl::StrCat("infer: no path ", is_behind ? "to" : "from", " an allowed operator");
+    return absl::StrCat("infer: no allowed operator ", is_behind ? "behind it before " : "ahead of it after ",
+                        PortLabel(reason.via), ", which ", InBrief(reason.via));
+  }
+
+  std::string PortLabel(VertexId v) const {
+    return absl::StrCat(graph_[v].body == kNone ? "" : "a port of the body of ", Label(v));
+  }
+
+  // Why a member closes its group; a short form of its own sentence.
+  std::string WhyClosed(VertexId v) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("downstream of ", DenialPath(reason));
+    if (reason.kind == ReasonKind::kPinned) return "a sequence or optional enters or leaves the graph there";
+    if (!reason.detail.empty()) return reason.detail;
+    return std::string(ReasonName(reason.kind));
+  }
+
+  std::string Sentence(VertexId v, const NodeReport& node) const {
+    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    const std::string from = node.class_origin.empty() ? "" : absl::StrCat(" (", Escaped(node.class_origin), ")");
+    const std::string why = node.class_why.empty() ? "" : absl::StrCat(": ", Escaped(node.class_why));
+    switch (reason.kind) {
+      case ReasonKind::kSeeded:
+        return absl::StrCat("allowed", why, from);
+      case ReasonKind::kBetween:
+        return absl::StrCat("between two allowed operators, on the way to ", Label(Beyond(graph_[v].node, reason.via)));
+      case ReasonKind::kFollows:
+        return absl::StrCat("follows ", Label(reason.via));
+      case ReasonKind::kClearNeighbour:
+        return absl::StrCat("clear, beside ", Label(Beyond(graph_[v].node, reason.via)));
+      case ReasonKind::kCastJoins:
+        return "every reader of this cast is low";
+      case ReasonKind::kMatches:
+        return absl::StrCat("must have one type with ", Label(Beyond(graph_[v].node, reason.via)), ", which is low");
+      case ReasonKind::kForced:
+        return "forced by --level unsafe-force-all";
+      case ReasonKind::kDenied:
+        return absl::StrCat("denied", why, from);
+      case ReasonKind::kLevel:
+        return absl::StrCat(reason.detail, from);
+      case ReasonKind::kDeniedByPath:
+        return Downstream(reason);
+      case ReasonKind::kGuard:
+        return absl::StrCat("guard: ", reason.detail);
+      case ReasonKind::kUnlisted:
+        return absl::StrCat(node.class_why.empty() ? "on no list:" : absl::StrCat("unlisted", why, ";"),
+                            " stays float32 and stops every propagation", from);
+      case ReasonKind::kNotProcessed:
+        return reason.detail;
+      case ReasonKind::kTypeUnknown:
+        return "the type of one of its values is not known";
+      case ReasonKind::kSchemaForbids:
+        if (model_.node(graph_[v].node).schema->is_signature()) {
+          if (std::string why = ObstacleToCasts(model_, graph_.low()); !why.empty()) return why;
+          return absl::StrCat("the signature of ", Escaped(node.op_type), " takes no ", DTypeName(graph_.low()));
+        }
+        return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
+                            model_.opset(model_.node(graph_[v].node).domain()), opset_obstacle_.empty() ? "" : "; ",
+                            opset_obstacle_);
+      case ReasonKind::kPinned:
+        return "a sequence or optional that enters or leaves the graph: no cast can convert it";
+      case ReasonKind::kGroup:
+        return absl::StrCat("must have one type with ", PortLabel(reason.via),
+                            ", which stays float32: ", WhyClosed(reason.via));
+      case ReasonKind::kNoFastKernel:
+        return absl::StrCat("no fast ", DTypeName(graph_.low()), " kernel on ", target_);
+      case ReasonKind::kNoAllowedPath:
+        if (ReadsShapeAlone(model_.node(graph_[v].node), 0)) {
+          return absl::StrCat("reads the shape alone: it is the same in ", DTypeName(graph_.low()));
+        }
+        return node.op_class == OpClass::kClear ? "clear: no low operator beside it" : WhyNotBetween(reason);
+      case ReasonKind::kNotFloat32:
+        return node.type == "-" ? "no float32 in or out" : absl::StrCat("already ", node.type);
+    }
+    return "";
+  }
+
+  const Model& model_;
+  const NodeClasses& classes_;
+  const VertexGraph& graph_;
+  const std::vector<VertexPaint>& paint_;
+  const std::string& opset_obstacle_;
+  const std::string& target_;
+  const InlinedFunctions* inlined_;
+  NodePaths paths_;
+};
+
+// Whether a rewrite gave the model that low type and can be taken back. A record that cannot be read has its own error.
+bool IsRecorded(const Model& model, const std::string& type) {
+  const auto record = ReadRecord(model);
+  return record.ok() && record->has_value() && absl::c_linear_search((*record)->types, type);
+}
+
+// Of a model whose operators may all be in functions: what it has beside their calls says little.
+std::string BesideCalls(const Report& report) {
+  std::vector<const NodeReport*> calls;
+  for (const NodeReport& node : report.nodes) {
+    if (node.reason_kind == kFunctionCall) calls.push_back(&node);
+  }
+  if (calls.empty()) return "";
+  const absl::string_view why = absl::StripPrefix(calls.front()->reason, kCallStays);
+  return absl::StrFormat(" beside %d call%s of model-local functions, left as they are%s", calls.size(),
+                         calls.size() == 1 ? "" : "s", why);
+}
+
+// The commonest reason why no operator of the allow list is low.
+std::string WhyUnchanged(const Model& model, const Report& report) {
+  absl::flat_hash_map<std::string, int> counts;
+  const NodeReport* telling = nullptr;
+  for (const NodeReport& node : report.nodes) {
+    const bool is_excluded = node.reason_kind == ReasonName(ReasonKind::kNotProcessed);
+    if (node.op_class != OpClass::kAllow && !is_excluded) continue;
+    const int count = ++counts[node.reason_kind];
+    if (telling == nullptr || count > counts[telling->reason_kind]) telling = &node;
+  }
+  if (telling == nullptr) return absl::StrCat("it has no operator of class allow", BesideCalls(report));
+  const int count = counts[telling->reason_kind];
+  const bool is_of_other_run = telling->reason_kind == ReasonName(ReasonKind::kNotFloat32) &&
+                               telling->type != DTypeName(report.low) && IsRecorded(model, telling->type);
+  return absl::StrFormat(
+      "no allowed operator can become low (%d node%s: %s)%s", count, count == 1 ? "" : "s", telling->reason,
+      is_of_other_run ? "; to change its type, take the rewrite back first with --policy float32" : "");
+}
+
+}  // namespace
+
+std::string ShownClass(const Model& model, NodeId id, const Classification& c) {
+  const Node& node = model.node(id);
+  const bool is_named = c.rule != nullptr || c.row != nullptr;
+  if (!is_named && IsCast(node)) return "cast";
+  const bool is_constant = node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
+  if (!is_named && is_constant && node.Output(0) != kNone) return "constant";
+  return std::string(OpClassName(c.op_class));
+}
+
+void ReportWriter::Begin(const Model& model, DType low, const std::string& target) {
+  report_.low = low;
+  report_.target = target;
+  report_.opset_before = model.opset("");
+  report_.ir_version_before = model.ir_version();
+  report_.weight_bytes_before = WeightBytes(model);
+  report_.activation_bytes_before = ActivationBytes(model);
+}
+
+void ReportWriter::SetOpsetObstacle(std::string obstacle) {
+  AddAdvice(absl::StrCat("more operators could run in ", DTypeName(report_.low), ", but ", obstacle));
+  opset_obstacle_ = std::move(obstacle);
+}
+
+void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
+                                const std::vector<VertexPaint>& paint) {
+  Explainer explainer(model, classes, graph, paint, opset_obstacle_, report_.target, inlined_);
+  node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
+  for (GraphId graph_id = 0; graph_id < model.num_graphs(); ++graph_id) {
+    for (NodeId id : model.NodesInOrder(graph_id)) {
+      if (model.node(id).inserted) continue;  // by lifting the opset
+      node_index_[static_cast<size_t>(id)] = static_cast<int>(report_.nodes.size());
+      report_.nodes.push_back(explainer.Explain(id));
+    }
+  }
+}
+
+void ReportWriter::RecordFunctions(const InlinedFunctions& inlined) {
+  inlined_ = &inlined;
+  if (inlined.opset_before > 0) report_.opset_before = inlined.opset_before;
+  report_.inlined_calls = inlined.num_calls;
+  report_.inlined_functions = inlined.functions;
+}
+
+void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
+  report_.specialised_functions = outlined.functions;
+  report_.specialised_calls = outlined.num_calls;
+  report_.original_calls = outlined.num_unchanged;
+  // A cast in a function is in the file once, for all calls.
+  std::vector<CastReport> casts;
+  absl::flat_hash_map<std::string, size_t> position;
+  for (CastReport& cast : report_.casts) {
+    if (const auto it = outlined.moved.find(cast.name); it != outlined.moved.end()) {
+      std::tie(cast.name, cast.value) = it->second;
+    }
+    const auto [it, is_new] = position.try_emplace(cast.name, casts.size());
+    if (is_new) {
+      casts.push_back(std::move(cast));
+    } else {
+      auto& readers = casts[it->second].readers;
+      readers.insert(readers.end(), cast.readers.begin(), cast.readers.end());
+    }
+  }
+  report_.casts = std::move(casts);
+}
+
+void ReportWriter::RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                            const CastPlan& plan, const ReleasedIo& released) {
+  const absl::flat_hash_set<ValueId> low(plan.low_values.begin(), plan.low_values.end());
+  const auto advise = [&](absl::string_view ports, const std::vector<std::string>& high) {
+    if (high.empty()) return;
+    AddAdvice(absl::StrCat("graph ", ports, " that may be ", DTypeName(report_.low), " stay float32: ", FirstOf(high),
+                           "; --explain has the reasons"));
+  };
+  const Graph& main = model.graph(kMainGraph);
+  std::vector<std::string> inputs, outputs;
+  // "sm, Softmax: denied"
+  const auto in_brief = [&](NodeId id, VertexId v) {
+    const absl::string_view reason = v == kNone ? "" : ReasonName(paint[static_cast<size_t>(v)].reason.kind);
+    return absl::StrCat(Escaped(model.NodeLabel(id)), ", ", Escaped(OperatorName(model.node(id))),
+                        reason.empty() ? "" : ": ", reason);
+  };
+  const auto stays = [&](ValueId id, bool is_released) {
+    return is_released && ElementType(model.value(id)) == DType::kFloat32 && !low.contains(id);
+  };
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    const Value& value = model.value(main.outputs[i]);
+    if (!stays(main.outputs[i], released.outputs[i])) continue;
+    const std::string by =
+        value.producer == kNone ? "no node" : in_brief(value.producer, graph.OfValue(main.outputs[i]));
+    outputs.push_back(absl::StrCat(Escaped(value.name), " (given by ", by, ")"));
+  }
+  for (size_t i = 0; i < main.inputs.size(); ++i) {
+    const Value& value = model.value(main.inputs[i]);
+    const auto reader = absl::c_find_if(value.uses, [](const Use& use) { return !use.IsGraphOutput(); });
+    if (!stays(main.inputs[i], released.inputs[i]) || reader == value.uses.end()) continue;
+    const std::string by = in_brief(reader->node, graph.OfUse(*reader));
+    inputs.push_back(absl::StrCat(Escaped(value.name), " (read by ", by, ")"));
+  }
+  advise("outputs", outputs);
+  advise("inputs", inputs);
+}
+
+void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {
+  const auto count_for = [&](NodeId id) {
+    if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0)
+      return;
+    ++report_.nodes[static_cast<size_t>(node_index_[static_cast<size_t>(id)])].num_casts;
+  };
+  std::vector<std::string> overridable;
+  for (const InsertedCast& cast : casts) {
+    const Node& node = model.node(cast.node);
+    if (node.erased) continue;  // folded away
+    report_.casts.push_back(
+        {std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers, cast.num_elements});
+    count_for(model.value(cast.value).producer);
+    for (const Use& use : model.value(node.Output(0)).uses) count_for(use.node);
+    if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
+  }
+  if (overridable.empty()) return;
+  AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", FirstOf(overridable),
+                         "; --freeze-initializers makes constants of them"));
+}
+
+void ReportWriter::RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased) {
+  for (NodeId id : erased) {
+    if (!model.node(id).inserted) report_.removed_casts.push_back(model.NodeLabel(id));
+  }
+}
+
+Report ReportWriter::Finish(const Model& model, bool changed) {
+  report_.changed = changed;
+  report_.warnings = model.warnings();
+  report_.opset_after = changed ? model.opset("") : report_.opset_before;
+  report_.ir_version_after = changed ? model.ir_version() : report_.ir_version_before;
+  report_.weight_bytes_after = changed ? WeightBytes(model) : report_.weight_bytes_before;
+  report_.activation_bytes_after = changed ? ActivationBytes(model) : report_.activation_bytes_before;
+  if (!report_.weights.empty() && report_.weight_bytes_after > report_.weight_bytes_before) {
+    std::vector<std::string> readers;
+    absl::flat_hash_set<absl::string_view> seen;
+    for (const NarrowedWeight& weight : report_.weights) {
+      for (const std::string& reader : weight.original_readers) {
+        if (seen.insert(reader).second) readers.push_back(Escaped(reader));
+      }
+    }
+    AddAdvice(
+        absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
+  }
+  if (!changed) report_.unchanged_because = WhyUnchanged(model, report_);
+  return std::move(report_);
+}
+
+}  // namespace amp

@@ -1,0 +1,52 @@
+// Collects a Report while a rewrite goes on. Describes decisions in words; takes none.
+#ifndef AMP_PASSES_REPORT_WRITE_REPORT_H_
+#define AMP_PASSES_REPORT_WRITE_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "ir/functions/inline_functions.h"
+#include "ir/functions/outline_functions.h"
+#include "passes/classify/classify_nodes.h"
+#include "passes/report/report.h"
+
+namespace amp {
+
+// The name of the class, or "cast" and "constant" for nodes that no list names, since what they do is decided by what
+// they stand between.
+std::string ShownClass(const Model& model, NodeId id, const Classification& classification);
+
+class ReportWriter {
+ public:
+  // What the model is before any edit; its types are inferred.
+  void Begin(const Model& model, DType low, const std::string& target);
+  // One entry per node of every graph. Call once the painting stands, before it is applied.
+  void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
+                    const std::vector<VertexPaint>& paint);
+  // Calls of model-local functions that were replaced before, and why the others stay.
+  void RecordFunctions(const InlinedFunctions& inlined);
+  void RecordOutlined(const OutlinedFunctions& outlined);
+  // Which graph inputs and outputs stay float32 although they are released. Before the plan is applied.
+  void RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                const CastPlan& plan, const ReleasedIo& released);
+  void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
+  void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
+  void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
+  // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.
+  void SetOpsetObstacle(std::string obstacle);
+  void AddHints(const std::vector<std::string>& hints) {
+    report_.hints.insert(report_.hints.end(), hints.begin(), hints.end());
+  }
+  Report Finish(const Model& model, bool changed);
+  void AddAdvice(std::string advice) { report_.advice.push_back(std::move(advice)); }
+
+ private:
+  Report report_;
+  std::string opset_obstacle_;
+  const InlinedFunctions* inlined_ = nullptr;
+  std::vector<int> node_index_;  // into report_.nodes, by NodeId; -1: none
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REPORT_WRITE_REPORT_H_

@@ -1,0 +1,65 @@
+// What this machine offers for 16-bit arithmetic: GPUs by the driver library, the processor by CPUID.
+//
+// No toolkit is needed, and nothing fails because something is absent: a machine without a driver has no GPUs, and
+// `no_gpu_why` says so. Descriptions are plain data, so that every decision made from them (targets.h, compatibility.h)
+// is a function that tests call with made-up machines; only DetectHardware looks at the real one.
+#ifndef AMP_RUNTIME_HARDWARE_HARDWARE_H_
+#define AMP_RUNTIME_HARDWARE_HARDWARE_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace amp {
+
+// Of an NVIDIA GPU: 9.0 is Hopper.
+struct ComputeCapability {
+  int major = 0, minor = 0;
+  auto operator<=>(const ComputeCapability&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs
+};
+std::string CapabilityText(ComputeCapability capability);  // "9.0"
+
+struct Gpu {
+  std::string name;
+  std::optional<ComputeCapability> capability;  // nothing: not told, probably not an NVIDIA GPU
+
+  // Known as far as 16 bits go: 7.0 and later, save the TU116 and TU117 chips (GTX 16xx and their kin), which are 7.5
+  // without Tensor Cores.
+  bool HasTensorCores() const;
+};
+
+// What the processor has and the operating system lets a process use.
+struct CpuFeatures {
+  bool avx2 = false;    // with FMA and F16C
+  bool avx512 = false;  // F, BW, DQ, VL
+  bool avx512_bf16 = false, avx512_fp16 = false;
+  bool amx_bf16 = false, amx_fp16 = false;
+  bool operator==(const CpuFeatures&) const = default;
+};
+
+struct Hardware {
+  std::vector<Gpu> gpus;
+  std::string no_gpu_why;  // "no NVIDIA driver", ...; empty where there are GPUs
+  CpuFeatures cpu;
+};
+
+// The machine this process runs on. Loads the driver library, and for AMX asks the operating system for the right to
+// use tiles, which costs a process nothing until it does. Creates no device context.
+Hardware DetectHardware();
+CpuFeatures DetectCpu();
+
+// The part of DetectCpu that decides: CPUID words and the state that the operating system saves (XCR0).
+struct CpuidWords {
+  uint32_t leaf1_ecx = 0;
+  uint32_t leaf7_ebx = 0, leaf7_edx = 0;
+  uint32_t leaf7_1_eax = 0;
+  uint64_t xcr0 = 0;           // 0 where XGETBV is not available
+  bool may_use_tiles = false;  // the operating system granted AMX
+};
+CpuFeatures FeaturesOf(const CpuidWords& words);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_HARDWARE_HARDWARE_H_

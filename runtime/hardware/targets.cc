@@ -1,0 +1,130 @@
+#include "runtime/hardware/targets.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace amp {
+namespace {
+
+using Promises = std::map<std::string, std::string>;
+
+// Normalisations of all these backends take their statistics in float32, and their reductions add up in it.
+Promises PromisesOf(absl::string_view device, KernelSpeed bfloat16) {
+  Promises promises = {
+      {"accumulate", "float32"}, {"device", std::string(device)}, {"softmax", "float32"}, {"stats", "float32"}};
+  if (bfloat16 >= KernelSpeed::kSomewhatFast) promises["rnn"] = "bfloat16";
+  return promises;
+}
+
+struct Row {
+  const char* name;
+  Target::Device device;
+  KernelSpeed float16, bfloat16;
+};
+
+// Best processor last. A processor with AMX has AVX512_FP16 too; its AMX_FP16, where it has one, is CpuTarget's to see.
+constexpr Row kRows[] = {
+    {"cpu:avx2", Target::Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
+    {"cpu:avx512", Target::Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
+    {"cpu:avx512_bf16", Target::Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kSomewhatFast},
+    {"cpu:amx", Target::Device::kCpu, KernelSpeed::kSomewhatFast, KernelSpeed::kFast},
+    {"xpu", Target::Device::kXpu, KernelSpeed::kFast, KernelSpeed::kFast},
+    {"tpu", Target::Device::kTpu, KernelSpeed::kEmulated, KernelSpeed::kFast},
+};
+
+absl::string_view DeviceName(Target::Device device) {
+  switch (device) {
+    case Target::Device::kCuda:
+      return "cuda";
+    case Target::Device::kCpu:
+      return "cpu";
+    case Target::Device::kXpu:
+      return "xpu";
+    case Target::Device::kTpu:
+      return "tpu";
+  }
+  return "";
+}
+
+Target FromRow(const Row& row) {
+  Target target;
+  target.name = row.name;
+  target.device = row.device;
+  target.float16 = row.float16;
+  target.bfloat16 = row.bfloat16;
+  target.promises = PromisesOf(DeviceName(row.device), row.bfloat16);
+  return target;
+}
+
+KernelSpeed CudaFloat16(ComputeCapability capability) {
+  if (capability >= ComputeCapability{7, 0}) return KernelSpeed::kFast;
+  return capability >= ComputeCapability{5, 3} ? KernelSpeed::kSlow : KernelSpeed::kEmulated;
+}
+
+// "7.5", "9", at most two digits before and one behind the point.
+std::optional<ComputeCapability> ParseCapability(absl::string_view text) {
+  const size_t point = std::min(text.find('.'), text.size());
+  const absl::string_view major = text.substr(0, point);
+  const absl::string_view minor = point < text.size() ? text.substr(point + 1) : "0";
+  const auto is_number = [](absl::string_view digits, size_t most) {
+    return !digits.empty() && digits.size() <= most && std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit);
+  };
+  constexpr int kMostPlausible = 30;  // sm_80 is 8.0, not 80
+  ComputeCapability capability;
+  if (!is_number(major, 2) || !is_number(minor, 1) || !absl::SimpleAtoi(major, &capability.major) ||
+      !absl::SimpleAtoi(minor, &capability.minor) || capability.major == 0 || capability.major > kMostPlausible) {
+    return std::nullopt;
+  }
+  return capability;
+}
+
+}  // namespace
+
+std::vector<std::string> TargetNames() {
+  std::vector<std::string> names = {"any", "auto", "cuda:CC"};
+  for (const Row& row : kRows) names.emplace_back(row.name);
+  return names;
+}
+
+Target CudaTarget(ComputeCapability capability) {
+  Target target;
+  target.name = absl::StrCat("cuda:", CapabilityText(capability));
+  target.device = Target::Device::kCuda;
+  target.capability = capability;
+  target.float16 = CudaFloat16(capability);
+  target.bfloat16 = capability >= ComputeCapability{8, 0} ? KernelSpeed::kFast : KernelSpeed::kEmulated;
+  target.promises = PromisesOf("cuda", target.bfloat16);
+  return target;
+}
+
+Target CpuTarget(const CpuFeatures& cpu) {
+  const char* name = "cpu:avx2";
+  if (cpu.avx512) name = "cpu:avx512";
+  if (cpu.avx512_bf16) name = "cpu:avx512_bf16";
+  if (cpu.amx_bf16) name = "cpu:amx";
+  Target target = *FindTarget(name);
+  if (!cpu.avx2) target.name = "cpu";
+  target.float16 = cpu.amx_fp16      ? KernelSpeed::kFast
+                   : cpu.avx512_fp16 ? KernelSpeed::kSomewhatFast
+                                     : KernelSpeed::kEmulated;
+  return target;
+}
+
+std::optional<Target> FindTarget(absl::string_view name) {
+  if (absl::ConsumePrefix(&name, "cuda:")) {
+    const std::optional<ComputeCapability> capability = ParseCapability(name);
+    if (!capability) return std::nullopt;
+    return CudaTarget(*capability);
+  }
+  for (const Row& row : kRows) {
+    if (name == row.name) return FromRow(row);
+  }
+  return std::nullopt;
+}
+
+}  // namespace amp

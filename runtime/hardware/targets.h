@@ -1,0 +1,53 @@
+// What a target's kernels do with each low type: the names that --target takes, as data.
+//
+//   cuda:7.5           float16 fast (Tensor Cores)     bfloat16 emulated
+//   cpu:avx512_bf16    float16 emulated                bfloat16 somewhat faster (dot products)
+//   cpu:amx            float16 somewhat faster         bfloat16 fast (tiles)
+//
+// "Emulated" is stored in 16 bits and computed in float32: memory is saved, time is not. Source of the rows: the
+// capability tables of CUDA's programming guide, Intel's instruction set extensions, the loss scaling notes of Keras.
+#ifndef AMP_RUNTIME_HARDWARE_TARGETS_H_
+#define AMP_RUNTIME_HARDWARE_TARGETS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ir/base/dtype.h"
+#include "runtime/hardware/hardware.h"
+
+namespace amp {
+
+enum class KernelSpeed { kEmulated, kSlow, kSomewhatFast, kFast };
+
+struct Target {
+  enum class Device { kCuda, kCpu, kXpu, kTpu };
+
+  std::string name;  // as --target takes it: "cuda:8.0", "cpu:amx"
+  Device device = Device::kCpu;
+  std::optional<ComputeCapability> capability;  // kCuda
+  KernelSpeed float16 = KernelSpeed::kEmulated, bfloat16 = KernelSpeed::kEmulated;
+  // What conditions of list rows may ask: {"stats", "float32"}. Keys are those of TargetProperties().
+  std::map<std::string, std::string> promises;
+
+  KernelSpeed SpeedOf(DType low) const { return low == DType::kFloat16 ? float16 : bfloat16; }
+  // Whether there is a point in running low operators there.
+  bool IsFastEnough(DType low) const { return SpeedOf(low) >= KernelSpeed::kSomewhatFast; }
+  bool IsRewriteOnly() const { return device == Device::kXpu || device == Device::kTpu; }
+};
+
+// Names for help and completion: "any", "auto", "cuda:CC", "cpu:avx2" ...
+std::vector<std::string> TargetNames();
+
+// "cuda:8" is cuda:8.0. Nothing for names that are none, and for "any" and "auto", which are no target of their own.
+std::optional<Target> FindTarget(absl::string_view name);
+
+// The target that a capability or a processor is.
+Target CudaTarget(ComputeCapability capability);
+Target CpuTarget(const CpuFeatures& cpu);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_HARDWARE_TARGETS_H_

@@ -1,0 +1,113 @@
+#include "ir/operators/operator_roles.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "ir/graph/infer.h"
+#include "ir/operators/integer_bounds.h"
+#include "ir/schema/schema.h"
+#include "tests/catch2.h"
+#include "tests/model_from_text.h"
+
+namespace amp {
+namespace {
+
+TEST_CASE("every operator with a role exists, once") {
+  const std::vector<std::string>& known = RegisteredOperators("");
+  std::set<std::string> seen;
+  for (const std::string& name : OperatorsWithRoles()) {
+    INFO(name);
+    CHECK(std::binary_search(known.begin(), known.end(), name));
+    CHECK(seen.insert(name).second);
+  }
+}
+
+TEST_CASE("operators of other domains have no role") {
+  const auto model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17, "custom" : 1]>
+    g (float[2] x) => (float[2] y, float[2] z) { y = Sin (x)  z = custom.Sin (x) })");
+  CHECK(RolesOf(*model, 0).Has(Role::kPeriodic));
+  CHECK(RolesOf(*model, 1).bits() == 0);
+}
+
+TEST_CASE("squares and roots in all their forms") {
+  const auto model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float[2] z) => (float[2] a, float[2] b, float[2] c, float[1] d, float[2] e, float[2] f)
+    <float two = {2}, float half = {-0.5}> {
+      a = Mul (x, x)  b = Pow (x, two)  c = Mul (x, z)  d = ReduceL2 (x)  e = Sqrt (x)  f = Pow (x, half) })");
+  const ValueId x = model->node(0).inputs[0];
+  CHECK(SquaredValue(*model, 0, nullptr) == x);
+  CHECK(SquaredValue(*model, 1, nullptr) == x);
+  CHECK(SquaredValue(*model, 2, nullptr) == kNone);
+  CHECK(SquaredValue(*model, 3, nullptr) == x);
+  CHECK(SquaredValue(*model, 5, nullptr) == kNone);
+  CHECK_FALSE(TakesRoot(*model, 1, nullptr));
+  CHECK(TakesRoot(*model, 4, nullptr));
+  CHECK(TakesRoot(*model, 5, nullptr));
+}
+
+TEST_CASE("how many elements are summed") {
+  const auto model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, 4, 8, 16] x, int64[1] unknown)
+      => (float a, float b, float[n, 4, 8, 1] c, float d, float[n, 4, 8, 16] e, float f, float[n, 4, 1, 1] h, float i)
+    <int64[2] axes = {1, -1}> {
+      a = ReduceMean (x)
+      b = ReduceMean <axes = [1, -1]> (x)
+      c = ReduceSum (x, axes)
+      d = ReduceSum (x, unknown)
+      e = ReduceSum <noop_with_empty_axes = 1> (x)
+      f = AveragePool <kernel_shape = [3, 3]> (x)
+      h = GlobalAveragePool (x)
+      i = ReduceMax (x)
+    })");
+  const std::vector<int64_t> expected = {-1, 64, 64, -1, 1, 9, 128, -1};
+  for (NodeId id = 0; id < model->num_nodes(); ++id) {
+    INFO(id);
+    CHECK(SummedElements(*model, id, nullptr) == expected[static_cast<size_t>(id)]);
+  }
+}
+
+// The bound of the value `name` of a model's main graph.
+double BoundOf(Model& model, const std::string& name) {
+  InferTypes(model);
+  return IntegerBounds(model, model.NodesInOrder(kMainGraph), nullptr).Of(model.graph(kMainGraph).names.at(name));
+}
+
+TEST_CASE("bounds of integers from types, shapes and constants") {
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, 3, 224] x, int64[2] ids, uint8[2] bytes, bool[2] flags) => (int64[3] shape)
+    <int64 one = {1}, int64 seven = {7}, int64 last = {-1}, int64 first = {0}, int64[3] table = {5, -40, 3}, int64[1] k = {2}> {
+      shape = Shape (x)
+      width = Gather (shape, last)
+      batch = Gather (shape, first)
+      wide = Mul (width, seven)
+      both = Add (wide, one)
+      half = Div (both, seven)
+      row = Range (first, width, one)
+      best = ArgMax <axis = 1> (x)
+      counted = Cast <to = 7> (flags)
+      byte = Cast <to = 7> (bytes)
+      looked_up = Gather (table, ids)
+      truncated = Cast <to = 7> (x)
+      shifted = Add (ids, one)
+      chosen = Where (flags, width, seven)
+      limited = Clip (ids, first, seven)
+      none = Mul (first, ids)
+      top, at = TopK (shape, k)
+    })";
+  const auto model = GraphFromText(text);
+  const double unknown = std::numeric_limits<double>::infinity();
+  const std::vector<std::pair<std::string, double>> expected = {
+      {"shape", unknown},   {"width", 224},  {"batch", unknown}, {"wide", 1568},
+      {"both", 1569},       {"half", 1569},  {"row", 224},       {"best", 2},
+      {"counted", 1},       {"byte", 255},   {"looked_up", 40},  {"truncated", unknown},
+      {"shifted", unknown}, {"chosen", 224}, {"limited", 7},     {"none", 0},
+      {"top", unknown},     {"at", 2}};
+  for (const auto& [name, bound] : expected) {
+    INFO(name);
+    CHECK(BoundOf(*model, name) == bound);
+  }
+}
+
+}  // namespace
+}  // namespace amp

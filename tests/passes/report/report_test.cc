@@ -1,0 +1,315 @@
+// What a run of amp-rewrite says: the JSON report, the table, the diff and the summary line.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "onnx/onnx_pb.h"
+#include "tests/catch2.h"
+#include "tests/tool_run.h"
+#include "tools/amp_rewrite.h"
+
+namespace amp {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// mm is low, add is held high by a guard, the node without a name by its class.
+constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float epsilon = {1e-12}> {
+    [mm] a = MatMul (x, w)
+    [add] b = Add (a, epsilon)
+    y = Softmax (b)
+  })";
+
+struct Run : ToolRun {
+  explicit Run(const std::vector<std::string>& flags, absl::string_view model = kModel) : ToolRun(flags, model) {}
+};
+
+Json ReportOf(const std::vector<std::string>& flags, absl::string_view model = kModel) {
+  std::vector<std::string> all = {"--report", "-", "--quiet"};
+  all.insert(all.end(), flags.begin(), flags.end());
+  const Run run(all, model);
+  INFO(run.output.err);
+  REQUIRE(run.output.exit_code == 0);
+  return Json::parse(run.output.out);
+}
+
+std::vector<std::string> KeysOf(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return keys;
+}
+
+TEST_CASE("the report has these fields, in this order") {
+  const Json report = ReportOf({});
+  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool", "model", "dtype", "profile", "target",
+                                                   "changed", "unchanged_because", "opset", "ir_version", "totals",
+                                                   "nodes", "casts", "weights", "removed_casts", "widened_weights",
+                                                   "functions", "advice", "warnings"});
+  CHECK(KeysOf(report["totals"]) ==
+        std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
+  CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
+                                                               "low", "heavy", "reason", "because", "casts"});
+  CHECK(KeysOf(report["casts"][0]) == std::vector<std::string>{"name", "value", "from", "to", "readers", "elements"});
+  CHECK(KeysOf(report["weights"][0]) ==
+        std::vector<std::string>{"name", "bytes_before", "bytes_after", "original_stays", "original_readers",
+                                 "saturated", "largest", "overflow", "underflow", "subnormal", "relative_error"});
+}
+
+TEST_CASE("the report's head and totals") {
+  const Json report = ReportOf({});
+  CHECK(report["schema_version"] == 1);
+  CHECK(absl::EndsWith(report["model"].get<std::string>(), "/in.onnx"));
+  CHECK(report["dtype"] == "float16");
+  CHECK(report["profile"] == "seed");
+  CHECK(report["changed"] == true);
+  CHECK(report["unchanged_because"] == "");
+  CHECK(report["opset"] == Json::parse(R"({"before": 17, "after": 17})"));
+  CHECK(report["ir_version"] == Json::parse(R"({"before": 8, "after": 8})"));
+  // w: 8 elements, epsilon: 1. a, b, y: 4 elements each; then x_to_float16: 8, a: 4 in 16 bits, a_to_float32, b, y: 4.
+  CHECK(report["totals"] == Json::parse(R"({
+    "nodes": 3, "low": 1, "casts": 2, "by_reason": {"denied": 1, "guard": 1, "seeded": 1},
+    "weight_bytes": {"before": 36, "after": 20}, "known_activation_bytes": {"before": 48, "after": 72}})"));
+  CHECK(report["removed_casts"].empty());
+  CHECK(report["warnings"].empty());
+}
+
+TEST_CASE("the report's nodes") {
+  const Json nodes = ReportOf({})["nodes"];
+  REQUIRE(nodes.size() == 3);
+  const auto is_from_seed = [](const Json& node) {
+    return absl::StartsWith(node["class_origin"].get<std::string>(), "seed-float16.list:");
+  };
+  CHECK(nodes[0]["path"] == "mm");
+  CHECK(nodes[0]["operator"] == "MatMul");
+  CHECK(nodes[0]["class"] == "allow");
+  CHECK(is_from_seed(nodes[0]));
+  CHECK(nodes[0]["low"] == true);
+  CHECK(nodes[0]["heavy"] == true);
+  CHECK(nodes[0]["reason"] == "seeded");
+  CHECK(nodes[0]["casts"] == 2);
+  CHECK(nodes[1]["path"] == "add");
+  CHECK(nodes[1]["class"] == "infer");
+  CHECK(nodes[1]["low"] == false);
+  CHECK(nodes[1]["heavy"] == false);
+  CHECK(nodes[1]["reason"] == "guard");
+  CHECK(absl::StartsWith(nodes[1]["because"].get<std::string>(), "guard: constant 'epsilon' holds 1e-12"));
+  CHECK(nodes[1]["casts"] == 1);
+  CHECK(nodes[2]["path"] == "Softmax#0");
+  CHECK(nodes[2]["class"] == "deny");
+  CHECK(is_from_seed(nodes[2]));
+  CHECK(nodes[2]["reason"] == "denied");
+  CHECK(nodes[2]["casts"] == 0);
+}
+
+TEST_CASE("the report's casts and weights") {
+  const Json report = ReportOf({});
+  CHECK(report["casts"] == Json::parse(R"([
+    {"name": "x_to_float16", "value": "x", "from": "float32", "to": "float16", "readers": ["mm"], "elements": 8},
+    {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["add"], "elements": 4}])"));
+  CHECK(report["weights"] == Json::parse(R"([
+    {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "original_readers": [], "saturated": false, "largest": 8.0,
+     "overflow": 0, "underflow": 0, "subnormal": 0, "relative_error": 0.0}])"));
+}
+
+TEST_CASE("a cast for a graph output names it, and an unknown size is null") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,n] x) => (float[n,n] y) { y = MatMul (x, x) })");
+  CHECK(report["casts"][0]["elements"] == nullptr);
+  CHECK(report["casts"][1]["readers"] == Json::array({"(output y)"}));
+  CHECK(report["totals"]["known_activation_bytes"] == Json::parse(R"({"before": 0, "after": 0})"));
+}
+
+TEST_CASE("readers inside bodies are named by path, as nodes are") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, 4}> {
+      y = MatMul (x, w)
+      [if] z = If (c) <then_branch = yes () => (float[2,2] p) { [exp] e = Exp (w) p = MatMul (x, e) },
+                       else_branch = no () => (float[2,2] q) { [exp] q = Exp (y) }>
+    })");
+  std::vector<std::string> readers, paths;
+  for (const Json& cast : report["casts"]) {
+    for (const Json& reader : cast["readers"]) readers.push_back(reader);
+  }
+  for (const Json& node : report["nodes"]) paths.push_back(node["path"]);
+  CHECK(readers == std::vector<std::string>{"MatMul#0", "if/then_branch/MatMul#0", "if/else_branch/exp", "(output y)",
+                                            "(output z)", "if/then_branch/MatMul#0", "(output q of if/else_branch)"});
+  CHECK(report["weights"][0]["original_readers"] == Json::array({"if/then_branch/exp"}));
+  CHECK(paths == std::vector<std::string>{"MatMul#0", "if", "if/then_branch/exp", "if/then_branch/MatMul#0",
+                                          "if/else_branch/exp"});
+}
+
+TEST_CASE("the user's casts that go are listed") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[2,2] x) => (float[2,2] y) { [widen] a = Cast <to = 1> (x)  y = MatMul (a, a) })");
+  CHECK(report["removed_casts"] == Json::array({"widen"}));
+}
+
+TEST_CASE("the opset before is the file's, also where a function of another one lifts the model first") {
+  constexpr absl::string_view kOlder = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [call] a = local.mean (x)  [mm] y = MatMul (a, a) }
+    <domain: "local", opset_import: ["" : 18]> mean (a) => (b) {
+      axes = Constant <value_ints = [1]> ()
+      b = ReduceMean <keepdims = 1> (a, axes)
+    })";
+  for (const std::string functions : {"inline", "specialise"}) {
+    const Json report = ReportOf({"--functions", functions}, kOlder);
+    CHECK(report["opset"] == Json::parse(R"({"before": 17, "after": 18})"));
+  }
+}
+
+// Calls that become calls of one copy; `act` alone is float32.
+constexpr absl::string_view kCalls = R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+  g (float[2,2] x) => (float[2,2] y) { [one] a = my.block (x)  [two] y = my.block (a) }
+  <domain: "my", opset_import: ["" : 17]> block (a) => (b) {
+    [mm] c = MatMul (a, a)
+    [act] d = Exp (c)
+    [mm2] b = MatMul (d, a)
+  })";
+
+TEST_CASE("casts in specialised functions are reported as they are in the file") {
+  const Run run({"--functions", "specialise", "--report", "-", "--quiet"}, kCalls);
+  REQUIRE(run.output.exit_code == 0);
+  std::vector<std::string> reported;
+  const Json report = Json::parse(run.output.out);
+  for (const Json& cast : report["casts"]) reported.push_back(cast["name"]);
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(run.folder.Read("out.onnx")));
+  std::vector<std::string> found;
+  for (const auto& node : model.graph().node()) {
+    if (node.op_type() == "Cast") found.push_back(node.name());
+  }
+  REQUIRE(model.functions_size() == 1);
+  for (const auto& node : model.functions(0).node()) {
+    if (node.op_type() == "Cast") found.push_back(absl::StrCat(model.functions(0).name(), "/", node.name()));
+  }
+  std::sort(reported.begin(), reported.end());
+  std::sort(found.begin(), found.end());
+  CHECK(reported == found);
+  CHECK(found.size() == 4);
+}
+
+TEST_CASE("advice does not say that functions were specialised where all calls went back to theirs") {
+  const Json report = ReportOf({"--functions", "specialise"}, R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+    g (float[2,2] x) => (float[2,2] y) { [call] a = my.act (x)  [mm] y = MatMul (a, x) }
+    <domain: "my", opset_import: ["" : 17]> act (a) => (b) { [act] b = Exp (a) })");
+  CHECK(report["functions"]["original_calls"] == 1);
+  CHECK(report["advice"] == Json::array({"--policy float32 cannot take this rewrite back: --functions specialise "
+                                         "leaves no record"}));
+}
+
+TEST_CASE("weights that a caller may override get advice") {
+  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
+  REQUIRE(report["advice"].size() == 1);
+  CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "--freeze-initializers"));
+}
+
+TEST_CASE("what blocks a newer opset is named") {
+  const Json report = ReportOf({"--dtype", "bfloat16"}, R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[1,1,n,n] x) => (float[1,1,n,n] y, float[1,1,m,m] z) {
+      [pool] z = AveragePool <kernel_shape = [2, 2], strides = [3, 3], ceil_mode = 1> (x)
+      y = MatMul (x, x)
+    })");
+  REQUIRE(report["advice"].size() == 2);
+  const std::string why = "pool (AveragePool) at opset 22: with ceil_mode, a window may start in the padding";
+  CHECK(report["advice"][0] ==
+        absl::StrCat("more operators could run in bfloat16, but opset 22 cannot be reached: ", why));
+  CHECK(report["advice"][1] ==
+        absl::StrCat("1 AveragePool node stays float32: ONNX allows bfloat16 there from opset 22 on, and ", why));
+  CHECK(report["opset"] == Json::parse(R"({"before": 21, "after": 21})"));
+}
+
+TEST_CASE("a model that stays says why, and keeps its bytes") {
+  const Run run({"--report", "-", "--deny-node", "mm"});
+  REQUIRE(run.output.exit_code == 0);
+  CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
+  const Json report = ReportOf({"--deny-node", "mm"});
+  CHECK(report["changed"] == false);
+  CHECK(report["unchanged_because"] == "no allowed operator can become low (1 node: excluded by --deny-node)");
+  CHECK(report["totals"]["low"] == 0);
+  CHECK(absl::EndsWith(
+      run.output.err,
+      absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ", run.out,
+                   " (the input as it is: no allowed operator can become low (1 node: excluded by --deny-node))\n")));
+}
+
+TEST_CASE("unsafe-force-all carries a warning") {
+  const Json report = ReportOf({"--level", "unsafe-force-all"});
+  REQUIRE(report["warnings"].size() == 1);
+  CHECK(report["warnings"][0] == "--level unsafe-force-all ignores deny lists and guards: check the results");
+  for (const Json& node : report["nodes"]) CHECK(node["low"] == true);
+}
+
+TEST_CASE("a successful run ends with the summary line") {
+  const Run run({});
+  CHECK(run.output.exit_code == 0);
+  CHECK(run.output.err.empty());
+  CHECK(run.output.out ==
+        absl::StrCat("Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; wrote ", run.out, "\n"));
+  CHECK(run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("a quiet run prints nothing") {
+  const Run run({"--quiet", "--explain", "--deny-node", "nobody"});
+  CHECK(run.output.exit_code == 0);
+  CHECK(run.output.out.empty());
+  CHECK(run.output.err.empty());
+}
+
+TEST_CASE("a dry run writes no model") {
+  const Run run({"--dry-run"});
+  CHECK(run.output.exit_code == 0);
+  CHECK_FALSE(run.folder.Has("out.onnx"));
+  CHECK(run.output.out ==
+        "Converted 1 of 3 nodes to float16 with 2 casts; weights 36 B -> 20 B; dry run, wrote nothing\n");
+}
+
+TEST_CASE("the table of --explain has a line per node, cast and weight") {
+  const std::string table = Run({"--explain", "--dry-run"}).output.out;
+  const std::vector<std::string> lines = absl::StrSplit(table, '\n');
+  REQUIRE(lines.size() > 4);
+  CHECK(lines[0] == "node       operator  class     type     why");
+  CHECK(absl::StartsWith(lines[1], "mm         MatMul    allow     float16  allowed: "));
+  CHECK(absl::StartsWith(lines[2], "add        Add       infer     float32  guard: constant 'epsilon' holds 1e-12"));
+  CHECK(absl::StartsWith(lines[3], "Softmax#0  Softmax   deny      float32  denied: "));
+  CHECK(absl::StrContains(table, "\n  x  float32 -> float16  for mm  (8 elements)\n"));
+  CHECK(absl::StrContains(table, "\n  a  float16 -> float32  for add  (4 elements)\n"));
+  CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));
+}
+
+TEST_CASE("the relative error of what overflows is no zero") {
+  const char kHuge[] = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) <float[2] huge = {1000000.0, 1.0}, float bound = {131008.0}> {
+      a = MatMul (x, x)
+      b = Mul (a, huge)
+      c = Clip (b, , bound)
+      y = MatMul (c, c)
+    })";
+  const Json weights = ReportOf({"--guards", "none"}, kHuge)["weights"];
+  REQUIRE(weights.size() == 2);
+  CHECK(weights[0]["relative_error"] == "inf");
+  CHECK(weights[1]["saturated"] == true);
+  CHECK(weights[1]["relative_error"] == 0.5);
+  const std::string table = Run({"--explain", "--guards", "none"}, kHuge).output.out;
+  CHECK(absl::StrContains(table, "\n  huge  8 B -> 4 B  largest 1e+06, relative error inf, 1 overflow\n"));
+  CHECK(absl::StrContains(table,
+                          "\n  bound  4 B -> 2 B  largest 1.31e+05, relative error 0.5, 1 overflow (saturated)\n"));
+}
+
+TEST_CASE("the lines of --diff are what changes and nothing else") {
+  const Run run({"--diff", "--dry-run"});
+  CHECK(absl::StartsWith(run.output.out,
+                         "- initializer w:float32[4,2]\n"
+                         "+ initializer w:float16[4,2]\n"
+                         "+ x_to_float16: Cast(x:float32[2,4]) -> x_to_float16:float16[2,4]\n"
+                         "- mm: MatMul(x:float32[2,4], w:float32[4,2]) -> a:float32[2,2]\n"
+                         "+ mm: MatMul(x_to_float16:float16[2,4], w:float16[4,2]) -> a:float16[2,2]\n"
+                         "+ a_to_float32: Cast(a:float16[2,2]) -> a_to_float32:float32[2,2]\n"
+                         "- add: Add(a:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
+                         "+ add: Add(a_to_float32:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
+                         "Converted 1 of 3 nodes"));
+}
+
+}  // namespace
+}  // namespace amp
