@@ -20,8 +20,12 @@ constexpr int64_t kTile = 8;
 constexpr int64_t kSmall = 256;
 constexpr size_t kMostExamples = 3;
 
-bool Fits(int64_t size) { return size % kTile == 0 || (size < kSmall && (size & (size - 1)) == 0); }
+// Also sizes that a file may declare but that nothing can hold, padded or not.
+bool Fits(int64_t size) {
+  return size % kTile == 0 || (size < kSmall && (size & (size - 1)) == 0) || size > INT64_MAX - kTile;
+}
 
+// REQUIRES: the size does not fit.
 int64_t PadTo(int64_t size) { return (size + kTile - 1) / kTile * kTile; }
 
 // Nodes with the same misfit, in the order of the graph.

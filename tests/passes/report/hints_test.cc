@@ -41,6 +41,15 @@ TEST_CASE("sizes of a product that do not fit") {
         Lines{absl::StrCat("1 of 1", kWaste, "M = 5 in mm, padded to 8; K = 12 in mm, padded to 16")});
 }
 
+TEST_CASE("a size that cannot be padded is no advice") {
+  const auto advice_on = [](const std::string& columns) {
+    return AdviceOn("g (float[8,8] x, float[8," + columns + "] w) => (float[8,N] y) { [mm] y = MatMul (x, w) }");
+  };
+  CHECK(advice_on("9223372036854775807") == Lines{});
+  CHECK(advice_on("9223372036854775799") ==
+        Lines{absl::StrCat("1 of 1", kWaste, "N = 9223372036854775799 in mm, padded to 9223372036854775800")});
+}
+
 TEST_CASE("transposed operands, and vectors") {
   CHECK(AdviceOn(
             "g (float[9,8] x, float[16,9] w) => (float[8,16] y) { [gm] y = Gemm <transA = 1, transB = 1> (x, w) }") ==
