@@ -50,7 +50,7 @@ std::string Reshaping(int opset) {
     })");
 }
 
-std::string WithWeights(std::string text) {
+std::string WithWeights(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"float[4,4] w>", "float[4,4] w = {1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1}>"}});
 }
 
