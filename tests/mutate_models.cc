@@ -208,16 +208,17 @@ void AddSources(const std::filesystem::path& path, std::vector<Source>& sources)
   }
 }
 
+// In the order of `paths`, a folder's files by name: mutants are the same wherever the folders lie.
 std::vector<Source> FindSources(const std::vector<std::string>& paths) {
-  std::vector<std::filesystem::path> files;
-  for (const std::string& path : paths) {
-    if (!std::filesystem::is_directory(path)) files.emplace_back(path);
-    if (!std::filesystem::is_directory(path)) continue;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
   std::vector<Source> sources;
-  for (const auto& file : files) AddSources(file, sources);
+  for (const std::string& path : paths) {
+    std::vector<std::filesystem::path> files = {path};
+    if (std::filesystem::is_directory(path)) {
+      for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) files.push_back(entry.path());
+      std::sort(files.begin(), files.end());
+    }
+    for (const auto& file : files) AddSources(file, sources);
+  }
   return sources;
 }
 

@@ -205,6 +205,7 @@ class Validator {
     if (node.op_type().empty()) return ModelError("expected an operator type, found none");
     if (absl::Status status = ValidateAttributeNames(node); !status.ok()) return status;
     const bool standard = CanonicalDomain(node.domain()).empty();
+    if (standard && node.op_type() == "Constant") AMP_RETURN_IF_ERROR(ValidateConstantValues(node));
     const onnx::OpSchema* schema = nullptr;
     if (auto callee = functions_.find(FunctionKeyOf(node)); callee != functions_.end()) {
       ++caller().callees[callee->second];

@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "ir/base/dtype.h"
 #include "ir/base/status.h"
 #include "ir/file/validate_tensor.h"
@@ -131,6 +132,20 @@ absl::Status ValidateAttributeNames(const onnx::NodeProto& node) {
     for (int j = 0; few && j < i; ++j) {
       if (attributes[j].name() == name) return twice(name);
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateConstantValues(const onnx::NodeProto& node) {
+  const onnx::AttributeProto* first = nullptr;
+  for (const auto& attribute : node.attribute()) {
+    const bool is_value = attribute.name() == "sparse_value" || absl::StartsWith(attribute.name(), "value");
+    if (!is_value || !attribute.ref_attr_name().empty()) continue;
+    if (first != nullptr) {
+      return ModelError("expected one value, found '", Escaped(first->name()), "' and '", Escaped(attribute.name()),
+                        "'");
+    }
+    first = &attribute;
   }
   return absl::OkStatus();
 }

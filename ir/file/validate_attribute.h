@@ -22,6 +22,10 @@ absl::Status ValidateAttributeForm(const onnx::AttributeProto& attribute, int64_
 // Every attribute has a name, and no two the same.
 absl::Status ValidateAttributeNames(const onnx::NodeProto& node);
 
+// A Constant of ai.onnx has one value at most; the schema says so in words alone. Runtimes that load two take the one
+// that is written first, others refuse. References do not count: a call may leave them out.
+absl::Status ValidateConstantValues(const onnx::NodeProto& node);
+
 // REQUIRES: ValidateAttributeForm passed, and `op_type` is an operator of ai.onnx.
 absl::Status ValidateAttributeValue(absl::string_view op_type, const onnx::AttributeProto& attribute,
                                     const Limits& limits);

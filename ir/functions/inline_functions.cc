@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/status.h"
+#include "ir/file/validate_attribute.h"
 #include "ir/functions/inline_origins.h"
 #include "ir/functions/inline_plan.h"
 #include "ir/functions/outline_functions.h"
@@ -332,7 +333,11 @@ absl::Status Inliner::Rename(NodeProto& node, const Instance& instance, const Sc
     }
   }
   BindAttributes(node, instance);
-  return absl::OkStatus();
+  if (node.op_type() != "Constant" || !CanonicalDomain(node.domain()).empty()) return absl::OkStatus();
+  const absl::Status status = ValidateConstantValues(node);
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("function '", Escaped(instance.function.name()), "': node '",
+                                                  Escaped(label), "' (Constant): ", status.message()));
 }
 
 void Inliner::BindAttributes(NodeProto& node, const Instance& instance) {

@@ -290,6 +290,28 @@ TEST_CASE("attributes") {
          AddInts(&Conv(m), "pads", {0, 0, 0, 0});
        },
        StatusCode::kDataLoss, "attribute 'pads' is given twice"},
+      {"a Constant with two values",
+       [](ModelProto& m) {
+         auto* node = AddNode(m.mutable_graph(), "Constant", {}, {"z"});
+         AddInts(node, "value_ints", {1});
+         AddInt(node, "value_int", 1);
+       },
+       StatusCode::kDataLoss, "(Constant): expected one value, found 'value_ints' and 'value_int'"},
+      {"a Constant with one value and a name of nobody's",
+       [](ModelProto& m) {
+         auto* node = AddNode(m.mutable_graph(), "Constant", {}, {"z"});
+         AddInts(node, "value_ints", {1});
+         AddInt(node, "axis", 1);
+       },
+       StatusCode::kOk, ""},
+      {"two values of another domain's Constant",
+       [](ModelProto& m) {
+         auto* node = AddNode(m.mutable_graph(), "Constant", {}, {"z"});
+         node->set_domain("my.domain");
+         AddInts(node, "value_ints", {1});
+         AddInt(node, "value_int", 1);
+       },
+       StatusCode::kOk, ""},
       {"twice among many",
        [](ModelProto& m) {
          auto* node = AddNode(m.mutable_graph(), "Custom", {"x"}, {"z"});

@@ -92,6 +92,26 @@ TEST_CASE("calls that were inlined leave nothing on the model's arena") {
   CHECK(inlined_arena.SpaceUsed() < plain_arena.SpaceUsed() * 5 / 4);
 }
 
+TEST_CASE("a Constant takes the one of two references that the call binds") {
+  const auto called_with = [](absl::string_view attributes) {
+    return ModelFromText(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+      g (float[2,2] x) => (float[2,2] y) { [call] y = local.f )",
+                                      attributes, R"( (x) }
+      <domain: "local", opset_import: ["" : 17]> f <one, several> (a) => (b) {
+        [k] c = Constant <value_float: float = @one, value_floats: floats = @several> ()
+        m = MatMul (a, a)
+        z = Mul (m, c)
+        b = MatMul (z, a)
+      })"));
+  };
+  CHECK(Rewrite(called_with("<one = 2.0>")).ok());
+  CHECK(Rewrite(called_with("<several = [2.0, 3.0]>")).ok());
+  const absl::Status both = Rewrite(called_with("<one = 2.0, several = [2.0, 3.0]>")).status();
+  CHECK(both.code() == absl::StatusCode::kDataLoss);
+  CHECK(absl::StrContains(both.message(), "function 'f'"));
+  CHECK(absl::StrContains(both.message(), "expected one value, found 'value_float' and 'value_floats'"));
+}
+
 TEST_CASE("a tensor passed as an attribute counts as often as it is copied") {
   onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
     g (float[4] x) => (float[4] y) { [call] y = local.f <k = float[4] {1, 2, 3, 4}> (x) }
