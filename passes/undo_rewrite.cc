@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "ir/file/model_file.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/check_order.h"
 #include "ir/graph/check_types.h"
@@ -312,33 +313,42 @@ std::vector<std::string> TypesComputedIn(const Model& model) {
   return types;
 }
 
+void SayThatNothingIsRecorded(const Model& model, ReportWriter& writer, RewriteOutcome& undone) {
+  undone.report = writer.Finish(model, false);
+  if (const std::vector<std::string> types = TypesComputedIn(model); !types.empty()) {
+    undone.report.warnings.push_back(
+        absl::StrCat("the model computes in ", absl::StrJoin(types, " and "),
+                     " and stays so: it has no record of a rewrite (none is kept with --functions specialise)"));
+  }
+  undone.report.unchanged_because = "it has no record of a rewrite by this tool";
+  undone.line = "Nothing to take back";
+}
+
 }  // namespace
 
-absl::StatusOr<RewriteOutcome> UndoRewrite(Model& model, ExternalData* external, bool diff) {
+absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
+                                           const RewriteSettings& settings) {
   RewriteOutcome undone;
+  AMP_ASSIGN_OR_RETURN(undone.model, Model::Create(std::move(file.arena), file.model, std::move(signatures)));
+  Model& model = *undone.model;
+  if (settings.on_stage) AMP_RETURN_IF_ERROR(settings.on_stage(Stage::kLoad));
   InferTypes(model);
   ReportWriter writer;
   writer.Begin(model, DType::kFloat32, "any");
   AMP_ASSIGN_OR_RETURN(const std::optional<RewriteRecord> record, ReadRecord(model));
   if (!record.has_value()) {
-    undone.report = writer.Finish(model, false);
-    if (const std::vector<std::string> types = TypesComputedIn(model); !types.empty()) {
-      undone.report.warnings.push_back(
-          absl::StrCat("the model computes in ", absl::StrJoin(types, " and "),
-                       " and stays so: it has no record of a rewrite (none is kept with --functions specialise)"));
-    }
-    undone.report.unchanged_because = "it has no record of a rewrite by this tool";
-    undone.line = "Nothing to take back";
+    SayThatNothingIsRecorded(model, writer, undone);
     return undone;
   }
   ModelListing before;
-  if (diff) before = ListModel(model);
-  Undo undo(model, *record, external, undone.pending);
+  if (settings.diff) before = ListModel(model);
+  Undo undo(model, *record, file.external.get(), undone.pending);
   if (const absl::Status status = undo.Run(); !status.ok()) {
     if (status.code() != absl::StatusCode::kInternal) return status;
     return ModelError("metadata 'amp.rewrite' does not fit the model, which was edited since: ", status.message());
   }
-  if (diff) undone.diff = DiffListings(before, ListModel(model));
+  undone.is_edited = model.edited();
+  if (settings.diff) undone.diff = DiffListings(before, ListModel(model));
   for (std::string& note : WhatStays(model, *record, undo)) writer.AddAdvice(std::move(note));
   Report& report = undone.report;
   report = writer.Finish(model, true);

@@ -12,10 +12,12 @@
 
 namespace amp {
 
-// The report has no nodes, and the casts of ours as its removed ones. Edits `model` iff it says changed; a model
-// without a record is left alone, with that reason, and a warning where it computes in 16 bits. Errors: kDataLoss for
-// an entry that is no record, or a record that does not fit the model; reading external data.
-absl::StatusOr<RewriteOutcome> UndoRewrite(Model& model, ExternalData* external, bool diff);
+// Of the settings, `diff` and `on_stage` matter. Takes the message of `file`, as RewriteModel does. The report has no
+// nodes, and the casts of ours as its removed ones. A model without a record is left alone, with that reason, and a
+// warning where it computes in 16 bits. Errors: kDataLoss for an entry that is no record, or a record that does not fit
+// the model; reading external data.
+absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
+                                           const RewriteSettings& settings);
 
 }  // namespace amp
 

@@ -20,69 +20,19 @@
 #include "ir/file/model_file.h"
 #include "ir/file/model_walk.h"
 #include "ir/file/save.h"
-#include "ir/file/undeclared_attributes.h"
-#include "ir/file/validate.h"
-#include "ir/functions/inline_functions.h"
-#include "ir/functions/lift_function.h"
 #include "ir/graph/graph.h"
-#include "ir/schema/opset_imports.h"
 #include "passes/check_operator_names.h"
 #include "passes/classify/op_list_file.h"
 #include "passes/classify/op_lists.h"
 #include "passes/rewrite_model.h"
 #include "passes/undo_rewrite.h"
 #include "tools/check_options.h"
-#include "tools/limit_flags.h"
 #include "tools/precision_policy.h"
 #include "tools/set_up.h"
 #include "tools/version.h"
 
 namespace amp {
 namespace {
-
-// Inlines what --functions asks for, and notes whether that edited the model. References to attributes become values by
-// that, which nobody has judged before.
-absl::StatusOr<InlinedFunctions> InlineAsAsked(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
-                                               const RewriteOptions& options, RewriteSettings& settings) {
-  const bool undoes = options.policy == RewriteOptions::Policy::kFloat32;
-  if (undoes || options.functions == RewriteOptions::Functions::kKeep) return InlinedFunctions();
-  const Limits limits = LimitsAfterInlining(options.limits);
-  InlineOptions inlining;
-  inlining.max_bytes = limits.inlined_bytes;
-  if (options.functions != RewriteOptions::Functions::kInlineAll) inlining.opaque_domains = {"ai.amp"};
-  if (options.functions == RewriteOptions::Functions::kSpecialise) inlining.keep_origins = KeepOrigins::kYes;
-  const int opset_before = static_cast<int>(ImportedVersion(model, ""));
-  AMP_ASSIGN_OR_RETURN(inlining.model_stays_because, LiftModelToFunctions(arena, &model, inlining.opaque_domains));
-  const int functions_before = model.functions_size();
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, inlining));
-  inlined.opset_before = opset_before;
-  settings.came_edited = inlined.num_calls > 0 || model.functions_size() != functions_before;
-  std::vector<std::string> known_warnings;
-  if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits, &known_warnings));
-  return inlined;
-}
-
-// What is to be done to the message before the graph in memory is made of it.
-absl::StatusOr<InlinedFunctions> Prepare(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
-                                         const RewriteOptions& options, RewriteSettings& settings) {
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineAsAsked(arena, model, options, settings));
-  if (options.policy == RewriteOptions::Policy::kFloat32) return inlined;
-  settings.removed_attributes = RemoveUndeclaredAttributes(model, settings.highest_opset_import);
-  settings.came_edited = settings.came_edited || !settings.removed_attributes.empty();
-  return inlined;
-}
-
-ExternalDataPolicy DataPolicy(RewriteOptions::ExternalData policy) {
-  switch (policy) {
-    case RewriteOptions::ExternalData::kAuto:
-      return ExternalDataPolicy::kAuto;
-    case RewriteOptions::ExternalData::kAlways:
-      return ExternalDataPolicy::kAlways;
-    case RewriteOptions::ExternalData::kNever:
-      return ExternalDataPolicy::kNever;
-  }
-  return ExternalDataPolicy::kAuto;
-}
 
 RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Setup& setup,
                          const std::vector<std::string>& early_warnings) {
@@ -113,16 +63,20 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   return summary;
 }
 
-absl::StatusOr<RewriteOutcome> RewriteOrUndo(Model& model, const Setup& setup, ExternalData* external) {
-  const bool undoes = setup.choices.options.policy == RewriteOptions::Policy::kFloat32;
-  if (!undoes) return RewriteModel(model, setup.lists, setup.settings, external);
-  if (setup.settings.on_stage) AMP_RETURN_IF_ERROR(setup.settings.on_stage(Stage::kLoad));
-  return UndoRewrite(model, external, setup.settings.diff);
-}
-
 std::vector<std::string> Joined(std::vector<std::string> first, std::vector<std::string> then) {
   std::move(then.begin(), then.end(), std::back_inserter(first));
   return first;
+}
+
+// The one way from a loaded model to a rewritten one, wherever it was loaded from.
+absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setup) {
+  const RewriteOptions& options = setup.choices.options;
+  const UnknownNames unknown = options.strict ? UnknownNames::kRefuse : UnknownNames::kWarn;
+  AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed,
+                       CheckOperatorNames(*file.model, setup.lists, *setup.signatures, unknown));
+  file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
+  if (options.policy == RewriteOptions::Policy::kFloat32) return UndoRewrite(file, setup.signatures, setup.settings);
+  return RewriteModel(file, setup.signatures, setup.lists, setup.settings);
 }
 
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
@@ -133,11 +87,6 @@ absl::Status RefuseExternalData(const onnx::ModelProto& model) {
   if (external == nullptr) return absl::OkStatus();
   return UsageError("tensor '", Escaped(external->name()),
                     "': external data needs a path to be found by; see RewriteFile");
-}
-
-absl::StatusOr<std::vector<std::string>> CheckNames(const onnx::ModelProto& model, const Setup& setup) {
-  const UnknownNames unknown = setup.choices.options.strict ? UnknownNames::kRefuse : UnknownNames::kWarn;
-  return CheckOperatorNames(model, setup.lists, *setup.signatures, unknown);
 }
 
 // What is in the file, where the model in memory has been edited. Keeps the warnings.
@@ -151,7 +100,7 @@ absl::StatusOr<LoadedFile> ReloadModel(const std::string& path, const ReadOption
 // `error`, with what the model knows about it; as it is where the model cannot be read.
 absl::Status ExplainByFile(const absl::Status& error, const std::string& input, const RewriteOptions& options) {
   ReadOptions read;
-  read.limits = LimitsFrom(options.limits);
+  read.limits = options.limits;
   const absl::StatusOr<LoadedFile> file = LoadModel(input, read);
   return file.ok() ? ExplainUnknownOperator(error, *file->model) : error;
 }
@@ -204,42 +153,37 @@ absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& o
   return absl::OkStatus();
 }
 
-absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& input, const std::string& output,
+// Whole under temporary names; null in a dry run.
+absl::StatusOr<std::unique_ptr<PreparedSave>> Prepare(const RewriteOutcome& outcome, const LoadedFile& file,
+                                                      const std::string& output, const RewriteOptions& options) {
+  if (options.dry_run) return nullptr;
+  SaveOptions how;
+  how.external_data = options.external_data;
+  how.in_place = options.in_place;
+  how.input = &file;
+  how.pending = &outcome.pending;
+  how.limits = options.limits.AfterInlining();
+  if (options.on_progress) {
+    how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
+  }
+  return outcome.report.changed ? PrepareSave(outcome.model->proto(), output, how)
+                                : PrepareUnchanged(file, output, how);
+}
+
+absl::StatusOr<RewriteSummary> RewriteFileAs(const Setup& setup, const std::string& input, const std::string& output,
                                              const RewriteOptions& options) {
-  RewriteSettings& settings = setup.settings;
   ReadOptions read;
-  read.limits = LimitsFrom(options.limits);
+  read.limits = options.limits;
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
   AMP_RETURN_IF_ERROR(CheckReportAgainstData(options.report_file, file));
   AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
-  AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*file.model, setup));
-  file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
-  settings.highest_opset_import = file.highest_opset_import;
-  const bool has_functions = file.model->functions_size() > 0;
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, Prepare(file.arena, *file.model, options, settings));
-  settings.inlined = &inlined;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> graph,
-                       Model::Create(std::move(file.arena), file.model, setup.signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*graph, setup, file.external.get()));
-  if (!options.dry_run && !outcome.report.changed && (graph->edited() || has_functions || settings.came_edited)) {
-    graph.reset();  // holds the model that was edited in vain
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, setup));
+  if (!options.dry_run && !outcome.report.changed && outcome.is_edited) {
+    outcome.model.reset();  // was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
   }
-  std::unique_ptr<PreparedSave> save;
-  if (!options.dry_run) {
-    SaveOptions how;
-    how.external_data = DataPolicy(options.external_data);
-    how.in_place = options.in_place;
-    how.input = &file;
-    how.pending = &outcome.pending;
-    how.limits = LimitsAfterInlining(options.limits);
-    if (options.on_progress) {
-      how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
-    }
-    AMP_ASSIGN_OR_RETURN(
-        save, outcome.report.changed ? PrepareSave(graph->proto(), output, how) : PrepareUnchanged(file, output, how));
-    file.warnings = Joined(std::move(file.warnings), OfOutput(save->Notes(), output));
-  }
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<PreparedSave> save, Prepare(outcome, file, output, options));
+  if (save != nullptr) file.warnings = Joined(std::move(file.warnings), OfOutput(save->Notes(), output));
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
   }
@@ -249,31 +193,23 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup setup, const std::string& inp
 }
 
 struct RewrittenInMemory {
-  std::unique_ptr<Model> graph;  // its proto() is the result if anything changed
+  std::unique_ptr<Model> model;  // its proto() is the result if anything changed
   RewriteSummary summary;
 };
 
 absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model, const RewriteOptions& options) {
   AMP_RETURN_IF_ERROR(CheckOptionsForMemory(options));
-  absl::StatusOr<Setup> set_up = SetUp(options);
-  if (!set_up.ok()) return ExplainUnknownOperator(set_up.status(), model);
-  Setup setup = *std::move(set_up);
-  auto arena = std::make_unique<google::protobuf::Arena>();
-  auto* copy = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
-  copy->CopyFrom(model);
-  std::vector<std::string> warnings;
-  setup.settings.highest_opset_import = RepairOpsetImports(*copy, &warnings);
-  AMP_RETURN_IF_ERROR(ValidateModel(*copy, LimitsFrom(options.limits), &warnings));
-  AMP_RETURN_IF_ERROR(RefuseExternalData(*copy));
-  AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed, CheckNames(*copy, setup));
-  warnings = Joined(std::move(misnamed), std::move(warnings));
-  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, Prepare(arena, *copy, options, setup.settings));
-  setup.settings.inlined = &inlined;
-  RewrittenInMemory rewritten;
-  AMP_ASSIGN_OR_RETURN(rewritten.graph, Model::Create(std::move(arena), copy, setup.signatures));
-  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteOrUndo(*rewritten.graph, setup, nullptr));
-  rewritten.summary = Summarise(outcome, "model", setup, warnings);
-  return rewritten;
+  const absl::StatusOr<Setup> setup = SetUp(options);
+  if (!setup.ok()) return ExplainUnknownOperator(setup.status(), model);
+  LoadedFile file;
+  file.arena = std::make_unique<google::protobuf::Arena>();
+  file.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(file.arena.get());
+  file.model->CopyFrom(model);
+  AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
+  AMP_RETURN_IF_ERROR(RefuseExternalData(*file.model));
+  AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, *setup));
+  RewriteSummary summary = Summarise(outcome, "model", *setup, file.warnings);
+  return RewrittenInMemory{std::move(outcome.model), std::move(summary)};
 }
 
 // Exceptions of the libraries below end here: who calls may not expect any.
@@ -294,7 +230,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
   return Fenced([&]() -> absl::StatusOr<RewriteResult> {
     AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
     RewriteResult result;
-    result.model = rewritten.summary.changed ? rewritten.graph->proto() : model;
+    result.model = rewritten.summary.changed ? rewritten.model->proto() : model;
     result.summary = std::move(rewritten.summary);
     return result;
   });
@@ -307,7 +243,7 @@ absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOpt
     result.model = std::move(model);
     if (rewritten.summary.changed) {
       result.model = onnx::ModelProto();
-      result.model = rewritten.graph->proto();
+      result.model = rewritten.model->proto();
     }
     result.summary = std::move(rewritten.summary);
     return result;
@@ -320,8 +256,7 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok() && UnknownOperator(setup.status())) return ExplainByFile(setup.status(), input, options);
   if (!setup.ok()) return setup.status();
-  absl::StatusOr<RewriteSummary> summary =
-      Fenced([&] { return RewriteFileAs(*std::move(setup), input, output, options); });
+  absl::StatusOr<RewriteSummary> summary = Fenced([&] { return RewriteFileAs(*setup, input, output, options); });
   if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
   return summary;
 }

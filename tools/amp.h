@@ -6,7 +6,7 @@
 //
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
 // variables; distinct calls may run in parallel. A call takes up to 512 KiB of its thread's stack at the default
-// limits, 4 MiB at the largest. Everything but this header is internal.
+// limits, 4 MiB at the largest. Everything but this header and the two of ours that it includes is internal.
 //
 // Errors of all functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
 // model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kInternal (a
@@ -26,6 +26,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ir/base/choices.h"
+#include "ir/base/limits.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -41,12 +43,13 @@ struct Progress {
 struct RewriteOptions {
   enum class Dtype { kFloat16, kBfloat16, kAuto };
   enum class Policy { kMixedFloat16, kMixedBfloat16, kFloat32, kFloat16, kBfloat16 };
-  enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
-  enum class Weights { kConvert, kCast };
-  enum class Preserve { kTensor, kNode };
-  enum class Guards { kAll, kConstants, kNone };
-  enum class Functions { kInline, kInlineAll, kKeep, kSpecialise };
-  enum class ExternalData { kAuto, kAlways, kNever };
+  using Level = amp::Level;
+  using Weights = WeightMode;
+  using Preserve = amp::Preserve;
+  using Guards = amp::Guards;
+  using Functions = FunctionMode;
+  using ExternalData = ExternalDataPolicy;
+  using Limits = amp::Limits;
 
   std::optional<Policy> policy;  // sets dtype, weights and keep_io; an error where these say otherwise
   std::optional<Dtype> dtype;    // nothing: float16
@@ -90,15 +93,7 @@ struct RewriteOptions {
   // Upper bounds on what an input may cost: the --max-... flags. kInvalidArgument where one is negative or larger than
   // can be kept to (`amp-rewrite --help` says how much that is). The first three are about the bytes of a file; Rewrite
   // holds a model in memory to the others.
-  struct Limits {
-    int64_t model_bytes = (int64_t{1} << 31) - 1;
-    int64_t objects = 2'000'000;
-    int nesting = 100;
-    int graph_depth = 32, call_depth = 100, rank = 64;
-    int64_t nodes = 1'000'000, initializers = 1'000'000, functions = 10'000;
-    int64_t inlined_nodes = 1'000'000, inlined_bytes = int64_t{1} << 30;
-    int64_t elements = int64_t{1} << 40;
-  } limits;
+  Limits limits;
 };
 
 struct RewriteSummary {

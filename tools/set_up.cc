@@ -72,32 +72,6 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   return choices;
 }
 
-amp::Level PaintLevel(RewriteOptions::Level level) {
-  switch (level) {
-    case RewriteOptions::Level::kDefault:
-      return Level::kDefault;
-    case RewriteOptions::Level::kTreatInferAsDeny:
-      return Level::kTreatInferAsDeny;
-    case RewriteOptions::Level::kTensorCoresOnly:
-      return Level::kTensorCoresOnly;
-    case RewriteOptions::Level::kUnsafeForceAll:
-      return Level::kUnsafeForceAll;
-  }
-  return Level::kDefault;
-}
-
-Guards GuardGroup(RewriteOptions::Guards guards) {
-  switch (guards) {
-    case RewriteOptions::Guards::kAll:
-      return Guards::kAll;
-    case RewriteOptions::Guards::kConstants:
-      return Guards::kConstants;
-    case RewriteOptions::Guards::kNone:
-      return Guards::kNone;
-  }
-  return Guards::kAll;
-}
-
 absl::StatusOr<std::shared_ptr<const OpSignatures>> LoadSignatures(const RewriteOptions& options) {
   auto signatures = OpSignatures::WithBuiltIn(options.op_signatures);
   if (!signatures.ok()) return UsageError("--op-signature: ", signatures.status().message());
@@ -136,13 +110,15 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   settings.low = choices.low;
   settings.target = choices.target;
   settings.last_softmax_stays = IsMixed(options);
-  settings.paint.level = PaintLevel(options.level);
-  settings.preserve = options.preserve == RewriteOptions::Preserve::kNode ? Preserve::kNode : Preserve::kTensor;
-  settings.guards = GuardGroup(options.guards);
+  settings.paint.level = options.level;
+  settings.preserve = options.preserve;
+  settings.guards = options.guards;
   settings.keep_io = {options.keep_io.value_or(true), options.keep_io_names};
-  settings.weights = options.weights == RewriteOptions::Weights::kCast ? WeightMode::kCast : WeightMode::kConvert;
+  settings.weights = options.weights.value_or(WeightMode::kConvert);
   if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;
   if (options.opset.has_value()) settings.opset = {OpsetChoice::Kind::kFixed, *options.opset};
+  settings.functions = options.functions;
+  settings.limits = options.limits;
   settings.freeze_initializers = options.freeze_initializers;
   settings.max_weight_error = options.max_weight_error;
   settings.strict = options.strict;

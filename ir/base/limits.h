@@ -2,6 +2,7 @@
 #ifndef AMP_IR_BASE_LIMITS_H_
 #define AMP_IR_BASE_LIMITS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -14,14 +15,15 @@ inline constexpr int kLargestGraphDepth = (kLargestNesting + 1) / 3;  // a graph
 inline constexpr int kLargestCallDepth = 400;                         // each takes some 4 KiB of stack
 inline constexpr int64_t kLargestElements = std::numeric_limits<int64_t>::max() / 128;  // of 128 bits at most
 
+inline constexpr int64_t kBytesPerObject = 8;
+
 struct Limits {
   int64_t model_bytes = kLargestModelBytes;
   int nesting = kLargestNesting;  // messages within messages
   int graph_depth = 32;           // graphs within graphs, the main graph included
   // Sub-messages, strings and unknown fields, each of which costs far more memory than bytes of file. The limit in
-  // force is the larger of `objects` and file bytes / `bytes_per_object`.
+  // force is the larger of `objects` and file bytes / kBytesPerObject.
   int64_t objects = 2'000'000;
-  int64_t bytes_per_object = 8;
   int64_t nodes = 1'000'000;         // of all graphs and functions together
   int64_t initializers = 1'000'000;  // dense and sparse, of all graphs together
   int64_t functions = 10'000;        // model-local
@@ -30,6 +32,13 @@ struct Limits {
   int64_t inlined_bytes = int64_t{1} << 30;  // that inlining adds
   int rank = 64;
   int64_t elements = int64_t{1} << 40;  // per tensor
+
+  // For the model whose functions are inlined: whoever allows that many nodes by inlining allows them.
+  Limits AfterInlining() const {
+    Limits after = *this;
+    after.nodes = std::max(nodes, inlined_nodes);
+    return after;
+  }
 };
 
 }  // namespace amp

@@ -253,7 +253,7 @@ class Scanner {
  public:
   Scanner(const ByteSource& source, const Limits& limits, const ReplaceRawData& replace)
       : source_(source), limits_(limits), replace_(replace), window_(source) {
-    max_objects_ = std::max(limits.objects, limits.bytes_per_object > 0 ? source.size / limits.bytes_per_object : 0);
+    max_objects_ = std::max(limits.objects, source.size / kBytesPerObject);
   }
 
   absl::StatusOr<PrescanResult> Run() {

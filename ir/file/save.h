@@ -19,6 +19,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/base/atomic_file.h"
+#include "ir/base/choices.h"
 #include "ir/base/file_system.h"
 #include "ir/base/limits.h"
 #include "ir/file/model_file.h"
@@ -30,10 +31,6 @@ class TensorProto;
 }  // namespace onnx
 
 namespace amp {
-
-// kAuto: tensors that were external stay so; from 1.5 GiB on, all initializers. kAlways: all initializers. kNever:
-// none. Tensors below 1 KiB are embedded in any case.
-enum class ExternalDataPolicy { kAuto, kAlways, kNever };
 
 struct SaveOptions {
   ExternalDataPolicy external_data = ExternalDataPolicy::kAuto;

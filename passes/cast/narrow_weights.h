@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "ir/base/choices.h"
 #include "ir/graph/constant.h"
 #include "passes/cast/insert_casts.h"
 
 namespace amp {
-
-enum class WeightMode { kConvert, kCast };
 
 struct NarrowedWeight {
   std::string name;          // of the float32 constant

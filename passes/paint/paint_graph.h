@@ -21,12 +21,11 @@
 #include <string>
 #include <vector>
 
+#include "ir/base/choices.h"
 #include "passes/classify/op_lists.h"
 #include "passes/paint/vertex_graph.h"
 
 namespace amp {
-
-enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
 
 enum class ReasonKind {
   // low

@@ -1,0 +1,32 @@
+// What a caller may choose, where the choice is one of a few words: the values of amp-rewrite's flags, of
+// RewriteOptions (tools/amp.h), and what the passes take.
+#ifndef AMP_IR_BASE_CHOICES_H_
+#define AMP_IR_BASE_CHOICES_H_
+
+namespace amp {
+
+// How far painting goes. kTreatInferAsDeny: operators of class infer stay float32, clear ones may follow.
+// kTensorCoresOnly: those of class allow alone become low. kUnsafeForceAll: all that can, deny lists and guards are
+// ignored.
+enum class Level { kDefault, kTreatInferAsDeny, kTensorCoresOnly, kUnsafeForceAll };
+
+// Which guards keep high what goes wrong in 16 bits. kConstants: only for constants that these cannot hold.
+enum class Guards { kAll, kConstants, kNone };
+
+// kConvert: weights are stored low. kCast: they stay float32 in the file, and are cast at run time.
+enum class WeightMode { kConvert, kCast };
+
+// What of a graph output stays float32: its type alone, or the node that produces it too.
+enum class Preserve { kTensor, kNode };
+
+// What becomes of calls of model-local functions. kInline: nodes, but for the functions of domain ai.amp. kKeep: they
+// stay, in float32. kSpecialise: calls of copies of the functions, one per colouring.
+enum class FunctionMode { kInline, kInlineAll, kKeep, kSpecialise };
+
+// kAuto: tensors that were external stay so; from 1.5 GiB on, all initializers. kAlways: all initializers. kNever:
+// none. Tensors below 1 KiB are embedded in any case.
+enum class ExternalDataPolicy { kAuto, kAlways, kNever };
+
+}  // namespace amp
+
+#endif  // AMP_IR_BASE_CHOICES_H_

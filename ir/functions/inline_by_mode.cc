@@ -1,0 +1,34 @@
+#include "ir/functions/inline_by_mode.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "google/protobuf/arena.h"
+#include "ir/base/status.h"
+#include "ir/file/validate.h"
+#include "ir/functions/lift_function.h"
+#include "ir/schema/opset_imports.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+
+absl::StatusOr<InlinedFunctions> InlineByMode(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
+                                              FunctionMode mode, const Limits& limits) {
+  if (mode == FunctionMode::kKeep) return InlinedFunctions();
+  InlineOptions options;
+  options.max_bytes = limits.inlined_bytes;
+  if (mode != FunctionMode::kInlineAll) options.opaque_domains = {"ai.amp"};
+  if (mode == FunctionMode::kSpecialise) options.keep_origins = KeepOrigins::kYes;
+  const int opset_before = static_cast<int>(ImportedVersion(model, ""));
+  AMP_ASSIGN_OR_RETURN(options.model_stays_because, LiftModelToFunctions(arena, &model, options.opaque_domains));
+  const int functions_before = model.functions_size();
+  AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, options));
+  inlined.opset_before = opset_before;
+  inlined.model_edited = inlined.num_calls > 0 || model.functions_size() != functions_before;
+  std::vector<std::string> known_warnings;
+  if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits.AfterInlining(), &known_warnings));
+  return inlined;
+}
+
+}  // namespace amp

@@ -1,0 +1,84 @@
+#include "passes/decide_rewrite.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "ir/operators/operator_facts.h"
+#include "ir/opset/opset_adapters.h"
+#include "passes/cast/match_norm_types.h"
+#include "passes/collect_traits.h"
+#include "passes/guard/guard_constants.h"
+#include "passes/guard/guard_structure.h"
+
+namespace amp {
+namespace {
+
+// TensorFlow's plain rules leave statistics in float32; importers of models want one type for all.
+Statistics StatisticsType(const RewriteSettings& settings) {
+  return settings.guards == Guards::kNone ? Statistics::kKeepTheirType : Statistics::kFollowInput;
+}
+
+// Without one nothing becomes low, and guards have nothing to look at.
+bool HasSeed(const VertexGraph& graph, const std::vector<NodeTraits>& traits, const RewriteSettings& settings) {
+  if (settings.paint.level == Level::kUnsafeForceAll) return true;
+  for (VertexId v = 0; v < graph.size(); ++v) {
+    const NodeTraits& trait = traits[static_cast<size_t>(graph[v].node)];
+    if (trait.op_class == OpClass::kAllow && trait.processed && graph[v].is_high && graph[v].can_be_low) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGraph& graph,
+                                             const std::vector<NodeTraits>& traits, const DecisionInputs& inputs) {
+  const RewriteSettings& settings = inputs.settings;
+  std::vector<Veto> vetoes;
+  if (settings.guards == Guards::kNone || !HasSeed(graph, traits, settings)) return vetoes;
+  if (settings.guards == Guards::kAll) {
+    vetoes = GuardStructure(model, graph, traits, settings.target.promises, inputs.external);
+  }
+  ConstantGuardOptions options;
+  options.max_weight_error = settings.max_weight_error;
+  AMP_ASSIGN_OR_RETURN(const std::vector<Veto> more, GuardConstants(model, graph, traits, inputs.survey, options));
+  vetoes.insert(vetoes.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
+  return vetoes;
+}
+
+// float16 keeps the model's opset unless a converted operator would force its statistics into 16 bits there, and they
+// are to keep their type.
+int OpsetForStatistics(const Model& model, const Decision& decision, const RewriteSettings& settings) {
+  if (settings.opset.kind != OpsetChoice::Kind::kAuto) return 0;
+  if (StatisticsType(settings) == Statistics::kFollowInput) return 0;
+  int wanted = 0;
+  for (VertexId v = 0; v < decision.graph.size(); ++v) {
+    if (!decision.paint[static_cast<size_t>(v)].low) continue;
+    wanted = std::max(wanted, OpsetWithSeparateStatistics(model.node(decision.graph[v].node)));
+  }
+  return wanted;
+}
+
+}  // namespace
+
+bool Decision::ConvertsNothing() const {
+  return std::none_of(paint.begin(), paint.end(), [](const VertexPaint& vertex) { return vertex.low; });
+}
+
+absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs) {
+  const RewriteSettings& settings = inputs.settings;
+  Decision decision{.classes = ClassifyNodes(model, inputs.lists, settings.target.promises),
+                    .graph = VertexGraph(model, settings.low, StatisticsType(settings)),
+                    .released = inputs.released.Positions(model)};
+  const std::vector<NodeTraits> traits = CollectTraits(model, decision.classes, inputs.faults, settings);
+  AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));
+  PaintOptions options = settings.paint;
+  options.follow = inputs.lists.follow();
+  options.target_can_run = settings.target.can_run_low;
+  decision.paint = PaintGraph(model, decision.graph, traits, decision.vetoes, decision.released.outputs, options);
+  if (settings.guards != Guards::kNone) {
+    MatchNormTypes(model, decision.graph, decision.released, inputs.external, decision.paint);
+  }
+  decision.opset = OpsetForStatistics(model, decision, settings);
+  return decision;
+}
+
+}  // namespace amp

@@ -1,0 +1,45 @@
+// What a rewrite will do to a model, decided before anything is edited: classes, guards' vetoes, colours.
+#ifndef AMP_PASSES_DECIDE_REWRITE_H_
+#define AMP_PASSES_DECIDE_REWRITE_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph/check_types.h"
+#include "ir/graph/constant.h"
+#include "passes/classify/classify_nodes.h"
+#include "passes/paint/paint_graph.h"
+#include "passes/release_io.h"
+#include "passes/rewrite_settings.h"
+
+namespace amp {
+
+struct Decision {
+  NodeClasses classes;
+  VertexGraph graph;
+  std::vector<Veto> vetoes = {};
+  std::vector<VertexPaint> paint = {};
+  ReleasedIo released;
+  // At which low operators keep float32 statistics; 0: the model's is fine, or the settings leave it alone.
+  int opset = 0;
+
+  bool ConvertsNothing() const;
+};
+
+// What the decision depends on beside the model.
+struct DecisionInputs {
+  const OpLists& lists;
+  const RewriteSettings& settings;
+  const ReleasedValues& released;
+  const std::vector<TypeFault>& faults;  // of the model
+  ConstantSurvey& survey;
+  ExternalData* external = nullptr;
+};
+
+// REQUIRES: types are inferred. Errors: those of reading external data. Linear in nodes and uses, but for rules by
+// name.
+absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_DECIDE_REWRITE_H_

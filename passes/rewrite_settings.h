@@ -1,0 +1,62 @@
+// What a caller may choose of a rewrite, as the stages of passes/rewrite_model.h take it.
+#ifndef AMP_PASSES_REWRITE_SETTINGS_H_
+#define AMP_PASSES_REWRITE_SETTINGS_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/base/choices.h"
+#include "ir/base/limits.h"
+#include "passes/cast/narrow_weights.h"
+#include "passes/classify/classify_nodes.h"
+#include "passes/paint/paint_graph.h"
+#include "passes/stages.h"
+
+namespace amp {
+
+struct KeepIo {
+  bool all = true;                 // every graph input and output keeps its type
+  std::vector<std::string> names;  // with all == false: those that do
+};
+
+struct OpsetChoice {
+  enum class Kind { kAuto, kKeep, kFixed };
+  Kind kind = Kind::kAuto;
+  int version = 0;  // kFixed
+};
+
+// What is known about the hardware that the model is for.
+struct TargetSupport {
+  std::string name = "any";
+  bool can_run_low = true;  // it has fast kernels for the low type
+  // Without a target recurrent kernels and a float32 softmax inside fused attention are assumed, float32 statistics are
+  // not.
+  TargetPromises promises = {{"rnn", "bfloat16"}, {"softmax", "float32"}};
+};
+
+struct RewriteSettings {
+  DType low = DType::kFloat16;
+  TargetSupport target;
+  PaintOptions paint;  // `follow` comes from the lists
+  Preserve preserve = Preserve::kTensor;
+  Guards guards = Guards::kAll;
+  KeepIo keep_io;
+  WeightMode weights = WeightMode::kConvert;
+  OpsetChoice opset;
+  FunctionMode functions = FunctionMode::kInline;
+  Limits limits;  // on what inlining may add, and on the model after it
+  bool freeze_initializers = false;
+  bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
+  double max_weight_error = 0.01;
+  bool strict = false;                          // a rule by name that matches nothing is an error
+  bool diff = false;                            // fill RewriteOutcome::diff
+  std::function<absl::Status(Stage)> on_stage;  // at the end of each; an error ends the rewrite
+  std::optional<Stage> stop_after;
+  std::vector<Stage> print_after;  // fill RewriteOutcome::stages
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REWRITE_SETTINGS_H_

@@ -1,0 +1,73 @@
+// What the stages of a rewrite hand on (passes/rewrite_model.h).
+#ifndef AMP_PASSES_REWRITE_STATE_H_
+#define AMP_PASSES_REWRITE_STATE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/file/model_file.h"
+#include "ir/functions/inline_functions.h"
+#include "ir/graph/check_types.h"
+#include "ir/graph/constant.h"
+#include "ir/graph/graph.h"
+#include "passes/cast/fold_casts.h"
+#include "passes/cast/insert_casts.h"
+#include "passes/cast/narrow_weights.h"
+#include "passes/decide_rewrite.h"
+#include "passes/record/record_rewrite.h"
+#include "passes/release_io.h"
+#include "passes/report/diff_models.h"
+#include "passes/report/write_report.h"
+#include "passes/rewrite_model.h"
+#include "passes/rewrite_settings.h"
+
+namespace amp {
+
+struct RewriteState {
+  RewriteState(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures, const OpLists& lists,
+               const RewriteSettings& settings)
+      : file(file), signatures(std::move(signatures)), lists(lists), settings(settings) {}
+
+  // given
+  LoadedFile& file;
+  std::shared_ptr<const OpSignatures> signatures;
+  const OpLists& lists;
+  const RewriteSettings& settings;
+
+  // load
+  bool message_edited = false;  // before the graph was made of it
+  InlinedFunctions inlined;
+  std::string removed_attributes;  // a sentence: a warning if anything is converted
+  std::unique_ptr<Model> graph;
+  // infer
+  ModelListing before;
+  std::vector<TypeFault> type_faults;  // of the input, and of what a lift makes of it
+  std::string type_warning;
+  ReleasedValues released;
+  std::optional<ConstantSurvey> survey;
+  // lift
+  std::optional<Decision> decision;
+  bool converts_nothing = false;  // the stages behind the decision have nothing to do
+  // casts, weights, fold
+  std::optional<CastPlan> plan;
+  std::optional<ReaderNames> names;
+  std::vector<InsertedCast> casts;
+  std::optional<NarrowedWeights> narrowed;
+  FoldedCasts folded;
+
+  RewriteRecorder recorder;
+  ReportWriter writer;
+  RewriteOutcome outcome;
+
+  Model& model() { return *graph; }
+  ExternalData* external() const { return file.external.get(); }
+  // What is to be turned into functions again; null for nothing.
+  const InlineOrigins* origins() const { return inlined.origins.get(); }
+};
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REWRITE_STATE_H_
