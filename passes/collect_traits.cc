@@ -31,7 +31,7 @@ absl::flat_hash_set<NodeId> FindLastSoftmaxes(const Model& model, const NodeClas
 }
 
 std::string ExcludedBy(const Model& model, const Classification& classification) {
-  const std::string rule = absl::StrCat("excluded by ", Escaped(classification.rule->origin));
+  std::string rule = absl::StrCat("excluded by ", Escaped(classification.rule->origin));
   if (classification.call < 0) return rule;
   const InlinedCall& call = model.call(classification.call);
   return absl::StrCat(rule, ": inlined from '", Escaped(call.label), "', a call of ", Escaped(call.FunctionName()));

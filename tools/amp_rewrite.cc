@@ -1,312 +1,18 @@
 #include "tools/amp_rewrite.h"
 
 #include <algorithm>
-#include <concepts>
 #include <exception>
-#include <limits>
 #include <new>
-#include <optional>
-#include <type_traits>
+#include <utility>
 
-#include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "ir/base/atomic_file.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
-#include "ir/file/external_data.h"
-#include "ir/opset/opset_adapters.h"
-#include "passes/classify/suggest.h"
-#include "passes/stages.h"
 #include "tools/amp.h"
-#include "tools/completion.h"
-#include "tools/limit_flags.h"
-#include "tools/option_names.h"
-#include "tools/version.h"
+#include "tools/parse_arguments.h"
 
 namespace amp {
 namespace {
-
-struct Arguments {
-  std::string input, output, report, follow = "profile", opset = "auto";
-  std::optional<std::string> keep_io;
-  std::string completion;
-  bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
-  RewriteOptions options;
-};
-
-constexpr char kPurpose[] =
-    "Rewrites a float32 ONNX model to mixed precision: operators that are safe and fast in 16 bits run in float16 or\n"
-    "bfloat16, the rest stays float32, inputs and outputs keep their types, and a report says why for every node.\n";
-constexpr char kFooter[] = R"(Examples:
-  amp-rewrite model.onnx -o mixed.onnx --explain           float16, with the reason for every node
-  amp-rewrite model.onnx -o mixed.onnx --dtype bfloat16 --deny-node '/head/*' --report why.json
-  amp-rewrite mixed.onnx -o back.onnx --policy float32     the other way round
-
-Exit codes: 0 ok, 2 usage or list file, 3 malformed or unsupported model, 4 refused by a safety rule,
-  5 a limit (--max-...), 6 input or output, 70 internal error. A failure is one line and changes no file.
-
-Going on: --explain --dry-run shows what would happen. A node is float32 against your will: its reason is in that
-table; --allow OP, --allow-node GLOB. Results are off: --deny-node GLOB bisects. --print-lists shows the rules that
-decide, ready to be edited and given to --lists. README.md has the report's fields and the library.)";
-
-constexpr char kWhatBecomesLow[] = "What becomes low";
-constexpr char kWhatStays[] = "What stays";
-
-const EnumNames<std::string> kShells = {{"bash", "bash"}};
-
-// A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
-template <typename Value, typename Enum>
-void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
-               const EnumNames<Enum>& choices, const std::string& shown, const std::string& help) {
-  app.add_option_function<std::string>(
-         flag,
-         [&value, &choices, flag, shown](const std::string& text) {
-           const auto it = absl::c_find_if(choices, [&](const auto& choice) { return choice.first == text; });
-           if (it == choices.end()) {
-             std::vector<std::string> names;
-             for (const auto& [name, unused] : choices) names.push_back(name);
-             throw CLI::ValidationError(
-                 flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
-           }
-           value = it->second;
-         },
-         help)
-      ->type_name(shown)
-      ->group(group);
-}
-
-bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
-bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
-
-std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
-
-// A flag whose value is a number from 0 to `largest`, whole if the type is.
-template <typename Number>
-void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
-               const std::string& help) {
-  app.add_option_function<std::string>(
-         flag,
-         [&value, flag, largest](const std::string& text) {
-           Number number = 0;
-           if (!ParseNumber(text, number) || !(number >= 0 && number <= largest)) {
-             const char* const kind = std::is_integral_v<Number> ? "whole number" : "number";
-             throw CLI::ValidationError(
-                 flag, absl::StrCat("expected a ", kind, " from 0 to ", largest, ", found '", Escaped(text), "'"));
-           }
-           value = number;
-         },
-         WithDefault(help, value))
-      ->type_name("N")
-      ->group(group);
-}
-
-void Declare(CLI::App& app, Arguments& a) {
-  RewriteOptions& o = a.options;
-  app.get_help_ptr()->group("Help")->description("print this and stop");
-  app.add_option("MODEL", a.input, "ONNX model to rewrite")->type_name("");
-  app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
-  app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
-  AddChoice(app, "Files", "--external-data", o.external_data, NamesOf(RewriteOptions::ExternalData()),
-            "auto|always|never",
-            absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file beside the model, smaller ones\n",
-                         "in the model; auto: as in MODEL, and always above 1.5 GiB. The file is OUT.onnx.HASH.data\n"
-                         "beside OUT.onnx; that of an earlier OUT.onnx is removed [auto]"));
-
-  const std::string what = kWhatBecomesLow;
-  AddChoice(app, what, "--dtype", o.dtype, NamesOf(RewriteOptions::Dtype()), "float16|bfloat16|auto",
-            "the low type (also fp16, half, bf16); auto: what --target is fast with; without one float16,\n"
-            "which every runtime loads, and what this machine is fast with is said [float16]");
-  AddChoice(app, what, "--policy", o.policy, NamesOf(RewriteOptions::Policy()),
-            "mixed_float16|mixed_bfloat16|float32|float16|bfloat16",
-            "the types in one word, as in Keras. mixed_*: low compute; inputs, outputs, the last Softmax\n"
-            "and the weights in the file stay float32 (weights are cast where they are used; without\n"
-            "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
-            "outputs become low too, where the operators beside them do. float32: take an earlier\n"
-            "rewrite of this tool back");
-  app.add_option("--target", o.target,
-                 WithDefault("convert only if this hardware is fast with the low type; auto: this machine", o.target))
-      ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
-      ->group(what);
-  app.add_option("--profile", o.profile, WithDefault("base operator lists, see --list-profiles", o.profile))
-      ->type_name(absl::StrJoin(ListProfiles(), "|"))
-      ->group(what);
-  const auto add_strings = [&](const std::string& group, const std::string& flag, std::vector<std::string>& values,
-                               const std::string& type, const std::string& help) {
-    // With allow_extra_args CLI11 would take "[ab]" for a list and its brackets away.
-    app.add_option(flag, values, help)->type_name(type)->group(group)->expected(1)->take_all()->allow_extra_args(false);
-  };
-  add_strings(what, "--lists", o.lists, "FILE", "overlay list file (repeatable; later ones win)");
-  const std::string items = "OP[,OP...]";
-  add_strings(what, "--allow", o.allow, items,
-              "run these operators, or all of these functions, low; -OP takes one off all lists (repeatable)");
-  add_strings(what, "--infer", o.infer, items, "low where it saves casts between allowed operators (repeatable)");
-  add_strings(what, "--deny", o.deny, items, "keep these, and what follows from them, float32 (repeatable)");
-  add_strings(what, "--clear", o.clear, items, "follow the neighbours' type (repeatable)");
-  add_strings(what, "--deny-node", o.deny_node, "GLOB",
-              "keep nodes float32 by name, or path as reports print it; * ? [...] match, except in a GLOB that is\n"
-              "a name or path as it stands; that of a call means all nodes inlined from it (repeatable)");
-  add_strings(what, "--allow-node", o.allow_node, "GLOB",
-              "run nodes low by name, whatever lists and guards say (repeatable)");
-  add_strings(what, "--deny-tensor", o.deny_tensor, "GLOB", "keep the producers of these tensors float32 (repeatable)");
-  add_strings(what, "--op-signature", o.op_signatures, "SIGNATURE",
-              "types of an operator that ONNX does not define, so that --allow and others work on it (repeatable):\n"
-              "[DOMAIN::]OP(PORT, ...) -> PORT|(PORT, ...) [where T in {float, float16}, ...]\n"
-              "PORT: [NAME:] TYPE[?|...], ? for one that may be absent, ... for any number from there on;\n"
-              "TYPE: float, int64 and so on, or a variable such as T: one type wherever it stands");
-  AddChoice(app, what, "--level", o.level, NamesOf(RewriteOptions::Level()),
-            "default|treat-infer-as-deny|tensor-cores-only|unsafe-force-all",
-            "treat-infer-as-deny: operators of class infer stay float32, clear ones may follow.\n"
-            "tensor-cores-only: those of class allow alone become low. unsafe-force-all: all that can,\n"
-            "deny lists and guards are ignored [default]");
-  AddChoice(
-      app, what, "--functions", o.functions, NamesOf(RewriteOptions::Functions()), "inline|inline-all|keep|specialise",
-      "calls of model-local functions: inlined (-all: domain ai.amp too), kept float32, or copies per type [inline]");
-  app.add_option(
-         "--follow", a.follow,
-         "infer operators follow an allowed producer (seed: off in float16, on in bfloat16) [as the profile says]")
-      ->type_name("on|off")
-      ->group(what);
-
-  const std::string safety = kWhatStays;
-  AddChoice(app, safety, "--guards", o.guards, NamesOf(RewriteOptions::Guards()), "all|constants|none",
-            "keep high what goes wrong in 16 bits; constants: only for constants that these cannot hold [all]");
-  AddNumber(app, safety, "--max-weight-error", o.max_weight_error, 1e30,
-            "largest relative L2 rounding error of a weight");
-  app.add_option_function<std::string>(
-         "--keep-io", [&a](const std::string& text) { a.keep_io = text; },
-         "graph inputs and outputs that keep float32; the others become low where an operator\n"
-         "that is low reads or gives them (advice names those that do not). Before IR version 4,\n"
-         "initializers are listed among the inputs, and count as weights [all]")
-      ->type_name("all|none|NAME[,NAME...]")
-      ->group(safety);
-  AddChoice(app, safety, "--preserve", o.preserve, NamesOf(RewriteOptions::Preserve()), "tensor|node",
-            "tensor: an output's producer may become low; node: it may not [tensor]");
-  AddChoice(app, safety, "--weights", o.weights, NamesOf(RewriteOptions::Weights()), "convert|cast",
-            "convert weights now, or keep them float32 and cast at run time [convert]");
-  app.add_flag("--freeze-initializers", o.freeze_initializers,
-               "make constants of initializers that callers may override (before IR version 4 none may be:\n"
-               "initializers are listed among the inputs, and count as weights)")
-      ->group(safety);
-  app.add_option("--opset", a.opset,
-                 WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
-                                          NewestAdaptedOpset()),
-                             a.opset))
-      ->type_name("auto|keep|N")
-      ->group(safety);
-
-  const std::string output = "What is printed";
-  app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")
-      ->type_name("FILE.json")
-      ->group(output);
-  app.add_flag("--explain", o.explain, "print it as a table")->group(output);
-  app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
-  app.add_option("--print-after", o.print_after, "print the model, or what was decided, after this stage (repeatable)")
-      ->type_name(absl::StrCat("all|", absl::StrJoin(StageNames(), "|")))
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false)
-      ->group(output);
-  app.add_option("--stop-after", o.stop_after,
-                 "write the model as it is after this stage (casts: with --dry-run alone)")
-      ->type_name(absl::StrJoin(StageNames(), "|"))
-      ->group(output);
-  app.add_flag("--dry-run", o.dry_run, "decide and print, write no model")->group(output);
-  app.add_flag("--print-lists", a.print_lists, "print the effective lists for --dtype and stop")->group(output);
-  app.add_flag("--list-profiles", a.list_profiles, "print the profiles, a line each, and stop")->group(output);
-  AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
-  app.add_flag("--strict", o.strict, "a GLOB or an operator that matches nothing is an error")->group(output);
-  app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
-  app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
-
-  ForEachLimit(o.limits, [&](const char* flag, auto& value, int64_t largest, const std::string& help) {
-    using Number = std::remove_reference_t<decltype(value)>;
-    const bool is_capped = largest < std::numeric_limits<int64_t>::max();
-    AddNumber(app, "Limits", flag, value, static_cast<Number>(largest),
-              is_capped ? absl::StrCat(help, ", at most ", largest) : help);
-  });
-}
-
-// "--deny -Softmax" means "--deny=-Softmax": a value that begins with "-" is no flag there.
-std::vector<std::string> JoinDashedItems(const std::vector<std::string>& arguments) {
-  static const char* const kFlags[] = {"--allow", "--infer", "--deny", "--clear"};
-  std::vector<std::string> joined;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool takes_items = std::find(std::begin(kFlags), std::end(kFlags), arguments[i]) != std::end(kFlags);
-    const bool is_dashed = i + 1 < arguments.size() && arguments[i + 1].size() > 1 && arguments[i + 1][0] == '-' &&
-                           arguments[i + 1][1] != '-';
-    joined.push_back(takes_items && is_dashed ? arguments[i] + "=" + arguments[i + 1] : arguments[i]);
-    if (takes_items && is_dashed) ++i;
-  }
-  return joined;
-}
-
-std::vector<std::string> FlagNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-// CLI11 counts the "--" that ends the flags among what it did not expect.
-std::vector<std::string> Unexpected(const CLI::App& app) {
-  std::vector<std::string> rest = app.remaining();
-  if (auto end = std::find(rest.begin(), rest.end(), "--"); end != rest.end()) rest.erase(end);
-  return rest;
-}
-
-absl::Status UnknownArgument(const CLI::App& app) {
-  const std::vector<std::string> rest = Unexpected(app);
-  const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
-  if (!absl::StartsWith(first, "-"))
-    return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
-  if (app.get_option_no_throw(first) != nullptr) {
-    return UsageError("'", Escaped(first), "' stands behind '--', which ends the flags; expected it before that");
-  }
-  return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
-}
-
-// CLI11's own words leave out what was expected.
-absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error) {
-  const std::string text = error.what(), flag = text.substr(0, text.find(':'));
-  const CLI::Option* option = app.get_option_no_throw(flag);
-  if (option == nullptr) return UsageError(Escaped(text));
-  const bool takes_one = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
-  if (takes_one && option->count() > 1) return UsageError(flag, ": given twice");
-  return UsageError(flag, ": expected ", option->get_type_name());
-}
-
-absl::Status Interpret(Arguments& a) {
-  RewriteOptions& o = a.options;
-  if (a.follow == "on" || a.follow == "off") {
-    o.follow = a.follow == "on";
-  } else if (a.follow != "profile") {
-    return UsageError("--follow: expected on or off, found '", Escaped(a.follow), "'");
-  }
-  if (a.opset == "keep") {
-    o.keep_opset = true;
-  } else if (int version; a.opset != "auto") {
-    if (!absl::SimpleAtoi(a.opset, &version) || version <= 0) {
-      return UsageError("--opset: expected auto, keep or a version, found '", Escaped(a.opset), "'");
-    }
-    o.opset = version;
-  }
-  o.report = !a.report.empty();
-  if (a.report != "-") o.report_file = a.report;
-  if (a.keep_io) {
-    o.keep_io = *a.keep_io == "all";
-    if (!*o.keep_io && *a.keep_io != "none") o.keep_io_names = absl::StrSplit(*a.keep_io, ',');
-  }
-  if (a.print_lists || a.list_profiles || !a.completion.empty()) return absl::OkStatus();
-  if (a.input.empty()) return UsageError("expected MODEL, a path to an ONNX file; see --help");
-  if (a.input == "-" || a.output == "-")
-    return UsageError("models are files, found '-'; expected a path (a file of that name: ./-)");
-  if (o.in_place && !a.output.empty()) return UsageError("--in-place and -o exclude each other");
-  if (o.in_place) a.output = a.input;
-  return absl::OkStatus();
-}
 
 void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, std::string& err) {
   constexpr size_t kShown = 5;
@@ -363,56 +69,30 @@ absl::Status RewriteFenced(Arguments& a, const Printer& print, ToolOutput& outpu
   }
 }
 
+absl::Status Run(ParsedArguments parsed, const Printer& print, ToolOutput& output) {
+  Arguments& arguments = parsed.arguments;
+  if (!parsed.text.empty()) {
+    output.out = std::move(parsed.text);
+  } else if (arguments.list_profiles) {
+    output.out = DescribeProfiles();
+  } else if (arguments.print_lists) {
+    AMP_ASSIGN_OR_RETURN(output.out, PrintLists(arguments.options));
+  } else {
+    return RewriteFenced(arguments, print, output);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, const Printer& print) {
   ToolOutput output;
-  Arguments a;
-  CLI::App app(kPurpose, "amp-rewrite");
-  app.set_version_flag("--version", VersionText(), "print the versions of this and of what it was built with, and stop")
-      ->group("Help");
-  app.footer(kFooter);
-  app.get_formatter()->column_width(30);
-  app.allow_extras();
-  absl::Status status;
-  try {
-    Declare(app, a);
-    std::vector<std::string> reversed = JoinDashedItems(arguments);
-    std::reverse(reversed.begin(), reversed.end());
-    app.parse(reversed);
-    status = Unexpected(app).empty() ? Interpret(a) : UnknownArgument(app);
-  } catch (const CLI::CallForHelp&) {
-    output.out = app.help();
-    return output;
-  } catch (const CLI::CallForVersion&) {
-    output.out = VersionText() + "\n";
-    return output;
-  } catch (const CLI::ArgumentMismatch& error) {
-    status = WrongCount(app, error);
-  } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    status = UsageError(Escaped(text));
-  }
-  if (status.ok() && !a.completion.empty()) {
-    output.out = BashCompletion(app);
-    return output;
-  }
-  if (status.ok() && a.list_profiles) {
-    output.out = DescribeProfiles();
-    return output;
-  }
-  if (status.ok() && a.print_lists) {
-    absl::StatusOr<std::string> lists = PrintLists(a.options);
-    status = lists.status();
-    if (lists.ok()) output.out = *lists;
-  } else if (status.ok()) {
-    const Printer collect = [&](absl::string_view text) {
-      absl::StrAppend(&output.out, text);
-      return absl::OkStatus();
-    };
-    status = RewriteFenced(a, print ? print : collect, output);
-  }
+  const Printer collect = [&](absl::string_view text) {
+    absl::StrAppend(&output.out, text);
+    return absl::OkStatus();
+  };
+  absl::StatusOr<ParsedArguments> parsed = ParseArguments(arguments);
+  const absl::Status status = parsed.ok() ? Run(*std::move(parsed), print ? print : collect, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-rewrite: error: ", std::string(status.message()), "\n");

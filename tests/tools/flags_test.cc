@@ -79,7 +79,7 @@ TEST_CASE("a flag twice, and one without its value") {
 }
 
 TEST_CASE("a limit that cannot be kept to is refused, the largest that can be is taken") {
-  RewriteOptions::Limits limits;
+  Limits limits;
   ForEachLimit(limits, [](const std::string& flag, auto& value, int64_t largest, const char*) {
     INFO(flag);
     CHECK(value <= largest);
