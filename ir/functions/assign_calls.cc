@@ -52,7 +52,7 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
     const Node& node = model.node(id);
     if (!node.inserted || node.erased || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone)
       continue;
-    const bool is_constant = node.op_type() == "Constant" && node.inputs.empty();
+    const bool is_constant = node.Has(Role::kConstant) && node.inputs.empty();
     if (!IsCast(node) && !is_constant) {
       model.SetCall(id, CallOfGraph(model, node.graph));
       continue;

@@ -6,6 +6,7 @@
 #include "absl/strings/strip.h"
 #include "google/protobuf/arena.h"
 #include "ir/file/model_walk.h"
+#include "ir/schema/operator_table.h"
 #include "ir/schema/opset_imports.h"
 #include "onnx/onnx_pb.h"
 
@@ -237,7 +238,8 @@ void FunctionMaker::NameMade(const NodeProto& node) {
   });
   for (const std::string& value : node.output()) {
     if (value.empty() || !inner_[value].empty()) continue;
-    const bool is_cast = node.op_type() == "Cast" && node.input_size() == 1;
+    const bool is_cast =
+        FindOperator(CanonicalDomain(node.domain()), node.op_type()).Has(Role::kPlainCast) && node.input_size() == 1;
     const std::string source = is_cast ? InnerName(node.input(0), "") : "";
     inner_[value] =
         UniqueName(is_cast && !source.empty() ? source + TypeSuffix(node) : WithoutLabel(value, node.op_type()));
