@@ -6,6 +6,7 @@
 #include "absl/strings/strip.h"
 #include "google/protobuf/arena.h"
 #include "ir/file/model_walk.h"
+#include "ir/graph/insert_nodes.h"
 #include "ir/schema/operator_table.h"
 #include "ir/schema/opset_imports.h"
 #include "onnx/onnx_pb.h"
@@ -286,14 +287,7 @@ void FunctionMaker::ListOutputs(const Nodes& nodes, const NameSet& live) {
 
 void FunctionMaker::EmbedTensors() {
   for (const std::string& value : embedded_) {
-    NodeProto* node = function_->add_node();
-    node->set_op_type("Constant");
-    node->add_output(reads_[Hint(value, "")]);
-    auto* attribute = node->add_attribute();
-    attribute->set_name("value");
-    attribute->set_type(onnx::AttributeProto::TENSOR);
-    attribute->mutable_t()->CopyFrom(*around_.new_tensors.at(value));
-    attribute->mutable_t()->clear_name();
+    FillConstant(*function_->add_node(), reads_[Hint(value, "")], *around_.new_tensors.at(value));
   }
 }
 
