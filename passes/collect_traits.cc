@@ -57,7 +57,7 @@ class TraitCollector {
     NodeTraits traits;
     traits.op_class = c.op_class;
     traits.is_cast = IsCast(node);
-    traits.may_be_forced = !IsLossOrStateful(node) && node.op_type() != "Constant";
+    traits.may_be_forced = !IsLossOrStateful(node) && !node.Has(Role::kConstant);
     traits.forced_allow = c.rule != nullptr && c.op_class == OpClass::kAllow;
     if (c.rule != nullptr && c.op_class == OpClass::kDeny) {
       traits.op_class = c.row == nullptr ? OpClass::kUnlisted : c.row->op_class;  // still carries a denial on

@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/file/description.h"
-#include "ir/graph/attributes.h"
+#include "ir/graph/insert_nodes.h"
 #include "ir/operators/operator_facts.h"
 
 namespace amp {
@@ -89,19 +89,13 @@ class Restorer {
     const bool took_name_over = heir != kNone && model_.value(heir).name == cast.output && model_.IsModelOutput(heir) &&
                                 model_.value(heir).producer != kNone;
     const std::string name = took_name_over ? absl::StrCat(cast.output, "_undone") : cast.output;
-    Model::NewNode spec;
-    spec.op_type = "Cast";
-    spec.inputs = {source};
-    spec.outputs = {IsFree(name, cast.graph) ? name : model_.UniqueName(name)};
-    spec.name = cast.name;
+    const std::string output = IsFree(name, cast.graph) ? name : model_.UniqueName(name);
     const bool is_behind = model_.value(source).graph == cast.graph;
-    const NodeId node = model_.InsertAfter(cast.graph, is_behind ? producer : kNone, spec);
-    NoteName(cast.graph, spec.outputs[0]);
-    SetDType(model_, node, "to", cast.to);
+    const NodeId node =
+        InsertCast(model_, {cast.graph, is_behind ? producer : kNone}, source, cast.to, {output, cast.name});
+    NoteName(cast.graph, output);
     if (!RestoreDescription(model_.EditProto(node), cast.description)) ++num_misfits_;
     const ValueId out = model_.node(node).Output(0);
-    model_.CopyType(source, out);
-    model_.SetTensorType(out, cast.to);
     if (!took_name_over) return out;
     model_.TakeOverGraphOutputs(heir, out, model_.UniqueName(first.source_name));
     NoteName(model_.value(heir).graph, model_.value(heir).name);

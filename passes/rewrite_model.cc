@@ -113,8 +113,7 @@ absl::Status ExplainDecision(RewriteState& state) {
     model.AddWarning(absl::StrCat("nothing is converted: ", why));
   }
   state.writer.ExplainNodes(model, decision.classes, decision.graph, decision.paint);
-  const auto device = state.settings.target.promises.find("device");
-  const bool has_tensor_cores = device == state.settings.target.promises.end() || device->second == "cuda";
+  const bool has_tensor_cores = state.settings.target.promises.device.value_or(Device::kCuda) == Device::kCuda;
   if (has_tensor_cores) state.writer.AddHints(HintAtDimensions(model, decision.graph, decision.paint));
   state.writer.AddHints(HintAtOpset(model, decision.graph, decision.paint));
   return absl::OkStatus();

@@ -33,7 +33,7 @@ struct TargetSupport {
   bool can_run_low = true;  // it has fast kernels for the low type
   // Without a target recurrent kernels and a float32 softmax inside fused attention are assumed, float32 statistics are
   // not.
-  TargetPromises promises = {{"rnn", "bfloat16"}, {"softmax", "float32"}};
+  TargetPromises promises = {.float32_softmax = true, .bfloat16_recurrence = true};
 };
 
 struct RewriteSettings {

@@ -43,6 +43,9 @@ FOLDERS = {
     "runtime/hardware": [],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}
+OPERATOR_TABLE = "ir/schema/operator_table.cc"  # the one place that says what operators do; passes ask for roles
+OPERATOR_ROW = re.compile(r'^\s*\{(?:""|k\w+), "(\w+)"', re.M)
+NAME_COMPARED = re.compile(r"op_type(\(\))?\s*[=!]=|[=!]=\s*[\w.>()-]*\bop_type\b")
 MAX_BUILD_LINES = 20  # of their CMakeLists.txt
 # What an included header's name looks like, and the only places that may include it.
 FENCES = [
@@ -172,8 +175,25 @@ def list_complaints(name, text):
             yield f"{name}:{number}: a row without a reason"
 
 
+def operator_complaints(name, text, operators):
+    """Passes ask what an operator does, never what it is called."""
+    if not name.startswith("passes/") or pathlib.PurePosixPath(name).suffix not in SOURCES:
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        code = re.sub(r"//.*", "", line)
+        for literal in re.findall(r'"([^"\\]*)"', code):
+            if literal in operators:
+                yield f"{name}:{number}: names the operator {literal}: ask for a role ({OPERATOR_TABLE})"
+        if NAME_COMPARED.search(code):
+            yield f"{name}:{number}: compares op_type: ask for a role ({OPERATOR_TABLE})"
+
+
 def complaints(root):
     names = listed_files(root)
+    table = root / OPERATOR_TABLE
+    operators = set(OPERATOR_ROW.findall(table.read_text())) if table.exists() else set()
+    if not operators:
+        yield f"{OPERATOR_TABLE}: found no row of an operator"
     yield from tree_complaints(names)
     yield from build_list_complaints(root, names)
     for name in names:
@@ -183,6 +203,7 @@ def complaints(root):
             continue  # test data
         for check in (include_complaints, guard_complaints, text_complaints, list_complaints):
             yield from check(name, text)
+        yield from operator_complaints(name, text, operators)
 
 
 def print_sizes(root):
@@ -211,10 +232,14 @@ def self_test():
         source = pathlib.PurePosixPath(folder).name + ".cc"
         good[f"{folder}/CMakeLists.txt"] = f"target_sources(amp PRIVATE {source})\n"
         good[f"{folder}/{source}"] = '#include <vector>\n#include "absl/strings/str_cat.h"\n#include "ir/base/a.h"\n'
+    good["ir/schema/CMakeLists.txt"] = "target_sources(amp PRIVATE operator_table.cc)\n"
+    good[OPERATOR_TABLE] = 'constexpr Operator kTable[] = {\n    {"", "Relu", kClear},\n    {kContrib, "FusedConv", kHeavy},\n};\n'
     good["ir/base/a.h"] = "#ifndef AMP_IR_BASE_A_H_\n#define AMP_IR_BASE_A_H_\n#endif\n"
     good["ir/graph/graph.cc"] += '#include "onnx/onnx_pb.h"\n#include "ir/schema/a.h"\n'
     good["passes/cast/cast.cc"] += '#include "passes/classify/a.h"\n#include "ir/functions/a.h"\n'
     good["passes/passes.cc"] += '#include "passes/guard/a.h"\n#include "passes/paint/a.h"\n'
+    good["passes/passes.cc"] += 'f("Relu moves on", Escaped(node.op_type()));  // "Relu"\n'
+    good["ir/graph/graph.cc"] += 'bool b = node.op_type() == "Relu";\n'
     good["lists/a.list"] = "# words\ninclude b\nfollow on\nConv allow dense\nResize[mode=nearest] clear copies values\n"
     plants = {
         "ir includes passes": ("ir/graph/graph.cc", '#include "passes/paint/a.h"\n', "ir must not include passes"),
@@ -255,6 +280,12 @@ def self_test():
         "vague name": ("ir/graph/graph_utils.h", "", "a name that says nothing"),
         "to-do without a number": ("ir/base/base.cc", "// TODO: later\n", "TODO without an issue number"),
         "address in a build file": ("third_party/CMakeLists.txt", "fetch(https://example.org)\n", "an address"),
+        "operator's name in a pass": ("passes/paint/paint.cc", 'spec.op_type = "Relu";\n', "names the operator Relu"),
+        "runtime's operator in a pass": ("passes/passes.cc", 'IsOneOf(node, {"FusedConv"});\n',
+                                         "passes/passes.cc:7: names the operator FusedConv"),
+        "operator compared in a pass": ("passes/passes.cc", "if (a.op_type() != b) c();\n", "compares op_type"),
+        "operator compared backwards": ("passes/passes.cc", "if (kName == node(id).op_type()) c();\n", "compares op_type"),
+        "a table without operators": (OPERATOR_TABLE, None, "found no row of an operator"),
         "row without a reason": ("lists/a.list", "Relu clear\n", "lists/a.list:6: a row without a reason"),
         "condition without a reason": ("lists/a.list", "Resize[mode=cubic] deny # why\n", "a row without a reason"),
     }
@@ -264,7 +295,7 @@ def self_test():
             root = pathlib.Path(folder)
             for file, content in good.items():
                 (root / file).parent.mkdir(parents=True, exist_ok=True)
-                (root / file).write_text(content + (text if file == name else ""))
+                (root / file).write_text("" if file == name and text is None else content + (text if file == name else ""))
             if name not in good:
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)

@@ -60,8 +60,7 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   }
   if (is_auto) target = ChooseTarget(*hardware, choices.low);
   if (target) {
-    choices.target = {target->name, target->IsFastEnough(choices.low), {}};
-    choices.target.promises.insert(target->promises.begin(), target->promises.end());
+    choices.target = {target->name, target->IsFastEnough(choices.low), target->promises};
   }
   if (hardware) {
     const Gate gate = choices.target.can_run_low ? Gate::kOpen : Gate::kClosed;

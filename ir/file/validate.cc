@@ -11,6 +11,7 @@
 #include "ir/file/validate_attribute.h"
 #include "ir/file/validate_calls.h"
 #include "ir/file/validate_tensor.h"
+#include "ir/schema/operator_table.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
 #include "ir/schema/schema_index.h"
@@ -205,7 +206,8 @@ class Validator {
     if (node.op_type().empty()) return ModelError("expected an operator type, found none");
     if (absl::Status status = ValidateAttributeNames(node); !status.ok()) return status;
     const bool standard = CanonicalDomain(node.domain()).empty();
-    if (standard && node.op_type() == "Constant") AMP_RETURN_IF_ERROR(ValidateConstantValues(node));
+    const bool is_constant = standard && FindOperator("", node.op_type()).Has(Role::kConstant);
+    if (is_constant) AMP_RETURN_IF_ERROR(ValidateConstantValues(node));
     const onnx::OpSchema* schema = nullptr;
     if (auto callee = functions_.find(FunctionKeyOf(node)); callee != functions_.end()) {
       ++caller().callees[callee->second];

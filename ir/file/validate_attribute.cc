@@ -9,6 +9,7 @@
 #include "ir/base/dtype.h"
 #include "ir/base/status.h"
 #include "ir/file/validate_tensor.h"
+#include "ir/schema/operator_table.h"
 
 namespace amp {
 namespace {
@@ -161,9 +162,9 @@ absl::Status ValidateAttributeValue(absl::string_view op_type, const onnx::Attri
   switch (*rule) {
     case Rule::kPositive:
       return ValidateAtLeast(values, 1);
-    // Negative padding crops; only Pad may.
+    // Negative padding crops; only an operator that does nothing else may.
     case Rule::kNotNegative:
-      return op_type == "Pad" ? absl::OkStatus() : ValidateAtLeast(values, 0);
+      return FindOperator("", op_type).Has(Role::kPads) ? absl::OkStatus() : ValidateAtLeast(values, 0);
     case Rule::kPermutation:
       return ValidatePermutation(values);
     case Rule::kAxis:

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "ir/functions/inline_origins.h"
+#include "ir/graph/insert_nodes.h"
 #include "ir/operators/operator_facts.h"
-#include "onnx/onnx_pb.h"
 
 namespace amp {
 namespace {
@@ -52,7 +52,7 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
     const Node& node = model.node(id);
     if (!node.inserted || node.erased || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone)
       continue;
-    const bool is_constant = node.op_type() == "Constant" && node.inputs.empty();
+    const bool is_constant = node.Has(Role::kConstant) && node.inputs.empty();
     if (!IsCast(node) && !is_constant) {
       model.SetCall(id, CallOfGraph(model, node.graph));
       continue;
@@ -80,15 +80,9 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
     const ValueId from = node.Input(0), to = node.Output(0);
     model.SetCall(id, readers.begin()->first);  // the outermost keeps the name
     for (auto it = std::next(readers.begin()); it != readers.end(); ++it) {
-      Model::NewNode spec;
-      spec.op_type = "Cast";
-      spec.name = model.UniqueName(model.value(to).name);
-      spec.inputs = {from};
-      spec.outputs = {spec.name};
-      const NodeId copy = model.InsertAfter(graph, id, spec);
-      model.EditProto(copy).mutable_attribute()->CopyFrom(model.node(id).proto->attribute());
+      const std::string name = model.UniqueName(model.value(to).name);
+      const NodeId copy = InsertCast(model, {graph, id}, from, type, {name, name});
       model.CopyType(to, model.node(copy).Output(0));
-      model.SetTensorType(model.node(copy).Output(0), type);
       model.MoveUses(to, model.node(copy).Output(0), it->second);
       model.SetCall(copy, it->first);
       splits.emplace_back(id, copy);

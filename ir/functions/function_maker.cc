@@ -6,6 +6,8 @@
 #include "absl/strings/strip.h"
 #include "google/protobuf/arena.h"
 #include "ir/file/model_walk.h"
+#include "ir/graph/insert_nodes.h"
+#include "ir/schema/operator_table.h"
 #include "ir/schema/opset_imports.h"
 #include "onnx/onnx_pb.h"
 
@@ -237,7 +239,8 @@ void FunctionMaker::NameMade(const NodeProto& node) {
   });
   for (const std::string& value : node.output()) {
     if (value.empty() || !inner_[value].empty()) continue;
-    const bool is_cast = node.op_type() == "Cast" && node.input_size() == 1;
+    const bool is_cast =
+        FindOperator(CanonicalDomain(node.domain()), node.op_type()).Has(Role::kPlainCast) && node.input_size() == 1;
     const std::string source = is_cast ? InnerName(node.input(0), "") : "";
     inner_[value] =
         UniqueName(is_cast && !source.empty() ? source + TypeSuffix(node) : WithoutLabel(value, node.op_type()));
@@ -284,14 +287,7 @@ void FunctionMaker::ListOutputs(const Nodes& nodes, const NameSet& live) {
 
 void FunctionMaker::EmbedTensors() {
   for (const std::string& value : embedded_) {
-    NodeProto* node = function_->add_node();
-    node->set_op_type("Constant");
-    node->add_output(reads_[Hint(value, "")]);
-    auto* attribute = node->add_attribute();
-    attribute->set_name("value");
-    attribute->set_type(onnx::AttributeProto::TENSOR);
-    attribute->mutable_t()->CopyFrom(*around_.new_tensors.at(value));
-    attribute->mutable_t()->clear_name();
+    FillConstant(*function_->add_node(), reads_[Hint(value, "")], *around_.new_tensors.at(value));
   }
 }
 

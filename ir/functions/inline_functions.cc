@@ -11,6 +11,7 @@
 #include "ir/functions/inline_plan.h"
 #include "ir/functions/outline_functions.h"
 #include "ir/operators/node_facts.h"
+#include "ir/schema/operator_table.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
@@ -333,7 +334,7 @@ absl::Status Inliner::Rename(NodeProto& node, const Instance& instance, const Sc
     }
   }
   BindAttributes(node, instance);
-  if (node.op_type() != "Constant" || !CanonicalDomain(node.domain()).empty()) return absl::OkStatus();
+  if (!FindOperator(CanonicalDomain(node.domain()), node.op_type()).Has(Role::kConstant)) return absl::OkStatus();
   const absl::Status status = ValidateConstantValues(node);
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("function '", Escaped(instance.function.name()), "': node '",

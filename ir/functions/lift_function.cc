@@ -9,6 +9,7 @@
 #include "ir/functions/inline_plan.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
+#include "ir/graph/insert_nodes.h"
 #include "ir/opset/opset_adapters.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
@@ -52,14 +53,7 @@ std::unique_ptr<FunctionProto> FunctionOf(const FunctionProto& function, const o
   made->clear_node();
   made->clear_value_info();
   for (const auto& tensor : graph.initializer()) {
-    NodeProto* node = made->add_node();
-    node->set_op_type("Constant");
-    node->add_output(tensor.name());
-    auto* attribute = node->add_attribute();
-    attribute->set_name("value");
-    attribute->set_type(onnx::AttributeProto::TENSOR);
-    attribute->mutable_t()->CopyFrom(tensor);
-    attribute->mutable_t()->clear_name();
+    FillConstant(*made->add_node(), tensor.name(), tensor);
   }
   for (const auto& node : graph.node()) made->add_node()->CopyFrom(node);
   for (auto& import : *made->mutable_opset_import()) {

@@ -8,15 +8,10 @@
 namespace amp {
 namespace {
 
-enum class Kind { kNone, kIf, kLoop, kScan, kSequenceMap };
+using Kind = ControlFlowKind;
 
 Kind KindOf(const Node& node) {
-  if (node.schema == nullptr || !node.domain().empty() || node.bodies.empty()) return Kind::kNone;
-  if (node.op_type() == "If") return Kind::kIf;
-  if (node.op_type() == "Loop") return Kind::kLoop;
-  if (node.op_type() == "Scan") return Kind::kScan;
-  if (node.op_type() == "SequenceMap") return Kind::kSequenceMap;
-  return Kind::kNone;
+  return node.schema == nullptr || node.bodies.empty() ? Kind::kNone : node.op->control_flow;
 }
 
 // Where the ports of node and body meet: body input `body_first + i` is node input `node_first + i`, and likewise for

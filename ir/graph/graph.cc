@@ -119,8 +119,7 @@ bool Model::IsConstant(ValueId id) const {
   if (v.IsInitializer()) return !v.is_constant_default || ir_version() < kInitializersNeedNoInput;
   if (v.producer == kNone) return false;
   const Node& producer = node(v.producer);
-  return producer.op_type() == "Constant" && producer.domain().empty() && !IsCallOfFunction(v.producer) &&
-         !HasAttribute(producer, "sparse_value");
+  return producer.Has(Role::kConstant) && !IsCallOfFunction(v.producer) && !HasAttribute(producer, "sparse_value");
 }
 
 std::string Model::UniqueName(absl::string_view wanted) {

@@ -25,6 +25,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
+#include "ir/schema/operator_table.h"
 
 namespace google::protobuf {
 class Arena;
@@ -82,6 +83,7 @@ struct Node {
   onnx::NodeProto* proto = nullptr;
   GraphId graph = kMainGraph;
   NodeId prev = kNone, next = kNone;  // neighbours in the graph's order
+  const Operator* op = nullptr;       // its row in the table, by domain and name; never null in a model
   const OpSchema* schema = nullptr;   // null: unknown operator, fits no signature, or calls a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
@@ -94,6 +96,8 @@ struct Node {
   // What a port reads or gives; kNone where it is absent: without a name, or behind the last one.
   ValueId Input(size_t port) const { return port < inputs.size() ? inputs[port] : kNone; }
   ValueId Output(size_t port) const { return port < outputs.size() ? outputs[port] : kNone; }
+  // Of its operator, by domain and name: see RolesOf (ir/operators/operator_roles.h) for nodes that may call functions.
+  bool Has(Role role) const { return op->Has(role); }
   absl::string_view op_type() const;
   absl::string_view domain() const;  // "" for ai.onnx
   absl::string_view name() const;
@@ -185,12 +189,14 @@ class Model {
   std::string UniqueName(absl::string_view wanted);
 
   // ---- edits (graph_edits.cc)
-  // The node's message, for its operator type and attributes (ir/graph/attributes.h); inputs and outputs are edited
-  // with the methods below. After a change of operator type or domain, SetOpset finds the new schema.
+  // The node's message, for its attributes (ir/graph/attributes.h); operator, inputs and outputs are edited with the
+  // methods below.
   onnx::NodeProto& EditProto(NodeId node) {
     MarkEdited(mutable_node(node).graph);
     return *mutable_node(node).proto;
   }
+  // Its schema is the next SetOpset's to find.
+  void SetOperator(NodeId node, absl::string_view domain, absl::string_view op_type);
   struct NewNode {
     absl::string_view op_type;
     absl::string_view domain = "";

@@ -123,6 +123,7 @@ absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* node
     const NodeId id = static_cast<NodeId>(model_.nodes_.size());
     Node& n = model_.nodes_.emplace_back();
     n.proto = &node_proto;
+    n.op = &FindOperator(n.domain(), n.op_type());
     n.graph = graph;
     n.index = index++;
     n.prev = previous;

@@ -60,6 +60,13 @@ void Model::Unlink(NodeId id) {
   (n.next == kNone ? g.last : mutable_node(n.next).prev) = n.prev;
 }
 
+void Model::SetOperator(NodeId id, absl::string_view domain, absl::string_view op_type) {
+  onnx::NodeProto& proto = EditProto(id);
+  if (domain != node(id).domain()) proto.set_domain(std::string(domain));
+  proto.set_op_type(std::string(op_type));
+  mutable_node(id).op = &FindOperator(domain, op_type);
+}
+
 NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) {
   AMP_CHECK(anchor == kNone || node(anchor).graph == graph_id);
   MarkEdited(graph_id);
@@ -73,6 +80,7 @@ NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) 
   n.proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(arena_.get());
   n.proto->set_op_type(std::string(spec.op_type));
   if (!spec.domain.empty()) n.proto->set_domain(std::string(spec.domain));
+  n.op = &FindOperator(n.domain(), spec.op_type);
   if (!spec.name.empty()) {
     names_.insert(spec.name);
     n.proto->set_name(spec.name);

@@ -83,7 +83,7 @@ class NodeContext : public onnx::InferenceContext {
   const onnx::AttributeProto* getAttribute(const std::string& name) const override {
     for (const auto& attribute : node_.proto->attribute()) {
       if (attribute.name() != name) continue;
-      const bool is_read = node_.op_type() != "Einsum" || IsEquation(attribute.s());
+      const bool is_read = !node_.Has(Role::kReadsEquation) || IsEquation(attribute.s());
       return is_read ? &attribute : nullptr;  // ONNX's inference goes round for ever at what is none
     }
     return nullptr;

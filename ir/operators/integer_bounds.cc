@@ -77,7 +77,7 @@ double IntegerBounds::LargestIndex(const Node& node) const {
   const auto dims = ShapeOf(model_, node.Input(0));
   if (!dims.has_value()) return kUnknown;
   const auto rank = static_cast<int64_t>(dims->size());
-  int64_t axis = GetInt(node, "axis", node.op_type() == "TopK" ? -1 : 0);
+  int64_t axis = GetInt(node, "axis", node.Has(Role::kRanks) ? -1 : 0);
   if (axis < 0) axis += rank;
   return axis >= 0 && axis < rank ? std::max(0.0, Extent((*dims)[static_cast<size_t>(axis)]) - 1) : kUnknown;
 }
@@ -85,9 +85,10 @@ double IntegerBounds::LargestIndex(const Node& node) const {
 // Gather of known places from a shape: an infinity where it is no such thing.
 double IntegerBounds::OfPickedDims(const Node& node) const {
   const NodeId from = model_.value(node.Input(0)).producer;
-  if (node.op_type() != "Gather" || from == kNone || !RolesOf(model_, from).Has(Role::kReadsShape)) return kUnknown;
+  if (!node.Has(Role::kGathers) || from == kNone || !RolesOf(model_, from).Has(Role::kReadsShape)) return kUnknown;
   const Node& shape = model_.node(from);
-  const bool is_whole = shape.op_type() == "Shape" && !HasAttribute(shape, "start") && !HasAttribute(shape, "end");
+  const bool is_whole =
+      !shape.Has(Role::kCountsElements) && !HasAttribute(shape, "start") && !HasAttribute(shape, "end");
   const auto dims = is_whole ? ShapeOf(model_, shape.Input(0)) : std::nullopt;
   const auto places = ConstantElements(model_, node.Input(1), kMostElements, external_);
   if (!dims.has_value() || !places.has_value()) return kUnknown;
@@ -128,12 +129,10 @@ double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const
   const auto in = [&](size_t i) { return node.Input(i) == kNone ? 0.0 : Of(node.Input(i)); };
   if (IsCast(node)) return in(0);
   if (roles.Has(Role::kFindsIndex)) {  // of TopK the first output is the values
-    return node.op_type() == "TopK" && port == 0 ? LargestOperand(node, port, 0) : LargestIndex(node);
+    return roles.Has(Role::kRanks) && port == 0 ? LargestOperand(node, port, 0) : LargestIndex(node);
   }
-  if (roles.Has(Role::kReadsShape)) {
-    const int64_t elements = node.op_type() == "Size" ? NumElements(model_, node.Input(0)) : 0;
-    return node.op_type() == "Shape" ? LargestDim(node.Input(0)) : Extent(elements);
-  }
+  if (roles.Has(Role::kCountsElements)) return Extent(NumElements(model_, node.Input(0)));
+  if (roles.Has(Role::kReadsShape)) return LargestDim(node.Input(0));
   // Rounding to whole numbers changes none; a remainder is no larger than what is divided.
   if (roles.HasAny(Role::kRounds | Role::kDivides)) return in(0);
   if (roles.Has(Role::kMultiplies)) return in(0) == 0 || in(1) == 0 ? 0 : in(0) * in(1);
@@ -146,7 +145,7 @@ double IntegerBounds::OfResult(const Node& node, size_t port, Roles roles) const
     return in(0) == 0 ? 0 : in(0) * Extent(NumElements(model_, node.Input(0)));
   }
   if (roles.Has(Role::kSelects)) return std::max(1.0, LargestOperand(node, port, 0));
-  if (node.op_type() == "Clip" && roles.Has(Role::kBounds) && node.inputs.size() == 3 && node.Input(1) != kNone) {
+  if (roles.Has(Role::kClips) && node.inputs.size() == 3 && node.Input(1) != kNone) {
     return std::min(in(0), LargestOperand(node, port, 1));
   }
   const Roles no_larger = Role::kMoves | Role::kBounds | Role::kNegates | Role::kTakesMaximum;

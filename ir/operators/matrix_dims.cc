@@ -16,8 +16,7 @@ void AddKnown(const char* name, int64_t size, std::vector<MatrixDim>& dims) {
 
 std::vector<MatrixDim> ProductDims(const Model& model, const Node& node) {
   const std::optional<Dims> a = ShapeOf(model, node.Input(0)), b = ShapeOf(model, node.Input(1));
-  const bool is_gemm = node.op_type() == "Gemm";
-  const bool turn_a = is_gemm && GetInt(node, "transA", 0) != 0, turn_b = is_gemm && GetInt(node, "transB", 0) != 0;
+  const bool turn_a = GetInt(node, "transA", 0) != 0, turn_b = GetInt(node, "transB", 0) != 0;
   // `from_end` counts from 1; a vector is a row on the left and a column on the right, and has no second dimension.
   const auto at = [](const std::optional<Dims>& shape, size_t from_end) {
     return shape && shape->size() >= from_end ? (*shape)[shape->size() - from_end] : kUnknownDim;
@@ -37,7 +36,7 @@ std::vector<MatrixDim> ConvDims(const Model& model, const Node& node) {
   const std::optional<Dims> w = ShapeOf(model, node.Input(1));
   const int64_t groups = GetInt(node, "group", 1);
   if (!w || w->size() < 2 || groups < 1) return {};
-  const bool is_transposed = node.op_type() == "ConvTranspose";
+  const bool is_transposed = node.Has(Role::kSwapsChannels);
   const bool is_known = (*w)[0] != kUnknownDim && (*w)[0] % groups == 0;
   const int64_t first = is_known ? (*w)[0] / groups : kUnknownDim, second = (*w)[1];
   std::vector<MatrixDim> dims;
@@ -50,9 +49,9 @@ std::vector<MatrixDim> ConvDims(const Model& model, const Node& node) {
 
 std::vector<MatrixDim> MatrixDims(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (!node.domain().empty() || model.IsCallOfFunction(id)) return {};
-  if (node.op_type() == "MatMul" || node.op_type() == "Gemm") return ProductDims(model, node);
-  if (node.op_type() == "Conv" || node.op_type() == "ConvTranspose") return ConvDims(model, node);
+  if (model.IsCallOfFunction(id)) return {};
+  if (node.Has(Role::kMatrixProduct)) return ProductDims(model, node);
+  if (node.Has(Role::kConvolution)) return ConvDims(model, node);
   return {};
 }
 

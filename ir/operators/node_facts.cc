@@ -57,7 +57,7 @@ int64_t Extent(const Model& model, ValueId id, size_t dim) {
 // One group per input channel, and more than one. Weights are [C_out, C_in / group, ...], transposed ones [C_in, ...].
 bool IsDepthwise(const Model& model, const Node& node, int64_t group) {
   if (group <= 1 || node.inputs.size() < 2) return false;
-  if (node.op_type() == "ConvTranspose") return Extent(model, node.Input(1), 0) == group;
+  if (node.Has(Role::kSwapsChannels)) return Extent(model, node.Input(1), 0) == group;
   return Extent(model, node.Input(1), 1) == 1;
 }
 

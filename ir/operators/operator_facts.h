@@ -1,4 +1,5 @@
-// The few facts about operators' types that ONNX's schemas do not state in a machine-readable form.
+// What a node's operator means for its types: the roles of the operator (ir/schema/operator_table.h) together with the
+// node's attributes and ports.
 //
 // The type of some outputs is chosen by an attribute instead of an input; painting such an output means editing the
 // attribute. Everything else about types comes from ir/schema/schema.h.
@@ -34,6 +35,11 @@ std::string ObstacleToCasts(const Model& model, DType low);
 
 // Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
 bool IsCast(const Node& node);
+
+// A cast that means nothing but "this value in that type", so that it may be folded, recorded and put back: a Cast (a
+// CastLike reads a second value), no call of a function of that name, without graphs, with one input and one output,
+// both there. Attributes for types that no rewrite makes (saturate, round_mode of 8 bits) may be there.
+bool IsPlainCast(const Model& model, NodeId id);
 
 // Operators on sequences and optionals: container and element are typed by different variables, but what goes in and
 // what comes out hold one element type.

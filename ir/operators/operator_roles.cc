@@ -1,9 +1,9 @@
 #include "ir/operators/operator_roles.h"
 
 #include <algorithm>
-#include <string>
+#include <optional>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "ir/base/saturated.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/constant.h"
@@ -11,117 +11,6 @@
 
 namespace amp {
 namespace {
-
-constexpr Roles Only(Role role) { return role | role; }
-
-struct Row {
-  const char* op_type;
-  Roles roles;
-};
-
-constexpr Roles kPointwise = Only(Role::kPointwise);
-constexpr Roles kMoves = Only(Role::kMoves);
-constexpr Roles kChooses = Role::kPointwise | Role::kBounds;
-
-constexpr Row kRows[] = {
-    // ---- moves
-    {"CenterCropPad", kMoves},
-    {"Compress", kMoves},
-    {"Concat", kMoves},
-    {"ConcatFromSequence", kMoves},
-    {"DepthToSpace", kMoves},
-    {"Expand", kMoves},
-    {"Flatten", kMoves},
-    {"Gather", kMoves},
-    {"GatherElements", kMoves},
-    {"GatherND", kMoves},
-    {"Identity", kMoves | Role::kPointwise},
-    {"Pad", kMoves},
-    {"Reshape", kMoves},
-    {"ReverseSequence", kMoves},
-    {"Optional", kMoves},
-    {"OptionalGetElement", kMoves},
-    {"ScatterElements", kMoves},
-    {"ScatterND", kMoves},
-    {"SequenceAt", kMoves},
-    {"SequenceConstruct", kMoves},
-    {"SequenceErase", kMoves},
-    {"SequenceInsert", kMoves},
-    {"Slice", kMoves},
-    {"SpaceToDepth", kMoves},
-    {"Split", kMoves},
-    {"SplitToSequence", kMoves},
-    {"Squeeze", kMoves},
-    {"Tile", kMoves},
-    {"Transpose", kMoves},
-    {"Trilu", kMoves},
-    {"Unsqueeze", kMoves},
-    // ---- element by element
-    {"Abs", kPointwise | Role::kNegates},
-    {"Add", kPointwise | Role::kAdds},
-    {"Clip", kChooses},
-    {"Div", kPointwise | Role::kDivides},
-    {"Exp", kPointwise | Role::kExponential},
-    {"Log", kPointwise | Role::kLogarithm},
-    {"Max", kChooses},
-    {"Min", kChooses},
-    {"Mul", kPointwise | Role::kMultiplies},
-    {"Neg", kPointwise | Role::kNegates},
-    {"Pow", kPointwise | Role::kPowers},
-    {"Reciprocal", kPointwise | Role::kInverts},
-    {"Relu", kChooses},
-    {"Sqrt", kPointwise | Role::kRoots},
-    {"Sub", kPointwise | Role::kAdds | Role::kSubtracts},
-    {"Sum", kPointwise | Role::kAdds},
-    {"Where", kChooses},
-    {"Ceil", kPointwise | Role::kRounds},
-    {"Floor", kPointwise | Role::kRounds},
-    {"Mod", kPointwise | Role::kRounds},
-    {"Round", kPointwise | Role::kRounds},
-    {"Cos", kPointwise | Role::kPeriodic},
-    {"Sin", kPointwise | Role::kPeriodic},
-    {"Tan", kPointwise | Role::kPeriodic},
-    // ---- decisions
-    {"Equal", kPointwise | Role::kCompares},
-    {"Greater", kPointwise | Role::kCompares},
-    {"GreaterOrEqual", kPointwise | Role::kCompares},
-    {"Less", kPointwise | Role::kCompares},
-    {"LessOrEqual", kPointwise | Role::kCompares},
-    {"ArgMax", Only(Role::kFindsIndex)},
-    {"ArgMin", Only(Role::kFindsIndex)},
-    {"TopK", Only(Role::kFindsIndex)},
-    // ---- sums
-    {"AveragePool", Only(Role::kSums)},
-    {"GlobalAveragePool", Only(Role::kSums)},
-    {"ReduceL1", Only(Role::kSums)},
-    {"ReduceL2", Role::kSums | Role::kSquares},
-    {"ReduceLogSum", Only(Role::kSums)},
-    {"ReduceMean", Only(Role::kSums)},
-    {"ReduceSum", Only(Role::kSums)},
-    {"ReduceSumSquare", Role::kSums | Role::kSquares},
-    {"CumSum", Only(Role::kRunningSum)},
-    {"ReduceMax", Only(Role::kTakesMaximum)},
-    {"Conv", Only(Role::kProducts)},
-    {"Einsum", Only(Role::kProducts)},
-    {"Gemm", Only(Role::kProducts)},
-    {"MatMul", Only(Role::kProducts)},
-    // ---- sources
-    {"Range", Only(Role::kCounts)},
-    {"EyeLike", Only(Role::kSelects)},
-    {"OneHot", Only(Role::kSelects)},
-    {"Shape", Only(Role::kReadsShape)},
-    {"Size", Only(Role::kReadsShape)},
-    {"BatchNormalization", Only(Role::kTracksStatistics)},
-};
-
-const absl::flat_hash_map<absl::string_view, Roles>& RolesByName() {
-  static const auto* const roles = [] {
-    auto* made = new absl::flat_hash_map<absl::string_view, Roles>;
-    for (const Row& row : kRows) made->emplace(row.op_type, row.roles);
-    return made;
-  }();
-  return *roles;
-}
 
 // Axes of a reduction, negative ones resolved; nothing when they are not known. `rank` axes when none are named.
 std::optional<std::vector<int64_t>> ReducedAxes(const Model& model, const Node& node, int64_t rank,
@@ -157,15 +46,7 @@ bool Is(const std::optional<double>& constant, double wanted) { return constant.
 
 Roles RolesOf(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (node.schema == nullptr || !node.domain().empty()) return Roles();
-  const auto it = RolesByName().find(node.op_type());
-  return it == RolesByName().end() ? Roles() : it->second;
-}
-
-std::vector<std::string> OperatorsWithRoles() {
-  std::vector<std::string> names;
-  for (const Row& row : kRows) names.emplace_back(row.op_type);
-  return names;
+  return node.schema == nullptr ? Roles() : node.op->roles;
 }
 
 ValueId SquaredValue(const Model& model, NodeId id, ExternalData* external) {
@@ -195,7 +76,7 @@ int64_t SummedElements(const Model& model, NodeId id, ExternalData* external) {
   if (!shape.has_value()) return -1;
   const auto rank = static_cast<int64_t>(shape->size());
   std::vector<int64_t> summed;
-  if (node.op_type() == "GlobalAveragePool") {
+  if (node.Has(Role::kPoolsGlobally)) {
     summed.assign(shape->begin() + std::min<int64_t>(2, rank), shape->end());
     return Product(summed);
   }

@@ -359,7 +359,7 @@ void MoveUndefinedOperators(Model& model) {
     if (!IsUndefinedOnnx(model, id)) continue;
     model.AddWarning(absl::StrCat("node '", Escaped(model.NodeLabel(id)), "': ai.onnx has no operator ",
                                   Escaped(model.node(id).op_type()), "; moved to domain ", Escaped(domain)));
-    model.EditProto(id).set_domain(domain);
+    model.SetOperator(id, domain, model.node(id).op_type());
   }
 }
 

@@ -152,7 +152,7 @@ void RoiAlignNameOldCoordinates(Model& model, NodeId node) {
   SetString(model, node, "coordinate_transformation_mode", "output_half_pixel");
 }
 
-void ScatterToScatterElements(Model& model, NodeId node) { model.EditProto(node).set_op_type("ScatterElements"); }
+void ScatterToScatterElements(Model& model, NodeId node) { model.SetOperator(node, "", "ScatterElements"); }
 
 void SoftmaxUncoerce(Model& model, NodeId node) {
   const int64_t axis = GetInt(model.node(node), "axis", 1);
@@ -186,6 +186,6 @@ void SplitCountOutputs(Model& model, NodeId node) {
   SetInt(model, node, "num_outputs", static_cast<int64_t>(model.node(node).outputs.size()));
 }
 
-void UpsampleToResize(Model& model, NodeId node) { model.EditProto(node).set_op_type("Resize"); }
+void UpsampleToResize(Model& model, NodeId node) { model.SetOperator(node, "", "Resize"); }
 
 }  // namespace amp

@@ -10,16 +10,12 @@
 namespace amp {
 namespace {
 
-bool IsPlainCast(const Model& model, NodeId id) {
-  return id != kNone && model.node(id).op_type() == "Cast" && IsCast(model.node(id)) && !model.IsCallOfFunction(id) &&
-         model.node(id).Output(0) != kNone;
-}
-
 // The value that readers of cast `id` can read instead; kNone if there is none.
 ValueId EquivalentSource(const Model& model, NodeId id) {
   if (!IsPlainCast(model, id)) return kNone;
   const NodeId first = model.value(model.node(id).Input(0)).producer;
-  if (!IsPlainCast(model, first) || !(model.node(id).inserted || model.node(first).inserted)) return kNone;
+  if (first == kNone || !IsPlainCast(model, first) || !(model.node(id).inserted || model.node(first).inserted))
+    return kNone;
   const ValueId source = model.node(first).Input(0);
   const DType src = model.value(source).dtype;
   const DType mid = model.value(model.node(first).Output(0)).dtype;

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/check.h"
 #include "ir/base/status.h"
-#include "ir/graph/attributes.h"
 #include "ir/graph/control_flow.h"
+#include "ir/graph/insert_nodes.h"
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
 
@@ -180,17 +180,8 @@ NodeId CastInserter::InsertOne(ValueId value, DType to, GraphId scope) {
   const bool at_front = anchor == kNone;
   if (const auto it = front_.find(scope); at_front && it != front_.end()) anchor = it->second;
   const std::string name = model_.UniqueName(absl::StrCat(model_.value(value).name, "_to_", DTypeName(to)));
-  Model::NewNode spec;
-  spec.op_type = "Cast";
-  spec.name = name;
-  spec.inputs = {value};
-  spec.outputs = {name};
-  const NodeId node = model_.InsertAfter(scope, anchor, spec);
+  const NodeId node = InsertCast(model_, {scope, anchor}, value, to, {name, name});
   if (at_front) front_[scope] = node;
-  SetDType(model_, node, "to", to);
-  const ValueId out = model_.node(node).Output(0);
-  model_.CopyType(value, out);
-  model_.SetTensorType(out, to);
   return node;
 }
 

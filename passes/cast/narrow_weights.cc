@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "ir/base/status.h"
-#include "ir/graph/attributes.h"
+#include "ir/graph/insert_nodes.h"
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
 
@@ -27,12 +27,7 @@ ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onn
   if (original.IsInitializer()) {
     copy = model.AddInitializer(original.graph, name, tensor);
   } else {
-    Model::NewNode spec;
-    spec.op_type = "Constant";
-    spec.name = name;
-    spec.outputs = {name};
-    const NodeId node = model.InsertAfter(original.graph, original.producer, spec);
-    AdoptTensor(model, node, "value", tensor);
+    const NodeId node = InsertConstant(model, {original.graph, original.producer}, tensor, {name, name});
     copy = model.node(node).Output(0);
     model.CopyType(constant.value, copy);
     model.SetTensorType(copy, low);

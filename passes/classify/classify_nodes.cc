@@ -15,12 +15,17 @@
 namespace amp {
 namespace {
 
+std::optional<std::string> Promised(const TargetPromises& promises, const OpCondition& condition) {
+  const auto value = condition.property ? PromisedValue(promises, *condition.property) : std::nullopt;
+  return value ? std::optional(std::string(*value)) : std::nullopt;
+}
+
 const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const TargetPromises& promises) {
   const Node& node = model.node(id);
   if (node.domain().empty() && model.IsCallOfFunction(id)) return nullptr;
-  const auto lookup = [&](absl::string_view key) -> std::optional<std::string> {
-    if (const auto promise = promises.find(key); promise != promises.end()) return promise->second;
-    return NodeFact(model, id, key);
+  const auto lookup = [&](const OpCondition& condition) -> std::optional<std::string> {
+    if (const auto promised = Promised(promises, condition)) return promised;
+    return NodeFact(model, id, condition.key);
   };
   return lists.Find(node.domain(), node.op_type(), lookup);
 }
@@ -29,9 +34,9 @@ const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const 
 std::vector<const OpRow*> FindFunctionRows(const Model& model, const OpLists& lists, const TargetPromises& promises) {
   std::vector<const OpRow*> rows;
   for (const InlinedCall& call : model.calls()) {
-    const auto lookup = [&](absl::string_view key) -> std::optional<std::string> {
-      if (const auto promise = promises.find(key); promise != promises.end()) return promise->second;
-      const auto fact = call.facts.find(key);
+    const auto lookup = [&](const OpCondition& condition) -> std::optional<std::string> {
+      if (const auto promised = Promised(promises, condition)) return promised;
+      const auto fact = call.facts.find(condition.key);
       return fact == call.facts.end() ? std::nullopt : std::optional<std::string>(fact->second);
     };
     rows.push_back(lists.FindForFunction(call.domain, call.function, lookup));

@@ -16,14 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "ir/base/target_promises.h"
 #include "ir/graph/graph.h"
 #include "passes/classify/op_lists.h"
 
 namespace amp {
-
-// What the target promises, by the keys of TargetProperties(): {"stats", "float32"}. Empty: no target, no promises.
-using TargetPromises = absl::flat_hash_map<std::string, std::string>;
 
 struct Classification {
   OpClass op_class = OpClass::kUnlisted;

@@ -1,7 +1,6 @@
 #include "passes/classify/op_list_file.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -59,7 +58,7 @@ bool IsPlainText(absl::string_view line) {
 // Conditions on operators that ONNX does not define name attributes that only their runtime knows.
 absl::Status CheckConditions(const OpRow& row) {
   std::vector<std::string> keys = ConditionFacts(row.domain, row.op);
-  for (absl::string_view property : TargetProperties()) keys.emplace_back(property);
+  for (absl::string_view property : TargetPropertyNames()) keys.emplace_back(property);
   for (const OpCondition& condition : row.conditions) {
     if (std::find(keys.begin(), keys.end(), condition.key) != keys.end()) continue;
     return UsageError("'", row.op, "' has no attribute '", Escaped(condition.key), "' that a condition can name",
@@ -87,7 +86,7 @@ absl::Status ParseConditions(absl::string_view text, OpRow& row) {
     if (key.empty() || (value.empty() && absl::StrContains(part, '='))) {
       return UsageError("condition '[", Escaped(text), "]': expected key=value or a flag");
     }
-    row.conditions.push_back({std::string(key), std::string(value)});
+    row.conditions.push_back({std::string(key), std::string(value), FindTargetProperty(key)});
   }
   const auto by_key = [](const OpCondition& a, const OpCondition& b) { return a.key < b.key; };
   std::sort(row.conditions.begin(), row.conditions.end(), by_key);
@@ -247,11 +246,6 @@ std::optional<OpClass> ParseOpClass(absl::string_view name) {
   if (lower == "clear") return OpClass::kClear;
   if (lower == "unlisted") return OpClass::kUnlisted;
   return std::nullopt;
-}
-
-absl::Span<const absl::string_view> TargetProperties() {
-  static constexpr std::array<absl::string_view, 5> kProperties = {"accumulate", "device", "rnn", "softmax", "stats"};
-  return kProperties;
 }
 
 std::string OpRow::Label() const {

@@ -24,11 +24,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "ir/base/dtype.h"
 #include "ir/schema/op_signatures.h"
 #include "passes/classify/glob.h"
 #include "passes/classify/suggest.h"
+#include "passes/classify/target_properties.h"
 
 namespace amp {
 
@@ -38,14 +38,10 @@ enum class OpClass : uint8_t { kUnlisted, kAllow, kInfer, kDeny, kClear };
 absl::string_view OpClassName(OpClass op_class);
 std::optional<OpClass> ParseOpClass(absl::string_view name);
 
-// Properties of the target that a condition may name besides attributes and facts of the node: "accumulate" (float32:
-// where reductions add up), "device" (cpu, cuda, xpu, tpu), "stats" (float32: where normalisation takes its
-// statistics), "softmax" (float32: inside fused attention), "rnn" (bfloat16: has such kernels).
-absl::Span<const absl::string_view> TargetProperties();
-
 struct OpCondition {
   std::string key;
-  std::string value;  // "" for a flag: Conv[depthwise]
+  std::string value;                       // "" for a flag: Conv[depthwise]
+  std::optional<TargetProperty> property;  // that the key names
   bool operator==(const OpCondition&) const = default;
 };
 

@@ -203,7 +203,7 @@ absl::StatusOr<OpListFile> SourceOfFlags(const OpListOptions& options) {
 }
 
 bool Holds(const OpCondition& condition, ConditionLookup lookup) {
-  const std::optional<std::string> value = lookup(condition.key);
+  const std::optional<std::string> value = lookup(condition);
   if (!value) return false;
   if (condition.value.empty()) return *value != "0";
   if (*value == condition.value) return true;

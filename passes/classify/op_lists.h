@@ -58,7 +58,7 @@ struct OpListOptions {
 };
 
 // What a node or its target says about a condition's key; nothing when the key does not apply to it.
-using ConditionLookup = absl::FunctionRef<std::optional<std::string>(absl::string_view key)>;
+using ConditionLookup = absl::FunctionRef<std::optional<std::string>(const OpCondition& condition)>;
 
 class OpLists {
  public:

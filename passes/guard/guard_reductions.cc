@@ -6,9 +6,7 @@ namespace amp {
 
 void GuardReductions(const GuardedGraph& graph, VetoList& vetoes) {
   const DType low = graph.vertices().low();
-  const auto promise = graph.promises().find("accumulate");
-  const bool accumulates_in_float32 = promise != graph.promises().end() && promise->second == "float32";
-  if (low != DType::kFloat16 || accumulates_in_float32) return;
+  if (low != DType::kFloat16 || graph.promises().float32_accumulation) return;
   for (const NodeId id : graph.order()) {
     if (!graph.roles(id).Has(Role::kSums) || !(graph.IsUndecided(id) || graph.IsAllowed(id))) continue;
     const int64_t summed = SummedElements(graph.model(), id, graph.external());

@@ -17,11 +17,8 @@ namespace {
 constexpr size_t kLargestKeptAttribute = 256;
 
 bool IsFloatCast(const Model& model, NodeId id) {
+  if (!IsPlainCast(model, id)) return false;
   const Node& node = model.node(id);
-  if (node.op_type() != "Cast" || !IsCast(node) || model.IsCallOfFunction(id)) return false;
-  if (node.inputs.size() != 1 || node.Input(0) == kNone || node.outputs.size() != 1 || node.Output(0) == kNone) {
-    return false;
-  }
   const auto is_float = [](DType type) { return type == DType::kFloat32 || IsLowFloat(type); };
   return is_float(model.value(node.Input(0)).dtype) && is_float(model.value(node.Output(0)).dtype);
 }

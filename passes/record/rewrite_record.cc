@@ -283,10 +283,7 @@ class RecordReader {
   NodeId CastOf(const Json& json) {
     const NodeId id = NodeOf(json);
     if (id == kNone) return kNone;
-    const Node& node = model_.node(id);
-    const bool is_cast = node.op_type() == "Cast" && IsCast(node) && !model_.IsCallOfFunction(id) &&
-                         node.bodies.empty() && node.inputs.size() == 1 && node.Input(0) != kNone &&
-                         node.outputs.size() == 1;
+    const bool is_cast = IsPlainCast(model_, id);
     if (!is_cast) ++num_misfits_;
     return is_cast ? id : kNone;
   }

@@ -15,6 +15,7 @@
 #include "ir/graph/node_paths.h"
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
+#include "ir/operators/operator_roles.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
 
@@ -358,7 +359,7 @@ std::string ShownClass(const Model& model, NodeId id, const Classification& c) {
   const Node& node = model.node(id);
   const bool is_named = c.rule != nullptr || c.row != nullptr;
   if (!is_named && IsCast(node)) return "cast";
-  const bool is_constant = node.schema != nullptr && node.domain().empty() && node.op_type() == "Constant";
+  const bool is_constant = RolesOf(model, id).Has(Role::kConstant);
   if (!is_named && is_constant && node.Output(0) != kNone) return "constant";
   return std::string(OpClassName(c.op_class));
 }

@@ -130,7 +130,7 @@ Compatibility CheckCompatibility(const Target& target, DType low) {
   const absl::string_view type = DTypeName(low);
   const absl::string_view only =
       target.IsRewriteOnly() ? " The model is rewritten for it; nothing of it can run here." : "";
-  const absl::string_view runtimes = target.device == Target::Device::kCpu ? RuntimesThatLack(low) : "";
+  const absl::string_view runtimes = target.device == Device::kCpu ? RuntimesThatLack(low) : "";
   switch (target.SpeedOf(low)) {
     case KernelSpeed::kFast:
       return {Level::kOk, absl::StrCat("Likely fast on ", target.name, runtimes, ".", only)};

@@ -11,45 +11,30 @@
 namespace amp {
 namespace {
 
-using Promises = std::map<std::string, std::string>;
-
 // Normalisations of all these backends take their statistics in float32, and their reductions add up in it.
-Promises PromisesOf(absl::string_view device, KernelSpeed bfloat16) {
-  Promises promises = {
-      {"accumulate", "float32"}, {"device", std::string(device)}, {"softmax", "float32"}, {"stats", "float32"}};
-  if (bfloat16 >= KernelSpeed::kSomewhatFast) promises["rnn"] = "bfloat16";
-  return promises;
+TargetPromises PromisesOf(Device device, KernelSpeed bfloat16) {
+  return {.device = device,
+          .float32_accumulation = true,
+          .float32_softmax = true,
+          .float32_statistics = true,
+          .bfloat16_recurrence = bfloat16 >= KernelSpeed::kSomewhatFast};
 }
 
 struct Row {
   const char* name;
-  Target::Device device;
+  Device device;
   KernelSpeed float16, bfloat16;
 };
 
 // Best processor last. A processor with AMX has AVX512_FP16 too; its AMX_FP16, where it has one, is CpuTarget's to see.
 constexpr Row kRows[] = {
-    {"cpu:avx2", Target::Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
-    {"cpu:avx512", Target::Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
-    {"cpu:avx512_bf16", Target::Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kSomewhatFast},
-    {"cpu:amx", Target::Device::kCpu, KernelSpeed::kSomewhatFast, KernelSpeed::kFast},
-    {"xpu", Target::Device::kXpu, KernelSpeed::kFast, KernelSpeed::kFast},
-    {"tpu", Target::Device::kTpu, KernelSpeed::kEmulated, KernelSpeed::kFast},
+    {"cpu:avx2", Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
+    {"cpu:avx512", Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kEmulated},
+    {"cpu:avx512_bf16", Device::kCpu, KernelSpeed::kEmulated, KernelSpeed::kSomewhatFast},
+    {"cpu:amx", Device::kCpu, KernelSpeed::kSomewhatFast, KernelSpeed::kFast},
+    {"xpu", Device::kXpu, KernelSpeed::kFast, KernelSpeed::kFast},
+    {"tpu", Device::kTpu, KernelSpeed::kEmulated, KernelSpeed::kFast},
 };
-
-absl::string_view DeviceName(Target::Device device) {
-  switch (device) {
-    case Target::Device::kCuda:
-      return "cuda";
-    case Target::Device::kCpu:
-      return "cpu";
-    case Target::Device::kXpu:
-      return "xpu";
-    case Target::Device::kTpu:
-      return "tpu";
-  }
-  return "";
-}
 
 Target FromRow(const Row& row) {
   Target target;
@@ -57,7 +42,7 @@ Target FromRow(const Row& row) {
   target.device = row.device;
   target.float16 = row.float16;
   target.bfloat16 = row.bfloat16;
-  target.promises = PromisesOf(DeviceName(row.device), row.bfloat16);
+  target.promises = PromisesOf(row.device, row.bfloat16);
   return target;
 }
 
@@ -94,11 +79,11 @@ std::vector<std::string> TargetNames() {
 Target CudaTarget(ComputeCapability capability) {
   Target target;
   target.name = absl::StrCat("cuda:", CapabilityText(capability));
-  target.device = Target::Device::kCuda;
+  target.device = Device::kCuda;
   target.capability = capability;
   target.float16 = CudaFloat16(capability);
   target.bfloat16 = capability >= ComputeCapability{8, 0} ? KernelSpeed::kFast : KernelSpeed::kEmulated;
-  target.promises = PromisesOf("cuda", target.bfloat16);
+  target.promises = PromisesOf(Device::kCuda, target.bfloat16);
   return target;
 }
 

@@ -9,13 +9,13 @@
 #ifndef AMP_RUNTIME_HARDWARE_TARGETS_H_
 #define AMP_RUNTIME_HARDWARE_TARGETS_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "ir/base/dtype.h"
+#include "ir/base/target_promises.h"
 #include "runtime/hardware/hardware.h"
 
 namespace amp {
@@ -23,14 +23,11 @@ namespace amp {
 enum class KernelSpeed { kEmulated, kSlow, kSomewhatFast, kFast };
 
 struct Target {
-  enum class Device { kCuda, kCpu, kXpu, kTpu };
-
   std::string name;  // as --target takes it: "cuda:8.0", "cpu:amx"
   Device device = Device::kCpu;
   std::optional<ComputeCapability> capability;  // kCuda
   KernelSpeed float16 = KernelSpeed::kEmulated, bfloat16 = KernelSpeed::kEmulated;
-  // What conditions of list rows may ask: {"stats", "float32"}. Keys are those of TargetProperties().
-  std::map<std::string, std::string> promises;
+  TargetPromises promises;
 
   KernelSpeed SpeedOf(DType low) const { return low == DType::kFloat16 ? float16 : bfloat16; }
   // Whether there is a point in running low operators there.

@@ -3,31 +3,65 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "ir/graph/infer.h"
 #include "ir/operators/integer_bounds.h"
+#include "ir/operators/operator_facts.h"
+#include "ir/schema/operator_table.h"
 #include "ir/schema/schema.h"
+#include "onnx/defs/schema.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 
 namespace amp {
 namespace {
 
-TEST_CASE("every operator with a role exists, once") {
-  const std::vector<std::string>& known = RegisteredOperators("");
-  std::set<std::string> seen;
-  for (const std::string& name : OperatorsWithRoles()) {
-    INFO(name);
-    CHECK(std::binary_search(known.begin(), known.end(), name));
-    CHECK(seen.insert(name).second);
+TEST_CASE("every operator of the table exists, once, and says something") {
+  std::set<std::pair<absl::string_view, absl::string_view>> seen;
+  for (const Operator& row : OperatorTable()) {
+    INFO(row.domain << "::" << row.name);
+    const std::vector<std::string>& known = RegisteredOperators(row.domain);
+    if (row.domain.empty()) CHECK(std::binary_search(known.begin(), known.end(), row.name));
+    CHECK(seen.emplace(row.domain, row.name).second);
+    CHECK(&FindOperator(row.domain, row.name) == &row);
+    CHECK((!row.roles.IsEmpty() || row.type_attribute.form != TypeAttribute::Form::kNone ||
+           row.control_flow != ControlFlowKind::kNone));
   }
+  CHECK(FindOperator("", "Sinus").roles.IsEmpty());
+  CHECK(FindOperator("com.microsoft", "Sin").roles.IsEmpty());
+}
+
+TEST_CASE("the attributes that choose types exist") {
+  for (const Operator& row : OperatorTable()) {
+    if (row.type_attribute.form == TypeAttribute::Form::kNone) continue;
+    INFO(row.name);
+    const std::string name(row.type_attribute.name);
+    CHECK(FindOpSchema(row.domain, row.name, NewestOpset())->onnx()->attributes().count(name) == 1);
+  }
+}
+
+TEST_CASE("a plain cast is a Cast with one value in and one out, and no call of a function") {
+  const auto plain = [](const char* text) {
+    const auto model = GraphFromText(text);
+    return IsPlainCast(*model, 0);
+  };
+  CHECK(plain(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x) => (float16[2] y) { y = Cast <to = 10> (x) })"));
+  CHECK_FALSE(plain(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, float16[2] t) => (float16[2] y) { y = CastLike (x, t) })"));
+  CHECK_FALSE(plain(R"(<ir_version: 8, opset_import: ["" : 17, "custom" : 1]>
+    g (float[2] x) => (float16[2] y) { y = custom.Cast <to = 10> (x) })"));
+  CHECK_FALSE(plain(R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx" : 17]>
+    g (float[2] x) => (float16[2] y) { y = Cast <to = 10> (x) }
+    <domain: "ai.onnx", opset_import: ["" : 17]> Cast (x) => (y) { y = Identity (x) })"));
 }
 
 TEST_CASE("operators of other domains have no role") {
   const auto model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17, "custom" : 1]>
     g (float[2] x) => (float[2] y, float[2] z) { y = Sin (x)  z = custom.Sin (x) })");
   CHECK(RolesOf(*model, 0).Has(Role::kPeriodic));
-  CHECK(RolesOf(*model, 1).bits() == 0);
+  CHECK(RolesOf(*model, 1).IsEmpty());
 }
 
 TEST_CASE("squares and roots in all their forms") {

@@ -105,12 +105,30 @@ TEST_CASE("a target's promise decides where the lists ask for it") {
       z = LSTM <hidden_size = 8> (x, w, r)
     })");
   CHECK(Classes(*model, {}) == "InstanceNormalization deny by InstanceNormalization\nLSTM allow by LSTM\n");
-  CHECK(Classes(*model, {}, {{"stats", "float32"}}) ==
+  CHECK(Classes(*model, {}, {.float32_statistics = true}) ==
         "InstanceNormalization infer by InstanceNormalization[stats=float32]\nLSTM allow by LSTM\n");
   CHECK(Classes(*model, {.profile = "seed-bfloat16"}) ==
         "InstanceNormalization deny by InstanceNormalization\nLSTM unlisted by LSTM\n");
-  CHECK(Classes(*model, {.profile = "seed-bfloat16"}, {{"rnn", "bfloat16"}}) ==
+  CHECK(Classes(*model, {.profile = "seed-bfloat16"}, {.bfloat16_recurrence = true}) ==
         "InstanceNormalization deny by InstanceNormalization\nLSTM allow by LSTM[rnn=bfloat16]\n");
+}
+
+TEST_CASE("every property of a target has its value once it is promised") {
+  const TargetPromises all = {.device = Device::kXpu,
+                              .float32_accumulation = true,
+                              .float32_softmax = true,
+                              .float32_statistics = true,
+                              .bfloat16_recurrence = true};
+  std::string values;
+  for (const absl::string_view name : TargetPropertyNames()) {
+    INFO(name);
+    const std::optional<TargetProperty> property = FindTargetProperty(name);
+    REQUIRE(property.has_value());
+    CHECK_FALSE(PromisedValue({}, *property).has_value());
+    absl::StrAppend(&values, name, "=", PromisedValue(all, *property).value_or("nothing"), " ");
+  }
+  CHECK(values == "accumulate=float32 device=xpu rnn=bfloat16 softmax=float32 stats=float32 ");
+  CHECK_FALSE(FindTargetProperty("speed").has_value());
 }
 
 TEST_CASE("names and outputs override the operator's class, unnamed nodes by their label") {

@@ -78,8 +78,8 @@ std::string ClassOf(const OpLists& lists, const std::string& op, const Facts& fa
   const size_t colons = op.find("::");
   const std::string domain = colons == std::string::npos ? "" : op.substr(0, colons);
   const std::string name = colons == std::string::npos ? op : op.substr(colons + 2);
-  const OpRow* row = lists.Find(domain, name, [&](absl::string_view key) -> std::optional<std::string> {
-    const auto it = facts.find(std::string(key));
+  const OpRow* row = lists.Find(domain, name, [&](const OpCondition& condition) -> std::optional<std::string> {
+    const auto it = facts.find(condition.key);
     return it == facts.end() ? std::nullopt : std::optional<std::string>(it->second);
   });
   return row == nullptr ? "none" : std::string(OpClassName(row->op_class));

@@ -50,8 +50,8 @@ OpLists MustLoad(const OpListOptions& options) {
 using Facts = std::map<std::string, std::string>;
 
 const OpRow* Find(const OpLists& lists, absl::string_view op, const Facts& facts = {}, absl::string_view domain = "") {
-  return lists.Find(domain, op, [&](absl::string_view key) -> std::optional<std::string> {
-    const auto it = facts.find(std::string(key));
+  return lists.Find(domain, op, [&](const OpCondition& condition) -> std::optional<std::string> {
+    const auto it = facts.find(condition.key);
     return it == facts.end() ? std::nullopt : std::optional<std::string>(it->second);
   });
 }

@@ -63,10 +63,10 @@ TEST_CASE("which type is fast on which target") {
     CHECK(target.SpeedOf(kBrain) == row.bfloat16);
     CHECK(target.IsFastEnough(kHalf) == (row.float16 >= kSomewhatFast));
     CHECK(target.IsFastEnough(kBrain) == (row.bfloat16 >= kSomewhatFast));
-    CHECK(target.promises.contains("rnn") == (row.bfloat16 >= kSomewhatFast));
+    CHECK(target.promises.bfloat16_recurrence == (row.bfloat16 >= kSomewhatFast));
   }
-  CHECK(FindTarget("cpu:amx")->promises.at("device") == "cpu");
-  CHECK(FindTarget("cuda:8.0")->promises.at("stats") == "float32");
+  CHECK(FindTarget("cpu:amx")->promises.device == Device::kCpu);
+  CHECK(FindTarget("cuda:8.0")->promises.float32_statistics);
   CHECK(FindTarget("xpu")->IsRewriteOnly());
   CHECK_FALSE(FindTarget("cuda:7.0")->IsRewriteOnly());
 }
