@@ -36,7 +36,7 @@ class Outliner {
       : origins_(origins),
         around_(around),
         phase_(phase),
-        root_{arena, around.pending},
+        root_{arena, around.weights},
         body_of_(origins.calls.size()) {
     for (const auto& function : origins.functions->functions())
       names_.insert(NameKey(function.domain(), function.name()));
@@ -175,7 +175,7 @@ class Outliner {
   absl::StatusOr<NodeProto*> MakeCall(Group& group, CallWorkplace& home) {
     const NameSet live = LiveNames(group);
     google::protobuf::Arena arena;
-    CallWorkplace inside{&arena, around_.pending};
+    CallWorkplace inside{&arena, around_.weights};
     absl::StatusOr<NodeProto*> call = MakeCall(group, live, inside, home);
     inside.ForgetCopies();
     return call;
@@ -386,11 +386,10 @@ absl::Status RecordBodies(onnx::ModelProto& model, InlineOrigins& origins) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins,
-                                                   PendingTensors& pending) {
+absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins) {
   Surroundings around;
   around.model = &model.proto();
-  around.pending = &pending;
+  around.weights = &model.weights();
   for (NodeId id = 0; id < model.num_nodes(); ++id) {
     const Node& node = model.node(id);
     if (!node.erased && node.inserted && node.call >= 0) around.calls[std::string(node.name())] = node.call;

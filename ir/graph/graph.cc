@@ -48,12 +48,15 @@ std::string InlinedCall::FunctionName() const {
 }
 
 Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
-             std::shared_ptr<const OpSignatures> signatures)
-    : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
+             std::shared_ptr<const OpSignatures> signatures, Weights weights)
+    : arena_(std::move(arena)), proto_(proto), weights_(std::move(weights)), signatures_(std::move(signatures)) {
   if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
 }
 Model::~Model() = default;
-std::unique_ptr<google::protobuf::Arena> Model::ReleaseArena() { return std::move(arena_); }
+std::unique_ptr<google::protobuf::Arena> Model::ReleaseArena() {
+  AMP_CHECK(!weights_.ConvertsAny());
+  return std::move(arena_);
+}
 
 std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
   std::vector<NodeId> order;

@@ -1,6 +1,7 @@
 // The model in memory: topology in small structs, payload in the protobuf message that was loaded.
 //
 //   Model ── arena: ModelProto (attributes, doc strings, metadata, unknown fields: untouched unless edited)
+//     ├─ weights: where the bytes of its tensors are, in the message or not
 //     ├─ graphs[0] = main graph, graphs[i] = If / Loop / Scan bodies (and graphs hanging on any other attribute)
 //     ├─ nodes[], values[]  addressed by ids that stay valid for the life of the model
 //     └─ a Value's use list holds its uses in inner scopes too
@@ -25,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
+#include "ir/file/weights.h"
 
 namespace google::protobuf {
 class Arena;
@@ -128,10 +130,12 @@ class Model {
  public:
   // Takes a message that passed ValidateModel (ir/file/validate.h). Errors: duplicate or undefined names, cycles, both
   // kDataLoss with the node named. Unsorted but acyclic graphs are sorted stably and noted in warnings(). `signatures`
-  // are the types of operators that ONNX does not define; null: the built-in ones.
+  // are the types of operators that ONNX does not define; null: the built-in ones. `weights`
+  // knows the external data; without any of that it may be left out.
   static absl::StatusOr<std::unique_ptr<Model>> Create(std::unique_ptr<google::protobuf::Arena> arena,
                                                        onnx::ModelProto* proto,
-                                                       std::shared_ptr<const OpSignatures> signatures = nullptr);
+                                                       std::shared_ptr<const OpSignatures> signatures = nullptr,
+                                                       Weights weights = {});
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -139,7 +143,9 @@ class Model {
   onnx::ModelProto& proto() { return *proto_; }
   const onnx::ModelProto& proto() const { return *proto_; }
   google::protobuf::Arena* arena() { return arena_.get(); }
-  // The arena, with the message on it; the model is of no use any more.
+  const Weights& weights() const { return weights_; }
+  Weights& weights() { return weights_; }
+  // The arena, with the message on it; the model is of no use any more. REQUIRES: no weights are to be converted yet.
   std::unique_ptr<google::protobuf::Arena> ReleaseArena();
 
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
@@ -260,7 +266,7 @@ class Model {
  private:
   friend class GraphBuilder;
   Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
-        std::shared_ptr<const OpSignatures> signatures);
+        std::shared_ptr<const OpSignatures> signatures, Weights weights);
   static const Value& AbsentValue();
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
@@ -277,6 +283,7 @@ class Model {
 
   std::unique_ptr<google::protobuf::Arena> arena_;
   onnx::ModelProto* proto_;
+  Weights weights_;
   std::shared_ptr<const OpSignatures> signatures_;
   std::vector<Node> nodes_;
   std::vector<Value> values_;

@@ -288,8 +288,8 @@ void GraphBuilder::MarkTrainingState() {
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::protobuf::Arena> arena,
                                                      onnx::ModelProto* proto,
-                                                     std::shared_ptr<const OpSignatures> signatures) {
-  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures)));
+                                                     std::shared_ptr<const OpSignatures> signatures, Weights weights) {
+  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures), std::move(weights)));
   AMP_RETURN_IF_ERROR(GraphBuilder(*model).Build());
   return model;
 }

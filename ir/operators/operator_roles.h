@@ -16,8 +16,6 @@
 
 namespace amp {
 
-class ExternalData;
-
 enum class Role : uint32_t {
   kMoves = 1u << 0,              // its elements are elements of its first operand or operands, elsewhere: no arithmetic
   kPointwise = 1u << 1,          // element by element: order-free
@@ -66,11 +64,11 @@ Roles RolesOf(const Model& model, NodeId node);
 std::vector<std::string> OperatorsWithRoles();
 
 // The value that the node squares: Mul(x, x), Pow(x, 2), ReduceSumSquare(x), ReduceL2(x); kNone for others.
-ValueId SquaredValue(const Model& model, NodeId node, ExternalData* external);
+ValueId SquaredValue(const Model& model, NodeId node);
 // Sqrt, or Pow by 0.5 or -0.5.
-bool TakesRoot(const Model& model, NodeId node, ExternalData* external);
+bool TakesRoot(const Model& model, NodeId node);
 // How many elements are added up for one element of the result of a node that kSums; -1 if that is not known.
-int64_t SummedElements(const Model& model, NodeId node, ExternalData* external);
+int64_t SummedElements(const Model& model, NodeId node);
 
 }  // namespace amp
 
