@@ -203,8 +203,8 @@ class Undo {
   void WidenFollowers(GraphId graph) {
     for (NodeId id : model_.NodesInOrder(graph)) {
       for (GraphId body : model_.node(id).bodies) WidenFollowers(body);
-      for (ValueId out : model_.node(id).outputs) {
-        if (out == kNone || !IsLowFloat(ElementType(model_.value(out)))) continue;
+      for (const ValueId out : model_.node(id).PresentOutputs()) {
+        if (!IsLowFloat(ElementType(model_.value(out)))) continue;
         if (FollowsFloat32(model_.node(id), out)) model_.SetElementType(out, DType::kFloat32);
       }
       const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
@@ -299,10 +299,10 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
 std::vector<std::string> TypesComputedIn(const Model& model) {
   std::vector<std::string> types;
   for (const DType low : {DType::kFloat16, DType::kBfloat16}) {
-    for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    for (const NodeId id : model.AllNodes()) {
       const Node& node = model.node(id);
       const auto is_low = [&](ValueId input) { return input != kNone && ElementType(model.value(input)) == low; };
-      if (node.erased || IsCast(node) || std::none_of(node.inputs.begin(), node.inputs.end(), is_low)) continue;
+      if (IsCast(node) || std::none_of(node.inputs.begin(), node.inputs.end(), is_low)) continue;
       types.emplace_back(DTypeName(low));
       break;
     }

@@ -165,7 +165,7 @@ absl::StatusOr<std::unique_ptr<PreparedSave>> Prepare(const RewriteOutcome& outc
   if (options.on_progress) {
     how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
   }
-  return outcome.report.changed ? PrepareSave(outcome.model->proto(), outcome.model->weights(), output, how)
+  return outcome.report.changed ? PrepareSave(outcome.model->LendProto(), outcome.model->weights(), output, how)
                                 : PrepareUnchanged(file, output, how);
 }
 

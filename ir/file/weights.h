@@ -2,10 +2,10 @@
 // of when the model is saved.
 //
 //   Weights weights(file.external);
-//   view = weights.View(tensor)               float32 [1000, 1000] in model.onnx_data: nothing is read yet
-//   weights.ConvertWhenSaved(*narrowed, view)  float16 [1000, 1000] without a payload: converted chunk by chunk as it
-//   is
-//                                             written, never whole in memory
+//   view = weights.View(tensor)                float32 [1000, 1000] in model.onnx_data: nothing is read yet
+//   weights.ConvertWhenSaved(*narrowed, view)  float16 [1000, 1000] without a payload:
+//                                              converted chunk by chunk while it is written,
+//                                              never whole in memory
 //
 // Tensors are known by their address: who frees one that is to be converted forgets it first. Looking at external data
 // opens its files, so that not even a const Weights is thread-safe.

@@ -390,9 +390,9 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
   Surroundings around;
   around.model = &model.proto();
   around.weights = &model.weights();
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+  for (const NodeId id : model.AllNodes()) {
     const Node& node = model.node(id);
-    if (!node.erased && node.inserted && node.call >= 0) around.calls[std::string(node.name())] = node.call;
+    if (node.inserted && node.call >= 0) around.calls[std::string(node.name())] = node.call;
   }
   for (ValueId id = 0; id < model.num_values(); ++id) {
     const Value& value = model.value(id);
@@ -401,14 +401,15 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
     if (value.dtype == DType::kFloat16 || value.dtype == DType::kBfloat16) around.low_values.insert(value.name);
     const bool is_low = around.low_values.contains(value.name);  // those are copies of weights
     if (value.IsInitializer() && !is_low && !origins.initializers.contains(value.name)) {
-      around.new_tensors[value.name] = value.initializer;
+      around.new_tensors[value.name] = value.initializer.get();
     }
   }
   Outliner outliner(origins, around, Outliner::Phase::kAfter, model.arena());
-  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*model.proto().mutable_graph()));
+  onnx::ModelProto& proto = model.EditProto();
+  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*proto.mutable_graph()));
   outliner.DropNeedlessNames();
-  WriteFunctions(model.proto(), origins, outliner.made());
-  CleanUp(model.proto(), around);
+  WriteFunctions(proto, origins, outliner.made());
+  CleanUp(proto, around);
   return outliner.record();
 }
 

@@ -21,10 +21,14 @@ namespace {
 constexpr size_t kFirstElements = 16;
 
 // The tensor of an initializer or of a Constant node's `value`; null for value_float and value_floats.
-onnx::TensorProto* TensorOf(const Model& model, ValueId value) {
+const onnx::TensorProto* TensorOf(const Model& model, ValueId value) {
   const Value& v = model.value(value);
-  if (v.IsInitializer()) return v.initializer;
-  return const_cast<onnx::TensorProto*>(GetTensor(model.node(v.producer), "value"));
+  return v.IsInitializer() ? v.initializer.get() : GetTensor(model.node(v.producer), "value");
+}
+
+onnx::TensorProto* EditTensorOf(Model& model, ValueId value) {
+  const Value& v = model.value(value);
+  return v.IsInitializer() ? &model.EditInitializer(value) : EditTensor(model, v.producer, "value");
 }
 
 // value_float and value_floats as float32.
@@ -160,7 +164,7 @@ std::optional<double> ScalarConstant(const Model& model, ValueId value) {
 }
 
 void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor) {
-  if (onnx::TensorProto* before = TensorOf(model, value); before != nullptr) {
+  if (onnx::TensorProto* before = EditTensorOf(model, value); before != nullptr) {
     DescribeAs(*before, *tensor);
     FreePayload(*before);
   }

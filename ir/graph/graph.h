@@ -8,13 +8,16 @@
 //
 // Every edit goes through the methods of Model, which keep topology and message in step, except for the order of nodes
 // and the list of initializers, which Commit() writes back once. Loading and committing without an edit changes
-// nothing. Not thread-safe; distinct models are independent.
+// nothing. A const Model hands out nothing that can be changed, messages included. Not thread-safe; distinct models are
+// independent.
 #ifndef AMP_IR_GRAPH_GRAPH_H_
 #define AMP_IR_GRAPH_GRAPH_H_
 
 #include <cstdint>
+#include <experimental/propagate_const>
 #include <functional>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,6 +56,10 @@ inline constexpr GraphId kMainGraph = 0;
 // Below this IR version every initializer is listed as a graph input although it is a constant.
 inline constexpr int kInitializersNeedNoInput = 4;
 
+// A message on the model's arena: as const as the struct that it is reached through. Nothing is owned.
+template <typename Message>
+using OnArena = std::experimental::propagate_const<Message*>;
+
 // One place where a value is read: input `port` of `node`, or, with node == kNone, output `port` of graph `graph`.
 struct Use {
   NodeId node = kNone;
@@ -73,15 +80,15 @@ struct Value {
   bool is_constant_default = false;  // initializer that is also an input (overridable from IR version 4 on)
   bool is_training_state = false;    // initializer that training_info reads or binds: other graphs rely on its type
   DType dtype = DType::kUndefined;   // element type of a tensor, when known
-  onnx::TypeProto* type = nullptr;   // arena; null when nothing is known
-  onnx::TensorProto* initializer = nullptr;
+  OnArena<onnx::TypeProto> type = nullptr;  // null when nothing is known
+  OnArena<onnx::TensorProto> initializer = nullptr;
   std::vector<Use> uses;
 
   bool IsInitializer() const { return initializer != nullptr; }
 };
 
 struct Node {
-  onnx::NodeProto* proto = nullptr;
+  OnArena<onnx::NodeProto> proto = nullptr;
   GraphId graph = kMainGraph;
   NodeId prev = kNone, next = kNone;  // neighbours in the graph's order
   const OpSchema* schema = nullptr;   // null: unknown operator, fits no signature, or calls a model-local function
@@ -96,9 +103,15 @@ struct Node {
   // What a port reads or gives; kNone where it is absent: without a name, or behind the last one.
   ValueId Input(size_t port) const { return port < inputs.size() ? inputs[port] : kNone; }
   ValueId Output(size_t port) const { return port < outputs.size() ? outputs[port] : kNone; }
+  // Those that are not absent, in order.
+  auto PresentInputs() const { return std::views::filter(inputs, IsPresent); }
+  auto PresentOutputs() const { return std::views::filter(outputs, IsPresent); }
   absl::string_view op_type() const;
   absl::string_view domain() const;  // "" for ai.onnx
   absl::string_view name() const;
+
+ private:
+  static bool IsPresent(ValueId value) { return value != kNone; }
 };
 
 // A call of a model-local function that was inlined.
@@ -112,7 +125,7 @@ struct InlinedCall {
 };
 
 struct Graph {
-  onnx::GraphProto* proto = nullptr;
+  OnArena<onnx::GraphProto> proto = nullptr;
   NodeId owner = kNone;  // the node whose attribute holds this graph; kNone for the main graph
   bool edited = false;
   NodeId first = kNone, last = kNone;
@@ -122,6 +135,7 @@ struct Graph {
 
 // The tensor type inside sequences and optionals, however nested; null if there is none.
 onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type);
+const onnx::TypeProto_Tensor* InnermostTensor(const onnx::TypeProto* type);
 
 // Element type of a tensor, or of the tensors in a sequence or optional, however nested; kUndefined when not known.
 DType ElementType(const Value& value);
@@ -130,8 +144,8 @@ class Model {
  public:
   // Takes a message that passed ValidateModel (ir/file/validate.h). Errors: duplicate or undefined names, cycles, both
   // kDataLoss with the node named. Unsorted but acyclic graphs are sorted stably and noted in warnings(). `signatures`
-  // are the types of operators that ONNX does not define; null: the built-in ones. `weights`
-  // knows the external data; without any of that it may be left out.
+  // are the types of operators that ONNX does not define; null: the built-in ones. `weights` know where external data
+  // are; without any they may be left out.
   static absl::StatusOr<std::unique_ptr<Model>> Create(std::unique_ptr<google::protobuf::Arena> arena,
                                                        onnx::ModelProto* proto,
                                                        std::shared_ptr<const OpSignatures> signatures = nullptr,
@@ -140,8 +154,10 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  onnx::ModelProto& proto() { return *proto_; }
   const onnx::ModelProto& proto() const { return *proto_; }
+  // The messages for saving and printing, which change them for a while and put everything back: no edit.
+  onnx::ModelProto& LendProto() { return *proto_; }
+  onnx::GraphProto& LendProto(GraphId graph) { return *mutable_graph(graph).proto; }
   google::protobuf::Arena* arena() { return arena_.get(); }
   const Weights& weights() const { return weights_; }
   Weights& weights() { return weights_; }
@@ -154,9 +170,13 @@ class Model {
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
   // kNone, an absent input or output, is a value without name, type, producer and uses.
   const Value& value(ValueId id) const { return id == kNone ? AbsentValue() : values_[static_cast<size_t>(id)]; }
-  Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   const Graph& graph(GraphId id) const { return graphs_[static_cast<size_t>(id)]; }
 
+  // The live nodes of all graphs, the lowest id first. Nodes that are inserted during the walk are left out, and so are
+  // those that are erased before it comes to them.
+  auto AllNodes() const {
+    return std::views::filter(std::views::iota(0, num_nodes()), [this](NodeId id) { return !node(id).erased; });
+  }
   // The graph's live nodes in order.
   std::vector<NodeId> NodesInOrder(GraphId graph) const;
 
@@ -197,6 +217,10 @@ class Model {
     MarkEdited(mutable_node(node).graph);
     return *mutable_node(node).proto;
   }
+  // The whole message, for what no method below edits: metadata and functions.
+  onnx::ModelProto& EditProto();
+  // The message of an initializer, for its payload.
+  onnx::TensorProto& EditInitializer(ValueId value);
   struct NewNode {
     absl::string_view op_type;
     absl::string_view domain = "";
@@ -249,6 +273,9 @@ class Model {
   void SetGraphOutputType(int port, DType dtype);  // of the main graph, as the file declares it
   void SetType(ValueId value, const onnx::TypeProto& type);
   void CopyType(ValueId from, ValueId to);
+  // What inference finds, which is no edit: `type`, on the arena, is the value's from now on.
+  void AdoptType(ValueId value, onnx::TypeProto* type);
+  void ForgetType(ValueId value);
 
   // True once anything was edited since Create.
   bool edited() const { return edited_; }
@@ -268,6 +295,7 @@ class Model {
   Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
         std::shared_ptr<const OpSignatures> signatures, Weights weights);
   static const Value& AbsentValue();
+  Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
   ValueId NewValue(GraphId graph, std::string name);

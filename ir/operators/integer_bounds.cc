@@ -39,8 +39,8 @@ IntegerBounds::IntegerBounds(const Model& model, absl::Span<const NodeId> order)
   bounds_.assign(static_cast<size_t>(model.num_values()), std::numeric_limits<double>::quiet_NaN());
   for (const NodeId id : order) {
     const Node& node = model.node(id);
-    for (const ValueId in : node.inputs) {
-      if (in != kNone && std::isnan(bounds_[static_cast<size_t>(in)])) bounds_[static_cast<size_t>(in)] = OfLeaf(in);
+    for (const ValueId in : node.PresentInputs()) {
+      if (std::isnan(bounds_[static_cast<size_t>(in)])) bounds_[static_cast<size_t>(in)] = OfLeaf(in);
     }
     for (size_t port = 0; port < node.outputs.size(); ++port) {
       const ValueId out = node.outputs[port];

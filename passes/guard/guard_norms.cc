@@ -74,8 +74,8 @@ class Island {
     const bool goes_on =
         graph_.PassesOn(id) || roles.HasAny(through) || (roles.HasAny(with_constant) && HasOneVariable(node));
     if (!goes_on) return false;
-    for (const ValueId in : node.inputs) {
-      if (in != kNone && !IsConstantOrNot(in)) found |= ReachesSquare(in);
+    for (const ValueId in : node.PresentInputs()) {
+      if (!IsConstantOrNot(in)) found |= ReachesSquare(in);
     }
     if (found) nodes_.push_back(id);
     return reaches_[value] = found;

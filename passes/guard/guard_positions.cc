@@ -141,9 +141,9 @@ class PositionsGuard {
     }
     if (!node.bodies.empty() || IsComplement(node, id) || graph_.roles(id).Has(Role::kReadsShape)) return;
     bool needs = false, reads = false;
-    for (const ValueId out : node.outputs) {
-      needs |= out != kNone && IsNeeded(out);
-      reads |= out != kNone && IsRead(out);
+    for (const ValueId out : node.PresentOutputs()) {
+      needs |= IsNeeded(out);
+      reads |= IsRead(out);
     }
     if (graph_.IsAllowed(id)) {
       reads = !needs;

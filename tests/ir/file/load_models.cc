@@ -31,7 +31,7 @@ absl::Status Check(const std::string& path, const std::string& copy_path) {
   if ((*graph)->proto().SerializeAsString() != before) return absl::InternalError("the graph in memory lost something");
   SaveOptions options;
   options.input = &*file;
-  absl::StatusOr<SaveResult> saved = SaveModel((*graph)->proto(), (*graph)->weights(), copy_path, options);
+  absl::StatusOr<SaveResult> saved = SaveModel((*graph)->LendProto(), (*graph)->weights(), copy_path, options);
   if (!saved.ok()) return saved.status();
   absl::StatusOr<LoadedFile> copy = ReadModelFile(copy_path);
   if (!copy.ok()) return copy.status();
