@@ -61,8 +61,8 @@ absl::Status InsertPlannedCasts(RewriteState& state) {
 absl::Status NarrowPlannedWeights(RewriteState& state) {
   Model& model = state.model();
   const RewriteSettings& settings = state.settings;
-  AMP_ASSIGN_OR_RETURN(state.narrowed, NarrowWeights(model, *state.names, *state.plan, settings.low, settings.weights,
-                                                     *state.survey, state.external(), state.outcome.pending));
+  AMP_ASSIGN_OR_RETURN(state.narrowed,
+                       NarrowWeights(model, *state.names, *state.plan, settings.low, settings.weights, *state.survey));
   state.casts.insert(state.casts.end(), state.narrowed->casts.begin(), state.narrowed->casts.end());
   // After the weights: a missing output_dtype means the scale's type.
   UpdateTypeAttributes(model, state.decision->graph, state.decision->paint);
@@ -100,8 +100,7 @@ absl::Status CheckResult(RewriteState& state) { return CheckTypes(state.model(),
 
 absl::Status RestoreFunctions(RewriteState& state) {
   if (state.origins() == nullptr) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined,
-                       OutlineFunctions(state.model(), *state.origins(), state.outcome.pending));
+  AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined, OutlineFunctions(state.model(), *state.origins()));
   state.writer.RecordOutlined(outlined);
   RecordCalls(state.model(), state.decision->classes, &outlined);
   return absl::OkStatus();

@@ -68,10 +68,8 @@ class OpsetChooser {
     const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
     OpsetsThatOpen opsets(model_, settings_.low, limit);
     int lowest = 0;
-    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
-      if (model_.node(id).erased || !absl::c_linear_search(of, classes.nodes[static_cast<size_t>(id)].op_class)) {
-        continue;
-      }
+    for (const NodeId id : model_.AllNodes()) {
+      if (!absl::c_linear_search(of, classes.nodes[static_cast<size_t>(id)].op_class)) continue;
       lowest = std::max(lowest, opsets.For(id));
     }
     return lowest;
@@ -97,9 +95,9 @@ class OpsetChooser {
 
   bool AnyForeignTakesLow() const {
     const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
-    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
+    for (const NodeId id : model_.AllNodes()) {
       const Node& node = model_.node(id);
-      if (node.erased || node.schema == nullptr || node.domain().empty()) continue;
+      if (node.schema == nullptr || node.domain().empty()) continue;
       if (!absl::c_linear_search(kPaintable, classes.nodes[static_cast<size_t>(id)].op_class)) continue;
       for (size_t port = 0; port < node.inputs.size(); ++port) {
         if (node.inputs[port] == kNone) continue;

@@ -96,9 +96,7 @@ std::vector<NodeTraits> CollectTraits(const Model& model, const NodeClasses& cla
                                       const std::vector<TypeFault>& faults, const RewriteSettings& settings) {
   const TraitCollector collector(model, classes, faults, settings);
   std::vector<NodeTraits> traits(static_cast<size_t>(model.num_nodes()));
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
-    if (!model.node(id).erased) traits[static_cast<size_t>(id)] = collector.Of(id);
-  }
+  for (const NodeId id : model.AllNodes()) traits[static_cast<size_t>(id)] = collector.Of(id);
   return traits;
 }
 

@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
   std::vector<Veto> vetoes;
   if (settings.guards == Guards::kNone || !HasSeed(graph, traits, settings)) return vetoes;
   if (settings.guards == Guards::kAll) {
-    vetoes = GuardStructure(model, graph, traits, settings.target.promises, inputs.external);
+    vetoes = GuardStructure(model, graph, traits, settings.target.promises);
   }
   ConstantGuardOptions options;
   options.max_weight_error = settings.max_weight_error;
@@ -75,7 +75,7 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
   options.target_can_run = settings.target.can_run_low;
   decision.paint = PaintGraph(model, decision.graph, traits, decision.vetoes, decision.released.outputs, options);
   if (settings.guards != Guards::kNone) {
-    MatchNormTypes(model, decision.graph, decision.released, inputs.external, decision.paint);
+    MatchNormTypes(model, decision.graph, decision.released, decision.paint);
   }
   decision.opset = OpsetForStatistics(model, decision, settings);
   return decision;

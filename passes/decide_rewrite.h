@@ -33,7 +33,6 @@ struct DecisionInputs {
   const ReleasedValues& released;
   const std::vector<TypeFault>& faults;  // of the model
   ConstantSurvey& survey;
-  ExternalData* external = nullptr;
 };
 
 // REQUIRES: types are inferred. Errors: those of reading external data. Linear in nodes and uses, but for rules by

@@ -35,7 +35,8 @@ absl::Status DropUndeclaredAttributes(RewriteState& state) {
 }
 
 absl::Status MakeGraph(RewriteState& state) {
-  AMP_ASSIGN_OR_RETURN(state.graph, Model::Create(std::move(state.file.arena), state.file.model, state.signatures));
+  AMP_ASSIGN_OR_RETURN(state.graph, Model::Create(std::move(state.file.arena), state.file.model, state.signatures,
+                                                  state.file.weights()));
   state.recorder.Begin(state.model(), &state.inlined);
   state.writer.Begin(state.model(), state.settings.low, state.settings.target.name);
   return absl::OkStatus();
@@ -47,7 +48,7 @@ absl::Status InferAllTypes(RewriteState& state) {
   InferTypes(model);
   state.type_faults = FindTypeFaults(model);
   state.type_warning = Describe(model, state.type_faults);
-  state.survey.emplace(model, state.external(), state.settings.low);
+  state.survey.emplace(model, state.settings.low);
   state.writer.Begin(model, state.settings.low, state.settings.target.name);
   return absl::OkStatus();
 }
@@ -93,8 +94,7 @@ absl::Status RaiseOpset(RewriteState& state) {
 
 // A decision may ask for another opset, and is made again there.
 absl::Status MakeDecision(RewriteState& state) {
-  const DecisionInputs inputs = {state.lists,       state.settings, state.released,
-                                 state.type_faults, *state.survey,  state.external()};
+  const DecisionInputs inputs = {state.lists, state.settings, state.released, state.type_faults, *state.survey};
   AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), inputs));
   if (state.decision->opset == 0) return absl::OkStatus();
   AMP_RETURN_IF_ERROR(Lift(state, PlanLift(state.model(), state.lists, state.settings, state.decision->opset)));

@@ -14,7 +14,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "ir/file/pending_tensor.h"
 #include "ir/graph/graph.h"
 #include "passes/classify/op_lists.h"
 #include "passes/report/report.h"
@@ -28,7 +27,6 @@ struct RewriteOutcome {
   std::unique_ptr<Model> model;  // the result if report.changed, else to be thrown away
   bool is_edited = false;        // `model` is not what was loaded, whether anything was converted or not
   Report report;                 // `model` and `profile` are the caller's to fill
-  PendingTensors pending;        // low copies of external weights, for SaveModel
   std::string diff;              // see diff_models.h
   std::string line;              // what was done, in one line
   std::string stages;            // what the stages to print showed of themselves

@@ -63,7 +63,6 @@ struct RewriteState {
   RewriteOutcome outcome;
 
   Model& model() { return *graph; }
-  ExternalData* external() const { return file.external.get(); }
   // What is to be turned into functions again; null for nothing.
   const InlineOrigins* origins() const { return inlined.origins.get(); }
 };

@@ -92,8 +92,7 @@ std::string ShowTypes(const Model& model) {
   std::string text = Heading(Stage::kInfer);
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId node : model.NodesInOrder(graph)) {
-      for (ValueId out : model.node(node).outputs) {
-        if (out == kNone) continue;
+      for (const ValueId out : model.node(node).PresentOutputs()) {
         absl::StrAppend(&text, Escaped(model.value(out).name), ": ", TypeText(model, out), "\n");
       }
     }

@@ -25,8 +25,7 @@ namespace {
 
 class Undo {
  public:
-  Undo(Model& model, const RewriteRecord& record, ExternalData* external, PendingTensors& pending)
-      : model_(model), record_(record), external_(external), pending_(pending), num_misfits_(record.num_misfits) {}
+  Undo(Model& model, const RewriteRecord& record) : model_(model), record_(record), num_misfits_(record.num_misfits) {}
 
   absl::Status Run() {
     const std::vector<TypeFault> faults = FindTypeFaults(model_);
@@ -135,7 +134,7 @@ class Undo {
         model_.SetTensorType(id, DType::kFloat32);
         continue;
       }
-      AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor, WidenConstant(model_, id, external_, pending_));
+      AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor, WidenConstant(model_, id));
       ReplaceConstant(model_, id, tensor);
       ++num_lost_;
     }
@@ -204,8 +203,8 @@ class Undo {
   void WidenFollowers(GraphId graph) {
     for (NodeId id : model_.NodesInOrder(graph)) {
       for (GraphId body : model_.node(id).bodies) WidenFollowers(body);
-      for (ValueId out : model_.node(id).outputs) {
-        if (out == kNone || !IsLowFloat(ElementType(model_.value(out)))) continue;
+      for (const ValueId out : model_.node(id).PresentOutputs()) {
+        if (!IsLowFloat(ElementType(model_.value(out)))) continue;
         if (FollowsFloat32(model_.node(id), out)) model_.SetElementType(out, DType::kFloat32);
       }
       const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
@@ -256,8 +255,6 @@ class Undo {
 
   Model& model_;
   const RewriteRecord& record_;
-  ExternalData* external_;
-  PendingTensors& pending_;
   absl::flat_hash_set<size_t> restored_outputs_;
   std::vector<std::string> removed_;
   std::vector<ValueId> widened_;
@@ -302,10 +299,10 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
 std::vector<std::string> TypesComputedIn(const Model& model) {
   std::vector<std::string> types;
   for (const DType low : {DType::kFloat16, DType::kBfloat16}) {
-    for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    for (const NodeId id : model.AllNodes()) {
       const Node& node = model.node(id);
       const auto is_low = [&](ValueId input) { return input != kNone && ElementType(model.value(input)) == low; };
-      if (node.erased || IsCast(node) || std::none_of(node.inputs.begin(), node.inputs.end(), is_low)) continue;
+      if (IsCast(node) || std::none_of(node.inputs.begin(), node.inputs.end(), is_low)) continue;
       types.emplace_back(DTypeName(low));
       break;
     }
@@ -329,7 +326,8 @@ void SayThatNothingIsRecorded(const Model& model, ReportWriter& writer, RewriteO
 absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
                                            const RewriteSettings& settings) {
   RewriteOutcome undone;
-  AMP_ASSIGN_OR_RETURN(undone.model, Model::Create(std::move(file.arena), file.model, std::move(signatures)));
+  AMP_ASSIGN_OR_RETURN(undone.model,
+                       Model::Create(std::move(file.arena), file.model, std::move(signatures), file.weights()));
   Model& model = *undone.model;
   if (settings.on_stage) AMP_RETURN_IF_ERROR(settings.on_stage(Stage::kLoad));
   InferTypes(model);
@@ -342,7 +340,7 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<con
   }
   ModelListing before;
   if (settings.diff) before = ListModel(model);
-  Undo undo(model, *record, file.external.get(), undone.pending);
+  Undo undo(model, *record);
   if (const absl::Status status = undo.Run(); !status.ok()) {
     if (status.code() != absl::StatusCode::kInternal) return status;
     return ModelError("metadata 'amp.rewrite' does not fit the model, which was edited since: ", status.message());

@@ -161,12 +161,11 @@ absl::StatusOr<std::unique_ptr<PreparedSave>> Prepare(const RewriteOutcome& outc
   how.external_data = options.external_data;
   how.in_place = options.in_place;
   how.input = &file;
-  how.pending = &outcome.pending;
   how.limits = options.limits.AfterInlining();
   if (options.on_progress) {
     how.on_progress = [&](int64_t done, int64_t total) { return options.on_progress({"write", done, total}); };
   }
-  return outcome.report.changed ? PrepareSave(outcome.model->proto(), output, how)
+  return outcome.report.changed ? PrepareSave(outcome.model->LendProto(), outcome.model->weights(), output, how)
                                 : PrepareUnchanged(file, output, how);
 }
 

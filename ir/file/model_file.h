@@ -21,6 +21,7 @@
 #include "ir/base/limits.h"
 #include "ir/file/external_data.h"
 #include "ir/file/prescan.h"
+#include "ir/file/weights.h"
 
 namespace onnx {
 class ModelProto;
@@ -53,6 +54,7 @@ struct LoadedFile {
   PrescanResult counts;
   std::vector<std::string> warnings;
 
+  Weights weights() const { return Weights(external); }
   // Hands the bytes of the file, as they were read, to `sink`. REQUIRES: original.
   absl::Status CopyOriginal(absl::FunctionRef<absl::Status(absl::string_view)> sink) const;
 };

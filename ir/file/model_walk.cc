@@ -1,71 +1,116 @@
 #include "ir/file/model_walk.h"
 
+#include <type_traits>
+
 #include "ir/schema/opset_imports.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
 namespace {
 
-using TensorVisit = absl::FunctionRef<void(const onnx::TensorProto&)>;
+using onnx::AttributeProto;
+using onnx::FunctionProto;
+using onnx::GraphProto;
+using onnx::ModelProto;
+using onnx::NodeProto;
+using onnx::SparseTensorProto;
+using onnx::TensorProto;
+using onnx::TrainingInfoProto;
+
 enum class Place { kInitializer, kElsewhere };
-using Visit = absl::FunctionRef<void(const onnx::TensorProto&, Place)>;
 
-void WalkGraph(const onnx::GraphProto& graph, Visit visit);
-
-void WalkSparse(const onnx::SparseTensorProto& sparse, Visit visit) {
-  if (sparse.has_values()) visit(sparse.values(), Place::kElsewhere);
-  if (sparse.has_indices()) visit(sparse.indices(), Place::kElsewhere);
-}
-
-void WalkAttribute(const onnx::AttributeProto& attribute, Visit visit) {
-  if (attribute.has_t()) visit(attribute.t(), Place::kElsewhere);
-  for (const auto& tensor : attribute.tensors()) visit(tensor, Place::kElsewhere);
-  if (attribute.has_sparse_tensor()) WalkSparse(attribute.sparse_tensor(), visit);
-  for (const auto& sparse : attribute.sparse_tensors()) WalkSparse(sparse, visit);
-  if (attribute.has_g()) WalkGraph(attribute.g(), visit);
-  for (const auto& graph : attribute.graphs()) WalkGraph(graph, visit);
-}
-
-template <typename Nodes>
-void WalkNodes(const Nodes& nodes, Visit visit) {
-  for (const auto& node : nodes) {
-    for (const auto& attribute : node.attribute()) WalkAttribute(attribute, visit);
+// The field of a message: it can be changed if the message can. So one walk serves both.
+template <typename Message, typename Class, typename Get, typename GetMutable>
+auto& In(Message& message, Get (Class::*get)() const, GetMutable (Class::*get_mutable)()) {
+  if constexpr (std::is_const_v<Message>) {
+    return (message.*get)();
+  } else {
+    return *(message.*get_mutable)();
   }
 }
 
-void WalkGraph(const onnx::GraphProto& graph, Visit visit) {
-  for (const auto& tensor : graph.initializer()) visit(tensor, Place::kInitializer);
-  for (const auto& sparse : graph.sparse_initializer()) WalkSparse(sparse, visit);
-  WalkNodes(graph.node(), visit);
+template <typename Graph, typename Visit>
+void WalkGraph(Graph& graph, const Visit& visit);
+
+template <typename Sparse, typename Visit>
+void WalkSparse(Sparse& sparse, const Visit& visit) {
+  if (sparse.has_values()) {
+    visit(In(sparse, &SparseTensorProto::values, &SparseTensorProto::mutable_values), Place::kElsewhere);
+  }
+  if (sparse.has_indices()) {
+    visit(In(sparse, &SparseTensorProto::indices, &SparseTensorProto::mutable_indices), Place::kElsewhere);
+  }
 }
 
-void WalkModel(const onnx::ModelProto& model, Visit visit) {
-  if (model.has_graph()) WalkGraph(model.graph(), visit);
-  for (const auto& function : model.functions()) {
-    for (const auto& attribute : function.attribute_proto()) WalkAttribute(attribute, visit);
-    WalkNodes(function.node(), visit);
+template <typename Attribute, typename Visit>
+void WalkAttribute(Attribute& attribute, const Visit& visit) {
+  if (attribute.has_t()) visit(In(attribute, &AttributeProto::t, &AttributeProto::mutable_t), Place::kElsewhere);
+  for (auto& tensor : In(attribute, &AttributeProto::tensors, &AttributeProto::mutable_tensors)) {
+    visit(tensor, Place::kElsewhere);
   }
-  for (const auto& training : model.training_info()) {
-    if (training.has_initialization()) WalkGraph(training.initialization(), visit);
-    if (training.has_algorithm()) WalkGraph(training.algorithm(), visit);
+  if (attribute.has_sparse_tensor()) {
+    WalkSparse(In(attribute, &AttributeProto::sparse_tensor, &AttributeProto::mutable_sparse_tensor), visit);
+  }
+  for (auto& sparse : In(attribute, &AttributeProto::sparse_tensors, &AttributeProto::mutable_sparse_tensors)) {
+    WalkSparse(sparse, visit);
+  }
+  if (attribute.has_g()) WalkGraph(In(attribute, &AttributeProto::g, &AttributeProto::mutable_g), visit);
+  for (auto& graph : In(attribute, &AttributeProto::graphs, &AttributeProto::mutable_graphs)) WalkGraph(graph, visit);
+}
+
+template <typename Nodes, typename Visit>
+void WalkNodes(Nodes& nodes, const Visit& visit) {
+  for (auto& node : nodes) {
+    for (auto& attribute : In(node, &NodeProto::attribute, &NodeProto::mutable_attribute)) {
+      WalkAttribute(attribute, visit);
+    }
+  }
+}
+
+template <typename Graph, typename Visit>
+void WalkGraph(Graph& graph, const Visit& visit) {
+  for (auto& tensor : In(graph, &GraphProto::initializer, &GraphProto::mutable_initializer)) {
+    visit(tensor, Place::kInitializer);
+  }
+  for (auto& sparse : In(graph, &GraphProto::sparse_initializer, &GraphProto::mutable_sparse_initializer)) {
+    WalkSparse(sparse, visit);
+  }
+  WalkNodes(In(graph, &GraphProto::node, &GraphProto::mutable_node), visit);
+}
+
+template <typename Model, typename Visit>
+void WalkModel(Model& model, const Visit& visit) {
+  if (model.has_graph()) WalkGraph(In(model, &ModelProto::graph, &ModelProto::mutable_graph), visit);
+  for (auto& function : In(model, &ModelProto::functions, &ModelProto::mutable_functions)) {
+    for (auto& attribute : In(function, &FunctionProto::attribute_proto, &FunctionProto::mutable_attribute_proto)) {
+      WalkAttribute(attribute, visit);
+    }
+    WalkNodes(In(function, &FunctionProto::node, &FunctionProto::mutable_node), visit);
+  }
+  for (auto& training : In(model, &ModelProto::training_info, &ModelProto::mutable_training_info)) {
+    if (training.has_initialization()) {
+      WalkGraph(In(training, &TrainingInfoProto::initialization, &TrainingInfoProto::mutable_initialization), visit);
+    }
+    if (training.has_algorithm()) {
+      WalkGraph(In(training, &TrainingInfoProto::algorithm, &TrainingInfoProto::mutable_algorithm), visit);
+    }
   }
 }
 
 }  // namespace
 
-void ForEachTensor(const onnx::ModelProto& model, TensorVisit visit) {
-  WalkModel(model, [&](const onnx::TensorProto& tensor, Place) { visit(tensor); });
+void ForEachTensor(const onnx::ModelProto& model, absl::FunctionRef<void(const onnx::TensorProto&)> visit) {
+  WalkModel(model, [&](const TensorProto& tensor, Place) { visit(tensor); });
 }
 
-void ForEachInitializer(const onnx::ModelProto& model, TensorVisit visit) {
-  WalkModel(model, [&](const onnx::TensorProto& tensor, Place place) {
+void ForEachInitializer(const onnx::ModelProto& model, absl::FunctionRef<void(const onnx::TensorProto&)> visit) {
+  WalkModel(model, [&](const TensorProto& tensor, Place place) {
     if (place == Place::kInitializer) visit(tensor);
   });
 }
 
 void ForEachMutableTensor(onnx::ModelProto& model, absl::FunctionRef<void(onnx::TensorProto&)> visit) {
-  // The message is the caller's to change; walking it as const keeps one walk.
-  ForEachTensor(model, [&](const onnx::TensorProto& tensor) { visit(const_cast<onnx::TensorProto&>(tensor)); });
+  WalkModel(model, [&](TensorProto& tensor, Place) { visit(tensor); });
 }
 
 void ForEachBody(const onnx::NodeProto& node, absl::FunctionRef<void(const onnx::GraphProto&)> visit) {

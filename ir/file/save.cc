@@ -328,19 +328,19 @@ std::string DataFileOfAnother(const LoadedFile& input, const std::string& name) 
 }
 
 // Whether weights have to move between model and data file.
-absl::StatusOr<bool> WantsOtherPlaces(onnx::ModelProto& model, const SaveOptions& options) {
+absl::StatusOr<bool> WantsOtherPlaces(const LoadedFile& input, const SaveOptions& options) {
   if (options.external_data == ExternalDataPolicy::kAuto) return false;
-  AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(model, options));
+  AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(*input.model, input.weights(), options));
   return absl::c_any_of(layout.payloads,
                         [](const Payload& payload) { return payload.external != IsExternal(*payload.tensor); });
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const std::string& path,
-                                                          const SaveOptions& options) {
+absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const Weights& weights,
+                                                          const std::string& path, const SaveOptions& options) {
   try {
-    AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(model, options));
+    AMP_ASSIGN_OR_RETURN(const PayloadLayout layout, LayOutPayloads(model, weights, options));
     auto saver = std::make_unique<Saver>(path, options);
     AMP_RETURN_IF_ERROR(saver->Begin());
     AMP_RETURN_IF_ERROR(saver->WriteData(layout));
@@ -355,20 +355,22 @@ absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareUnchanged(const LoadedFile&
                                                                const SaveOptions& options) {
   SaveOptions with_input = options;
   with_input.input = &input;
-  with_input.pending = nullptr;
   auto saver = std::make_unique<Saver>(path, with_input);
   AMP_RETURN_IF_ERROR(saver->Begin());
   const bool has_data = !input.external->files().empty();
   const bool found_there = saver->SameDirectoryAs(input.external->directory()) && !input.external->uses_hub_links();
   const std::string foreign = options.in_place ? "" : DataFileOfAnother(input, SplitPath(path).name);
-  AMP_ASSIGN_OR_RETURN(const bool moves, WantsOtherPlaces(*input.model, with_input));
-  if ((has_data && !found_there) || !foreign.empty() || moves) return PrepareSave(*input.model, path, with_input);
+  AMP_ASSIGN_OR_RETURN(const bool moves, WantsOtherPlaces(input, with_input));
+  if ((has_data && !found_there) || !foreign.empty() || moves) {
+    return PrepareSave(*input.model, input.weights(), path, with_input);
+  }
   AMP_RETURN_IF_ERROR(saver->WriteVerbatim(input));
   return saver;
 }
 
-absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedSave> prepared, PrepareSave(model, path, options));
+absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const Weights& weights, const std::string& path,
+                                     const SaveOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<PreparedSave> prepared, PrepareSave(model, weights, path, options));
   return prepared->Commit();
 }
 

@@ -23,7 +23,7 @@
 #include "ir/base/file_system.h"
 #include "ir/base/limits.h"
 #include "ir/file/model_file.h"
-#include "ir/file/pending_tensor.h"
+#include "ir/file/weights.h"
 
 namespace onnx {
 class ModelProto;
@@ -35,8 +35,7 @@ namespace amp {
 struct SaveOptions {
   ExternalDataPolicy external_data = ExternalDataPolicy::kAuto;
   bool in_place = false;              // the output may be the input
-  const LoadedFile* input = nullptr;  // what the model was made from: resolves external data, must not be overwritten
-  const PendingTensors* pending = nullptr;
+  const LoadedFile* input = nullptr;  // what the model was made from: must not be overwritten
   Limits limits;
   FileSystem* fs = &FileSystem::Real();
   int64_t external_from_bytes = int64_t{3} << 29;  // kAuto's 1.5 GiB
@@ -62,21 +61,23 @@ class PreparedSave {
   virtual absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions = {}) = 0;
 };
 
-// Same model and payloads, same bytes. `model` is changed meanwhile and is as it was on return, also after an error.
-// Errors: kPermissionDenied (the output is the input or its data, read-only or no regular file), kResourceExhausted
-// (over 2 GiB and not external), kUnavailable (reading or writing), kInternal (what was written does not validate).
-absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const std::string& path,
-                                                          const SaveOptions& options);
+// Same model and payloads, same bytes. `weights` are those of `model`, which is changed meanwhile and is as it was on
+// return, also after an error. Errors: kPermissionDenied (the output is the input or its data, read-only or no regular
+// file), kResourceExhausted (over 2 GiB and not external), kUnavailable (reading or writing), kInternal (what was
+// written does not validate).
+absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const Weights& weights,
+                                                          const std::string& path, const SaveOptions& options);
 
 // The input's bytes, verbatim. Only where they would not do is the model written anew, with a data file of its own: the
 // external data would not be found from the output's directory, or is another model's (ir/file/data_files.h), or
-// options.external_data wants the weights elsewhere. REQUIRES: input.original; options.input and options.pending are
-// ignored. `input` must outlive the result.
+// options.external_data wants the weights elsewhere. REQUIRES: input.original; options.input is ignored. `input` must
+// outlive the result.
 absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareUnchanged(const LoadedFile& input, const std::string& path,
                                                                const SaveOptions& options);
 
 // Both steps in one.
-absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const std::string& path, const SaveOptions& options);
+absl::StatusOr<SaveResult> SaveModel(onnx::ModelProto& model, const Weights& weights, const std::string& path,
+                                     const SaveOptions& options);
 absl::StatusOr<SaveResult> SaveUnchanged(const LoadedFile& input, const std::string& path, const SaveOptions& options);
 
 }  // namespace amp

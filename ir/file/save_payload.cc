@@ -47,20 +47,16 @@ absl::Status At(const onnx::TensorProto& tensor, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("tensor '", Escaped(tensor.name()), "': ", status.message()));
 }
 
-absl::StatusOr<Payload> PayloadOf(onnx::TensorProto& tensor, const SaveOptions& options) {
+absl::StatusOr<Payload> PayloadOf(onnx::TensorProto& tensor, const Weights& weights) {
   Payload payload;
   payload.tensor = &tensor;
   payload.to = static_cast<DType>(tensor.data_type());
-  if (options.pending != nullptr) {
-    if (auto it = options.pending->find(&tensor); it != options.pending->end()) {
-      payload.source = it->second.source;
-      payload.to = it->second.to;
-      payload.size_bytes = RawBytes(payload.to, payload.source.num_elements()).value_or(0);
-      return payload;
-    }
+  if (const TensorView* source = weights.SourceOf(tensor); source != nullptr) {
+    payload.source = *source;
+    payload.size_bytes = RawBytes(payload.to, source->num_elements()).value_or(0);
+    return payload;
   }
-  ExternalData* external = options.input == nullptr ? nullptr : options.input->external.get();
-  absl::StatusOr<TensorView> view = TensorView::Of(tensor, external);
+  absl::StatusOr<TensorView> view = weights.View(tensor);
   if (!view.ok()) return At(tensor, view.status());
   payload.source = *std::move(view);
   payload.size_bytes = payload.source.size_bytes();
@@ -88,18 +84,18 @@ void PlaceInDataFile(PayloadLayout* layout) {
 
 }  // namespace
 
-absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const SaveOptions& options) {
+absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Weights& weights,
+                                             const SaveOptions& options) {
   absl::flat_hash_set<const onnx::TensorProto*> initializers;
   ForEachInitializer(model, [&](const onnx::TensorProto& tensor) { initializers.insert(&tensor); });
   PayloadLayout layout;
   std::vector<Payload> embedded;  // payloads that stay in the message unless everything goes out
   absl::Status status;
   ForEachMutableTensor(model, [&](onnx::TensorProto& tensor) {
-    const bool pending = options.pending != nullptr && options.pending->contains(&tensor);
-    const bool must_move = pending || IsExternal(tensor) || HasLargeRawData(tensor);
+    const bool must_move = weights.SourceOf(tensor) != nullptr || IsExternal(tensor) || HasLargeRawData(tensor);
     const bool could_move = initializers.contains(&tensor) && tensor.data_type() != onnx::TensorProto::STRING;
     if (!status.ok() || (!must_move && !could_move)) return;
-    absl::StatusOr<Payload> payload = PayloadOf(tensor, options);
+    absl::StatusOr<Payload> payload = PayloadOf(tensor, weights);
     if (!payload.ok()) {
       status = payload.status();
     } else if (must_move || payload->size_bytes >= kSmallTensorBytes) {
@@ -120,7 +116,7 @@ absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Save
   for (Payload& payload : layout.payloads) payload.external &= payload.size_bytes >= kSmallTensorBytes;
   std::erase_if(layout.payloads, [&](const Payload& payload) {  // what can simply stay
     const bool moves = payload.external || IsExternal(*payload.tensor) || HasLargeRawData(*payload.tensor);
-    return !moves && (options.pending == nullptr || !options.pending->contains(payload.tensor));
+    return !moves && weights.SourceOf(*payload.tensor) == nullptr;
   });
   PlaceInDataFile(&layout);
   return layout;

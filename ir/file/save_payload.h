@@ -31,7 +31,8 @@ struct PayloadLayout {
 };
 
 // Errors: those of resolving external data.
-absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const SaveOptions& options);
+absl::StatusOr<PayloadLayout> LayOutPayloads(onnx::ModelProto& model, const Weights& weights,
+                                             const SaveOptions& options);
 
 // Hands over the payload's bytes, converted, in order.
 absl::Status StreamPayload(const Payload& payload, absl::FunctionRef<absl::Status(absl::string_view)> sink);

@@ -47,11 +47,9 @@ int Within(const Model& model, const InlineOrigins& origins, NodeId node, int ca
 
 std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOrigins& origins) {
   std::vector<std::pair<NodeId, NodeId>> splits;
-  const int existing = model.num_nodes();
-  for (NodeId id = 0; id < existing; ++id) {
+  for (const NodeId id : model.AllNodes()) {  // not those that are inserted here
     const Node& node = model.node(id);
-    if (!node.inserted || node.erased || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone)
-      continue;
+    if (!node.inserted || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone) continue;
     const bool is_constant = node.Has(Role::kConstant) && node.inputs.empty();
     if (!IsCast(node) && !is_constant) {
       model.SetCall(id, CallOfGraph(model, node.graph));

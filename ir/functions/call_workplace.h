@@ -5,15 +5,15 @@
 
 #include <vector>
 
-#include "ir/file/pending_tensor.h"
+#include "ir/file/weights.h"
 #include "ir/functions/function_maker.h"
 
 namespace amp {
 
 struct CallWorkplace {
   google::protobuf::Arena* arena;
-  PendingTensors* pending;                            // null: nothing is
-  std::vector<const onnx::TensorProto*> copies = {};  // that are pending, as their originals are
+  Weights* weights;                                   // null: none is converted when it is saved
+  std::vector<const onnx::TensorProto*> copies = {};  // that are converted then, as their originals are
   FunctionMaker::CallForms calls = {};                // that were made here
 
   onnx::NodeProto* Copy(onnx::NodeProto& node);
@@ -22,7 +22,7 @@ struct CallWorkplace {
   void ForgetCopies();
 
  private:
-  void CopyPending(onnx::NodeProto& from, onnx::NodeProto& to);
+  void CopyConversions(onnx::NodeProto& from, onnx::NodeProto& to);
 };
 
 }  // namespace amp

@@ -59,7 +59,7 @@ void FunctionMaker::Make(const Nodes& nodes, const NameSet& live) {
 
 std::string FunctionMaker::Key() const {
   std::string key = function_->SerializeAsString();
-  if (has_pending_) absl::StrAppend(&key, "#", call_id_);  // two that look alike may have different data
+  if (has_converted_) absl::StrAppend(&key, "#", call_id_);  // two that look alike may have different data
   return key;
 }
 
@@ -293,8 +293,9 @@ void FunctionMaker::EmbedTensors() {
 
 void FunctionMaker::Rename(NodeProto& node) {
   const NodeForm* origin = Find(node);
-  if (around_.pending != nullptr) {
-    ForEachMutableTensor(node, [&](onnx::TensorProto& tensor) { has_pending_ |= around_.pending->contains(&tensor); });
+  if (around_.weights != nullptr) {
+    ForEachMutableTensor(
+        node, [&](onnx::TensorProto& tensor) { has_converted_ |= around_.weights->SourceOf(tensor) != nullptr; });
   }
   for (int port = 0; port < node.input_size(); ++port) {
     node.set_input(port, InnerName(node.input(port), HintOf(origin, port)));

@@ -15,7 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
-#include "ir/file/pending_tensor.h"
+#include "ir/file/weights.h"
 #include "ir/functions/inline_origins.h"
 
 namespace google::protobuf {
@@ -44,7 +44,7 @@ class FunctionMaker {
     absl::flat_hash_map<std::string, const onnx::TensorProto*> new_tensors;  // initializers that lifting made
     NameSet values;                                                          // that are not the work of the rewrite
     NameSet low_values;
-    PendingTensors* pending = nullptr;
+    Weights* weights = nullptr;
   };
 
   using CallForms = absl::flat_hash_map<std::string, NodeForm>;  // by name
@@ -141,7 +141,7 @@ class FunctionMaker {
   std::vector<std::pair<std::string, std::string>> outputs_;       // the original's name, value ("": nobody wants it)
   std::vector<InsertedNode> inserted_;
   std::vector<std::string> extra_hints_, extra_outputs_, embedded_, unhinted_;
-  bool uses_attributes_ = false, touches_low_ = false, has_pending_ = false;
+  bool uses_attributes_ = false, touches_low_ = false, has_converted_ = false;
 };
 
 }  // namespace amp

@@ -452,8 +452,8 @@ void RemoveFunctions(onnx::ModelProto& model, const std::vector<bool>& kept) {
 void MarkCalls(Model& model, InlinedFunctions& inlined) {
   model.SetCalls(std::move(inlined.calls));
   if (model.calls().empty()) return;
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
-    const auto it = inlined.call_of.find(model.node(id).proto);
+  for (const NodeId id : model.AllNodes()) {
+    const auto it = inlined.call_of.find(model.node(id).proto.get());
     if (it != inlined.call_of.end()) model.SetCall(id, it->second);
   }
 }

@@ -36,7 +36,7 @@ class Outliner {
       : origins_(origins),
         around_(around),
         phase_(phase),
-        root_{arena, around.pending},
+        root_{arena, around.weights},
         body_of_(origins.calls.size()) {
     for (const auto& function : origins.functions->functions())
       names_.insert(NameKey(function.domain(), function.name()));
@@ -175,7 +175,7 @@ class Outliner {
   absl::StatusOr<NodeProto*> MakeCall(Group& group, CallWorkplace& home) {
     const NameSet live = LiveNames(group);
     google::protobuf::Arena arena;
-    CallWorkplace inside{&arena, around_.pending};
+    CallWorkplace inside{&arena, around_.weights};
     absl::StatusOr<NodeProto*> call = MakeCall(group, live, inside, home);
     inside.ForgetCopies();
     return call;
@@ -386,14 +386,13 @@ absl::Status RecordBodies(onnx::ModelProto& model, InlineOrigins& origins) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins,
-                                                   PendingTensors& pending) {
+absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins) {
   Surroundings around;
   around.model = &model.proto();
-  around.pending = &pending;
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+  around.weights = &model.weights();
+  for (const NodeId id : model.AllNodes()) {
     const Node& node = model.node(id);
-    if (!node.erased && node.inserted && node.call >= 0) around.calls[std::string(node.name())] = node.call;
+    if (node.inserted && node.call >= 0) around.calls[std::string(node.name())] = node.call;
   }
   for (ValueId id = 0; id < model.num_values(); ++id) {
     const Value& value = model.value(id);
@@ -402,14 +401,15 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
     if (value.dtype == DType::kFloat16 || value.dtype == DType::kBfloat16) around.low_values.insert(value.name);
     const bool is_low = around.low_values.contains(value.name);  // those are copies of weights
     if (value.IsInitializer() && !is_low && !origins.initializers.contains(value.name)) {
-      around.new_tensors[value.name] = value.initializer;
+      around.new_tensors[value.name] = value.initializer.get();
     }
   }
   Outliner outliner(origins, around, Outliner::Phase::kAfter, model.arena());
-  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*model.proto().mutable_graph()));
+  onnx::ModelProto& proto = model.EditProto();
+  AMP_RETURN_IF_ERROR(outliner.CollapseModel(*proto.mutable_graph()));
   outliner.DropNeedlessNames();
-  WriteFunctions(model.proto(), origins, outliner.made());
-  CleanUp(model.proto(), around);
+  WriteFunctions(proto, origins, outliner.made());
+  CleanUp(proto, around);
   return outliner.record();
 }
 

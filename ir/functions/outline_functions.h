@@ -16,7 +16,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "ir/file/pending_tensor.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
@@ -38,7 +37,7 @@ struct OutlinedFunctions {
 
 // Edits model.proto(), which `model` no longer describes afterwards. REQUIRES: AssignCasts
 // (ir/functions/assign_calls.h), and Commit since.
-absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins, PendingTensors& pending);
+absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOrigins& origins);
 
 }  // namespace amp
 

@@ -25,17 +25,18 @@ const AttributeProto* Find(const Node& node, absl::string_view name, AttributePr
   return found;
 }
 
+AttributeProto* EditAny(Model& model, NodeId node, absl::string_view name) {
+  if (FindAny(model.node(node), name) == nullptr) return nullptr;
+  for (AttributeProto& attribute : *model.EditProto(node).mutable_attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
 // The attribute emptied of its value and given a kind; appended when there was none. Its description stays.
 AttributeProto& Renew(Model& model, NodeId node, absl::string_view name, AttributeProto::AttributeType kind) {
-  onnx::NodeProto& proto = model.EditProto(node);
-  AttributeProto* attribute = nullptr;
-  for (AttributeProto& candidate : *proto.mutable_attribute()) {
-    if (candidate.name() == name) {
-      attribute = &candidate;
-      break;
-    }
-  }
-  if (attribute == nullptr) attribute = proto.add_attribute();
+  AttributeProto* attribute = EditAny(model, node, name);
+  if (attribute == nullptr) attribute = model.EditProto(node).add_attribute();
   AttributeProto kept;
   kept.set_name(std::string(name));  // `name` may point into the attribute that Clear() empties
   kept.set_type(kind);
@@ -149,6 +150,11 @@ void SetInnerElementType(Model& model, NodeId node, absl::string_view name, DTyp
 void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::TensorProto& tensor) {
   onnx::TensorProto copy = tensor;  // `tensor` may be the one that is replaced
   *Renew(model, node, name, AttributeProto::TENSOR).mutable_t() = std::move(copy);
+}
+
+onnx::TensorProto* EditTensor(Model& model, NodeId node, absl::string_view name) {
+  if (GetTensor(model.node(node), name) == nullptr) return nullptr;
+  return EditAny(model, node, name)->mutable_t();
 }
 
 void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::TensorProto* tensor) {

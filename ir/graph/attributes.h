@@ -47,6 +47,8 @@ void SetDType(Model& model, NodeId node, absl::string_view name, DType type);
 void SetTensor(Model& model, NodeId node, absl::string_view name, const onnx::TensorProto& tensor);
 // The element type of the tensors in a type (Optional.type), however nested. No effect when there is no such attribute.
 void SetInnerElementType(Model& model, NodeId node, absl::string_view name, DType type);
+// Null when absent.
+onnx::TensorProto* EditTensor(Model& model, NodeId node, absl::string_view name);
 // Lets the attribute own `tensor`, which lives on the model's arena; nothing is copied.
 void AdoptTensor(Model& model, NodeId node, absl::string_view name, onnx::TensorProto* tensor);
 // The attribute as bytes, to be put back later; nothing when it is absent.

@@ -19,8 +19,8 @@ class OrderCheck {
   absl::Status Check(GraphId graph) {
     is_open_[static_cast<size_t>(graph)] = true;
     for (NodeId id = model_.graph(graph).first; id != kNone; id = model_.node(id).next) {
-      for (ValueId in : model_.node(id).inputs) {
-        if (in != kNone && !IsKnown(in)) return Failure("node '", NodePath(model_, id), "' reads", in);
+      for (const ValueId in : model_.node(id).PresentInputs()) {
+        if (!IsKnown(in)) return Failure("node '", NodePath(model_, id), "' reads", in);
       }
       for (GraphId body : model_.node(id).bodies) AMP_RETURN_IF_ERROR(Check(body));
       is_done_[static_cast<size_t>(id)] = true;

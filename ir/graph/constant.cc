@@ -21,10 +21,14 @@ namespace {
 constexpr size_t kFirstElements = 16;
 
 // The tensor of an initializer or of a Constant node's `value`; null for value_float and value_floats.
-onnx::TensorProto* TensorOf(const Model& model, ValueId value) {
+const onnx::TensorProto* TensorOf(const Model& model, ValueId value) {
   const Value& v = model.value(value);
-  if (v.IsInitializer()) return v.initializer;
-  return const_cast<onnx::TensorProto*>(GetTensor(model.node(v.producer), "value"));
+  return v.IsInitializer() ? v.initializer.get() : GetTensor(model.node(v.producer), "value");
+}
+
+onnx::TensorProto* EditTensorOf(Model& model, ValueId value) {
+  const Value& v = model.value(value);
+  return v.IsInitializer() ? &model.EditInitializer(value) : EditTensor(model, v.producer, "value");
 }
 
 // value_float and value_floats as float32.
@@ -41,14 +45,14 @@ void FreePayload(onnx::TensorProto& tensor) {
   tensor.clear_float_data();
 }
 
-absl::Status ForEachFloatChunk(const Model& model, ValueId value, ExternalData* external,
+absl::Status ForEachFloatChunk(const Model& model, ValueId value,
                                const std::function<void(absl::Span<const float>)>& fn) {
   const onnx::TensorProto* tensor = TensorOf(model, value);
   if (tensor == nullptr) {
     fn(ListOf(model, value));
     return absl::OkStatus();
   }
-  AMP_ASSIGN_OR_RETURN(const TensorView view, TensorView::Of(*tensor, external));
+  AMP_ASSIGN_OR_RETURN(const TensorView view, model.weights().View(*tensor));
   std::vector<float> aligned;
   return view.ForEachChunk([&](absl::Span<const std::byte> bytes) {
     const size_t count = bytes.size() / sizeof(float);
@@ -69,7 +73,7 @@ absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
   auto [it, is_new] = facts_.try_emplace(value);
   if (!is_new) return &it->second;
   ConstantFacts& facts = it->second;
-  absl::Status status = ForEachFloatChunk(model_, value, external_, [&](absl::Span<const float> chunk) {
+  absl::Status status = ForEachFloatChunk(model_, value, [&](absl::Span<const float> chunk) {
     SurveyNarrowing(chunk, low_, facts.stats);
     for (size_t i = 0; i < chunk.size() && facts.first_elements.size() < kFirstElements; ++i) {
       facts.first_elements.push_back(chunk[i]);
@@ -79,8 +83,7 @@ absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
   return &facts;
 }
 
-absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
-                                                  ExternalData* external, PendingTensors& pending) {
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate) {
   auto* narrowed = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
   narrowed->set_data_type(static_cast<int32_t>(low));
   const onnx::TensorProto* tensor = TensorOf(model, value);
@@ -90,14 +93,14 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
     narrowed->add_dims(static_cast<int64_t>(ListOf(model, value).size()));
   }
   if (tensor != nullptr && IsExternal(*tensor) && saturate == Saturate::kNo) {
-    AMP_ASSIGN_OR_RETURN(TensorView source, TensorView::Of(*tensor, external));
-    pending.emplace(narrowed, PendingTensor{std::move(source), low});
+    AMP_ASSIGN_OR_RETURN(TensorView source, model.weights().View(*tensor));
+    model.weights().ConvertWhenSaved(*narrowed, std::move(source));
     return narrowed;
   }
   std::string* bytes = narrowed->mutable_raw_data();
   std::vector<uint16_t> bits;
   std::vector<float> clamped;
-  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, external, [&](absl::Span<const float> chunk) {
+  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) {
     if (saturate == Saturate::kYes) {
       const float bound = static_cast<float>(LargestFinite(low));
       clamped.assign(chunk.begin(), chunk.end());
@@ -113,16 +116,15 @@ absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, D
   return narrowed;
 }
 
-absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
-                                                 PendingTensors& pending) {
+absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value) {
   const onnx::TensorProto* tensor = TensorOf(model, value);
   AMP_CHECK(tensor != nullptr && IsLowFloat(static_cast<DType>(tensor->data_type())));
   auto* widened = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
   widened->set_data_type(onnx::TensorProto::FLOAT);
   *widened->mutable_dims() = tensor->dims();
-  AMP_ASSIGN_OR_RETURN(TensorView view, TensorView::Of(*tensor, external));
+  AMP_ASSIGN_OR_RETURN(TensorView view, model.weights().View(*tensor));
   if (IsExternal(*tensor)) {
-    pending.emplace(widened, PendingTensor{std::move(view), DType::kFloat32});
+    model.weights().ConvertWhenSaved(*widened, std::move(view));
     return widened;
   }
   const DType low = view.dtype();
@@ -140,11 +142,10 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, Ex
   return widened;
 }
 
-std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
-                                                    ExternalData* external) {
+std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements) {
   if (value == kNone || !model.IsConstant(value)) return std::nullopt;
   if (const onnx::TensorProto* tensor = TensorOf(model, value); tensor != nullptr) {
-    const absl::StatusOr<TensorView> view = TensorView::Of(*tensor, external);
+    const absl::StatusOr<TensorView> view = model.weights().View(*tensor);
     if (!view.ok()) return std::nullopt;
     const absl::StatusOr<std::vector<double>> elements = view->ReadAsDoubles(max_elements);
     return elements.ok() ? std::optional(*elements) : std::nullopt;
@@ -157,13 +158,13 @@ std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId 
   return std::vector<double>(floats.begin(), floats.end());
 }
 
-std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external) {
-  const auto elements = ConstantElements(model, value, 1, external);
+std::optional<double> ScalarConstant(const Model& model, ValueId value) {
+  const auto elements = ConstantElements(model, value, 1);
   return elements.has_value() && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
 }
 
 void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor) {
-  if (onnx::TensorProto* before = TensorOf(model, value); before != nullptr) {
+  if (onnx::TensorProto* before = EditTensorOf(model, value); before != nullptr) {
     DescribeAs(*before, *tensor);
     FreePayload(*before);
   }

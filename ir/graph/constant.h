@@ -9,12 +9,9 @@
 #include "absl/container/node_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/base/convert.h"
-#include "ir/file/pending_tensor.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
-
-class ExternalData;
 
 // What narrowing a constant to the low type would do.
 struct ConstantFacts {
@@ -25,16 +22,14 @@ struct ConstantFacts {
 // Facts about float32 constants, each read once. Not thread-safe.
 class ConstantSurvey {
  public:
-  // `external` may be null when the model has no external data. Both must outlive the survey.
-  ConstantSurvey(const Model& model, ExternalData* external, DType low)
-      : model_(model), external_(external), low_(low) {}
+  // The model must outlive the survey.
+  ConstantSurvey(const Model& model, DType low) : model_(model), low_(low) {}
 
   // REQUIRES: model.IsConstant(value), float32. Errors: reading external data.
   absl::StatusOr<const ConstantFacts*> Facts(ValueId value);
 
  private:
   const Model& model_;
-  ExternalData* external_;
   DType low_;
   absl::node_hash_map<ValueId, ConstantFacts> facts_;
 };
@@ -42,20 +37,17 @@ class ConstantSurvey {
 enum class Saturate { kNo, kYes };
 
 // A low copy of a float32 constant: an arena-owned tensor of the same shape, without a name. Embedded data is converted
-// at once; external data is left for SaveModel, which finds it in `pending`. Errors: reading external data.
-absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate,
-                                                  ExternalData* external, PendingTensors& pending);
+// at once; external data is left to saving. Errors: reading external data.
+absl::StatusOr<onnx::TensorProto*> NarrowConstant(Model& model, ValueId value, DType low, Saturate saturate);
 
 // The float32 form of a low constant, the other way round; exact.
-absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value, ExternalData* external,
-                                                 PendingTensors& pending);
+absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value);
 
 // The elements of a constant of numbers of any type, in order; nothing if it is no constant, has more than
 // `max_elements`, is no tensor of numbers, or cannot be read (whoever needs its bytes says so).
-std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements,
-                                                    ExternalData* external);
+std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements);
 // The only element of a constant with one.
-std::optional<double> ScalarConstant(const Model& model, ValueId value, ExternalData* external);
+std::optional<double> ScalarConstant(const Model& model, ValueId value);
 
 // Gives a constant the elements of `tensor`, which lives on the model's arena, and frees those that it had. What the
 // file says about the constant stays: name, doc_string, metadata_props, fields that this program does not know.

@@ -28,9 +28,22 @@ onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type) {
   return type == nullptr ? nullptr : type->mutable_tensor_type();
 }
 
+const onnx::TypeProto_Tensor* InnermostTensor(const onnx::TypeProto* type) {
+  while (type != nullptr && !type->has_tensor_type()) {
+    if (type->sequence_type().has_elem_type()) {
+      type = &type->sequence_type().elem_type();
+    } else if (type->optional_type().has_elem_type()) {
+      type = &type->optional_type().elem_type();
+    } else {
+      return nullptr;
+    }
+  }
+  return type == nullptr ? nullptr : &type->tensor_type();
+}
+
 DType ElementType(const Value& value) {
   if (value.is_tensor || value.type == nullptr) return value.dtype;
-  const onnx::TypeProto_Tensor* tensor = InnermostTensor(value.type);
+  const onnx::TypeProto_Tensor* tensor = InnermostTensor(value.type.get());
   return tensor == nullptr ? DType::kUndefined : static_cast<DType>(tensor->elem_type());
 }
 
@@ -48,12 +61,15 @@ std::string InlinedCall::FunctionName() const {
 }
 
 Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
-             std::shared_ptr<const OpSignatures> signatures)
-    : arena_(std::move(arena)), proto_(proto), signatures_(std::move(signatures)) {
+             std::shared_ptr<const OpSignatures> signatures, Weights weights)
+    : arena_(std::move(arena)), proto_(proto), weights_(std::move(weights)), signatures_(std::move(signatures)) {
   if (signatures_ == nullptr) signatures_ = OpSignatures::BuiltIn();
 }
 Model::~Model() = default;
-std::unique_ptr<google::protobuf::Arena> Model::ReleaseArena() { return std::move(arena_); }
+std::unique_ptr<google::protobuf::Arena> Model::ReleaseArena() {
+  AMP_CHECK(!weights_.ConvertsAny());
+  return std::move(arena_);
+}
 
 std::vector<NodeId> Model::NodesInOrder(GraphId graph_id) const {
   std::vector<NodeId> order;
@@ -146,11 +162,12 @@ void Model::Commit() {
 void Model::CommitGraph(Graph& g) {
   auto& nodes = *g.proto->mutable_node();
   if (!nodes.empty()) nodes.UnsafeArenaExtractSubrange(0, nodes.size(), nullptr);
-  for (NodeId id = g.first; id != kNone; id = node(id).next) nodes.UnsafeArenaAddAllocated(mutable_node(id).proto);
+  for (NodeId id = g.first; id != kNone; id = node(id).next)
+    nodes.UnsafeArenaAddAllocated(mutable_node(id).proto.get());
   auto& tensors = *g.proto->mutable_initializer();
   if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
-  for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer);
-  StateTypes(*this, static_cast<GraphId>(&g - graphs_.data()));
+  for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer.get());
+  StateTypes(*this, static_cast<GraphId>(&g - graphs_.data()), *g.proto);
 }
 
 void Model::ResolveSchemas() {
@@ -158,9 +175,8 @@ void Model::ResolveSchemas() {
   absl::flat_hash_map<absl::string_view, int> versions;
   for (const auto& import : proto_->opset_import())
     versions[CanonicalDomain(import.domain())] = static_cast<int>(import.version());
-  for (NodeId id = 0; id < num_nodes(); ++id) {
+  for (const NodeId id : AllNodes()) {
     Node& n = mutable_node(id);
-    if (n.erased) continue;
     auto [it, is_new] = found.try_emplace({n.domain(), n.op_type()}, nullptr);
     if (is_new && !IsCallOfFunction(id)) {
       auto version = versions.find(n.domain());

@@ -1,19 +1,23 @@
 // The model in memory: topology in small structs, payload in the protobuf message that was loaded.
 //
 //   Model ── arena: ModelProto (attributes, doc strings, metadata, unknown fields: untouched unless edited)
+//     ├─ weights: where the bytes of its tensors are, in the message or not
 //     ├─ graphs[0] = main graph, graphs[i] = If / Loop / Scan bodies (and graphs hanging on any other attribute)
 //     ├─ nodes[], values[]  addressed by ids that stay valid for the life of the model
 //     └─ a Value's use list holds its uses in inner scopes too
 //
 // Every edit goes through the methods of Model, which keep topology and message in step, except for the order of nodes
 // and the list of initializers, which Commit() writes back once. Loading and committing without an edit changes
-// nothing. Not thread-safe; distinct models are independent.
+// nothing. A const Model hands out nothing that can be changed, messages included. Not thread-safe; distinct models are
+// independent.
 #ifndef AMP_IR_GRAPH_GRAPH_H_
 #define AMP_IR_GRAPH_GRAPH_H_
 
 #include <cstdint>
+#include <experimental/propagate_const>
 #include <functional>
 #include <memory>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +29,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
+#include "ir/file/weights.h"
 #include "ir/schema/operator_table.h"
 
 namespace google::protobuf {
@@ -52,6 +57,10 @@ inline constexpr GraphId kMainGraph = 0;
 // Below this IR version every initializer is listed as a graph input although it is a constant.
 inline constexpr int kInitializersNeedNoInput = 4;
 
+// A message on the model's arena: as const as the struct that it is reached through. Nothing is owned.
+template <typename Message>
+using OnArena = std::experimental::propagate_const<Message*>;
+
 // One place where a value is read: input `port` of `node`, or, with node == kNone, output `port` of graph `graph`.
 struct Use {
   NodeId node = kNone;
@@ -72,15 +81,15 @@ struct Value {
   bool is_constant_default = false;  // initializer that is also an input (overridable from IR version 4 on)
   bool is_training_state = false;    // initializer that training_info reads or binds: other graphs rely on its type
   DType dtype = DType::kUndefined;   // element type of a tensor, when known
-  onnx::TypeProto* type = nullptr;   // arena; null when nothing is known
-  onnx::TensorProto* initializer = nullptr;
+  OnArena<onnx::TypeProto> type = nullptr;  // null when nothing is known
+  OnArena<onnx::TensorProto> initializer = nullptr;
   std::vector<Use> uses;
 
   bool IsInitializer() const { return initializer != nullptr; }
 };
 
 struct Node {
-  onnx::NodeProto* proto = nullptr;
+  OnArena<onnx::NodeProto> proto = nullptr;
   GraphId graph = kMainGraph;
   NodeId prev = kNone, next = kNone;  // neighbours in the graph's order
   const Operator* op = nullptr;       // its row in the table, by domain and name; never null in a model
@@ -96,11 +105,17 @@ struct Node {
   // What a port reads or gives; kNone where it is absent: without a name, or behind the last one.
   ValueId Input(size_t port) const { return port < inputs.size() ? inputs[port] : kNone; }
   ValueId Output(size_t port) const { return port < outputs.size() ? outputs[port] : kNone; }
+  // Those that are not absent, in order.
+  auto PresentInputs() const { return std::views::filter(inputs, IsPresent); }
+  auto PresentOutputs() const { return std::views::filter(outputs, IsPresent); }
   // Of its operator, by domain and name: see RolesOf (ir/operators/operator_roles.h) for nodes that may call functions.
   bool Has(Role role) const { return op->Has(role); }
   absl::string_view op_type() const;
   absl::string_view domain() const;  // "" for ai.onnx
   absl::string_view name() const;
+
+ private:
+  static bool IsPresent(ValueId value) { return value != kNone; }
 };
 
 // A call of a model-local function that was inlined.
@@ -114,7 +129,7 @@ struct InlinedCall {
 };
 
 struct Graph {
-  onnx::GraphProto* proto = nullptr;
+  OnArena<onnx::GraphProto> proto = nullptr;
   NodeId owner = kNone;  // the node whose attribute holds this graph; kNone for the main graph
   bool edited = false;
   NodeId first = kNone, last = kNone;
@@ -124,6 +139,7 @@ struct Graph {
 
 // The tensor type inside sequences and optionals, however nested; null if there is none.
 onnx::TypeProto_Tensor* InnermostTensor(onnx::TypeProto* type);
+const onnx::TypeProto_Tensor* InnermostTensor(const onnx::TypeProto* type);
 
 // Element type of a tensor, or of the tensors in a sequence or optional, however nested; kUndefined when not known.
 DType ElementType(const Value& value);
@@ -132,18 +148,24 @@ class Model {
  public:
   // Takes a message that passed ValidateModel (ir/file/validate.h). Errors: duplicate or undefined names, cycles, both
   // kDataLoss with the node named. Unsorted but acyclic graphs are sorted stably and noted in warnings(). `signatures`
-  // are the types of operators that ONNX does not define; null: the built-in ones.
+  // are the types of operators that ONNX does not define; null: the built-in ones. `weights` know where external data
+  // are; without any they may be left out.
   static absl::StatusOr<std::unique_ptr<Model>> Create(std::unique_ptr<google::protobuf::Arena> arena,
                                                        onnx::ModelProto* proto,
-                                                       std::shared_ptr<const OpSignatures> signatures = nullptr);
+                                                       std::shared_ptr<const OpSignatures> signatures = nullptr,
+                                                       Weights weights = {});
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  onnx::ModelProto& proto() { return *proto_; }
   const onnx::ModelProto& proto() const { return *proto_; }
+  // The messages for saving and printing, which change them for a while and put everything back: no edit.
+  onnx::ModelProto& LendProto() { return *proto_; }
+  onnx::GraphProto& LendProto(GraphId graph) { return *mutable_graph(graph).proto; }
   google::protobuf::Arena* arena() { return arena_.get(); }
-  // The arena, with the message on it; the model is of no use any more.
+  const Weights& weights() const { return weights_; }
+  Weights& weights() { return weights_; }
+  // The arena, with the message on it; the model is of no use any more. REQUIRES: no weights are to be converted yet.
   std::unique_ptr<google::protobuf::Arena> ReleaseArena();
 
   int num_nodes() const { return static_cast<int>(nodes_.size()); }
@@ -152,9 +174,13 @@ class Model {
   const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
   // kNone, an absent input or output, is a value without name, type, producer and uses.
   const Value& value(ValueId id) const { return id == kNone ? AbsentValue() : values_[static_cast<size_t>(id)]; }
-  Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   const Graph& graph(GraphId id) const { return graphs_[static_cast<size_t>(id)]; }
 
+  // The live nodes of all graphs, the lowest id first. Nodes that are inserted during the walk are left out, and so are
+  // those that are erased before it comes to them.
+  auto AllNodes() const {
+    return std::views::filter(std::views::iota(0, num_nodes()), [this](NodeId id) { return !node(id).erased; });
+  }
   // The graph's live nodes in order.
   std::vector<NodeId> NodesInOrder(GraphId graph) const;
 
@@ -195,6 +221,10 @@ class Model {
     MarkEdited(mutable_node(node).graph);
     return *mutable_node(node).proto;
   }
+  // The whole message, for what no method below edits: metadata and functions.
+  onnx::ModelProto& EditProto();
+  // The message of an initializer, for its payload.
+  onnx::TensorProto& EditInitializer(ValueId value);
   // Its schema is the next SetOpset's to find.
   void SetOperator(NodeId node, absl::string_view domain, absl::string_view op_type);
   struct NewNode {
@@ -249,6 +279,9 @@ class Model {
   void SetGraphOutputType(int port, DType dtype);  // of the main graph, as the file declares it
   void SetType(ValueId value, const onnx::TypeProto& type);
   void CopyType(ValueId from, ValueId to);
+  // What inference finds, which is no edit: `type`, on the arena, is the value's from now on.
+  void AdoptType(ValueId value, onnx::TypeProto* type);
+  void ForgetType(ValueId value);
 
   // True once anything was edited since Create.
   bool edited() const { return edited_; }
@@ -266,8 +299,9 @@ class Model {
  private:
   friend class GraphBuilder;
   Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
-        std::shared_ptr<const OpSignatures> signatures);
+        std::shared_ptr<const OpSignatures> signatures, Weights weights);
   static const Value& AbsentValue();
+  Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
   Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
   Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
   ValueId NewValue(GraphId graph, std::string name);
@@ -283,6 +317,7 @@ class Model {
 
   std::unique_ptr<google::protobuf::Arena> arena_;
   onnx::ModelProto* proto_;
+  Weights weights_;
   std::shared_ptr<const OpSignatures> signatures_;
   std::vector<Node> nodes_;
   std::vector<Value> values_;

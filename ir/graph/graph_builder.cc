@@ -62,16 +62,13 @@ absl::Status GraphBuilder::Declare(GraphId graph, const std::string& name, absl:
 }
 
 absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
-  onnx::GraphProto& proto = *model_.graph(graph).proto;
+  onnx::GraphProto& proto = *model_.mutable_graph(graph).proto;
   for (auto& input : *proto.mutable_input()) {
     ValueId id;
     AMP_RETURN_IF_ERROR(Declare(graph, input.name(), "input", &id));
     Value& v = model_.mutable_value(id);
     v.is_graph_input = true;
-    if (input.has_type()) {
-      v.type = input.mutable_type();
-      model_.SetType(id, *v.type);
-    }
+    if (input.has_type()) model_.AdoptType(id, input.mutable_type());
     model_.mutable_graph(graph).inputs.push_back(id);
   }
   for (auto& tensor : *proto.mutable_initializer()) {
@@ -113,7 +110,7 @@ absl::Status GraphBuilder::DeclareInputsAndInitializers(GraphId graph) {
 }
 
 absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* nodes) {
-  onnx::GraphProto& proto = *model_.graph(graph).proto;
+  onnx::GraphProto& proto = *model_.mutable_graph(graph).proto;
   // Not for bodies: many exact reservations would copy all nodes each time.
   if (graph == kMainGraph) model_.nodes_.reserve(static_cast<size_t>(proto.node_size()));
   NodeId previous = kNone;
@@ -159,7 +156,7 @@ ValueId GraphBuilder::Lookup(GraphId graph, const std::string& name) const {
 }
 
 absl::Status GraphBuilder::ResolveNode(NodeId id) {
-  onnx::NodeProto& proto = *model_.node(id).proto;
+  onnx::NodeProto& proto = *model_.mutable_node(id).proto;
   const GraphId graph = model_.node(id).graph;
   for (int port = 0; port < proto.input_size(); ++port) {
     const std::string& name = proto.input(port);
@@ -222,8 +219,7 @@ absl::Status GraphBuilder::SortGraph(GraphId graph) {
   std::vector<int> waiting(static_cast<size_t>(top - base) + 1, 0);  // producers not yet placed, per node
   bool sorted = true;
   const auto for_each_reader = [&](NodeId id, const auto& action) {
-    for (ValueId out : model_.node(id).outputs) {
-      if (out == kNone) continue;
+    for (const ValueId out : model_.node(id).PresentOutputs()) {
       for (const Use& use : model_.value(out).uses) {
         const NodeId reader = Ancestor(use, graph);
         if (reader != kNone) action(reader);
@@ -289,8 +285,8 @@ void GraphBuilder::MarkTrainingState() {
 
 absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::protobuf::Arena> arena,
                                                      onnx::ModelProto* proto,
-                                                     std::shared_ptr<const OpSignatures> signatures) {
-  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures)));
+                                                     std::shared_ptr<const OpSignatures> signatures, Weights weights) {
+  std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures), std::move(weights)));
   AMP_RETURN_IF_ERROR(GraphBuilder(*model).Build());
   return model;
 }

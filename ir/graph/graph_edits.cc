@@ -44,6 +44,18 @@ void Model::MarkEdited(GraphId graph_id) {
   mutable_graph(graph_id).edited = true;
 }
 
+onnx::ModelProto& Model::EditProto() {
+  edited_ = true;
+  return *proto_;
+}
+
+onnx::TensorProto& Model::EditInitializer(ValueId id) {
+  Value& v = mutable_value(id);
+  AMP_CHECK(v.IsInitializer());
+  MarkEdited(v.graph);
+  return *v.initializer;
+}
+
 void Model::Link(NodeId id, NodeId anchor) {
   Node& n = mutable_node(id);
   Graph& g = mutable_graph(n.graph);
@@ -146,10 +158,10 @@ void Model::WriteUse(const Use& use, ValueId value_id) {
   const auto port = static_cast<size_t>(use.port);
   if (use.IsGraphOutput()) {
     mutable_graph(use.graph).outputs[port] = value_id;
-    graph(use.graph).proto->mutable_output(use.port)->set_name(value(value_id).name);
+    mutable_graph(use.graph).proto->mutable_output(use.port)->set_name(value(value_id).name);
   } else {
     mutable_node(use.node).inputs[port] = value_id;
-    node(use.node).proto->set_input(use.port, value(value_id).name);
+    mutable_node(use.node).proto->set_input(use.port, value(value_id).name);
   }
   MarkEdited(use.graph);
 }
@@ -175,8 +187,7 @@ void Model::MoveInward(NodeId id, GraphId to) {
     DropUse(n.inputs[i], use);
     AddUse(n.inputs[i], {id, use.port, to});
   }
-  for (ValueId out : n.outputs) {
-    if (out == kNone) continue;
+  for (const ValueId out : n.PresentOutputs()) {
     Value& v = mutable_value(out);
     mutable_graph(n.graph).names.erase(v.name);
     mutable_graph(to).names[v.name] = out;
@@ -274,13 +285,11 @@ void Model::TruncateOutputs(NodeId node_id, int count) {
 void Model::Erase(NodeId id) {
   Node& n = mutable_node(id);
   AMP_CHECK(!n.erased);
-  for (ValueId out : n.outputs) AMP_CHECK(out == kNone || value(out).uses.empty());
+  for (const ValueId out : n.PresentOutputs()) AMP_CHECK(value(out).uses.empty());
   for (size_t i = 0; i < n.inputs.size(); ++i) DropUse(n.inputs[i], Use{id, static_cast<int32_t>(i), n.graph});
   Unlink(id);
   Graph& g = mutable_graph(n.graph);
-  for (ValueId out : n.outputs) {
-    if (out != kNone) g.names.erase(value(out).name);
-  }
+  for (const ValueId out : n.PresentOutputs()) g.names.erase(value(out).name);
   n.erased = true;
   MarkEdited(n.graph);
 }
@@ -368,7 +377,7 @@ void Model::SetTensorType(ValueId id, DType dtype) {
 void Model::SetElementType(ValueId id, DType dtype) {
   Value& v = mutable_value(id);
   if (v.is_tensor) return SetTensorType(id, dtype);
-  onnx::TypeProto_Tensor* tensor = InnermostTensor(v.type);
+  onnx::TypeProto_Tensor* tensor = InnermostTensor(v.type.get());
   AMP_CHECK(tensor != nullptr);
   tensor->set_elem_type(static_cast<int32_t>(dtype));
   MarkEdited(v.graph);
@@ -383,9 +392,23 @@ void Model::SetGraphOutputType(int port, DType dtype) {
 void Model::SetType(ValueId id, const onnx::TypeProto& type) {
   Value& v = mutable_value(id);
   if (v.type == nullptr) v.type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(arena_.get());
-  if (v.type != &type) v.type->CopyFrom(type);
+  if (v.type.get() != &type) v.type->CopyFrom(type);
   v.is_tensor = type.has_tensor_type();
   v.dtype = TensorElementType(type);
+}
+
+void Model::AdoptType(ValueId id, onnx::TypeProto* type) {
+  Value& v = mutable_value(id);
+  v.type = type;
+  v.is_tensor = type->has_tensor_type();
+  v.dtype = TensorElementType(*type);
+}
+
+void Model::ForgetType(ValueId id) {
+  Value& v = mutable_value(id);
+  v.type = nullptr;
+  v.is_tensor = false;
+  v.dtype = DType::kUndefined;
 }
 
 void Model::CopyType(ValueId from, ValueId to) {

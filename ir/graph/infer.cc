@@ -54,7 +54,7 @@ class BodyInferencer : public onnx::GraphInferencer {
       const bool contradicts = v.dtype != DType::kUndefined && input_types[i] != nullptr &&
                                static_cast<DType>(input_types[i]->tensor_type().elem_type()) != v.dtype;
       if (input_types[i] == nullptr || contradicts) continue;
-      model.mutable_value(inputs[i]).type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model.arena());
+      model.ForgetType(inputs[i]);
       model.SetType(inputs[i], *input_types[i]);
     }
     inference_.InferGraph(body_);
@@ -74,8 +74,7 @@ class BodyInferencer : public onnx::GraphInferencer {
 class NodeContext : public onnx::InferenceContext {
  public:
   NodeContext(Inference& inference, NodeId node) : inference_(inference), node_(inference.model().node(node)) {
-    for (ValueId out : node_.outputs) {
-      (void)out;
+    for (size_t i = 0; i < node_.outputs.size(); ++i) {
       outputs_.push_back(google::protobuf::Arena::CreateMessage<onnx::TypeProto>(inference.model().arena()));
     }
   }
@@ -91,7 +90,7 @@ class NodeContext : public onnx::InferenceContext {
   size_t getNumInputs() const override { return node_.inputs.size(); }
   const onnx::TypeProto* getInputType(size_t index) const override {
     const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
-    return id == kNone ? nullptr : model().value(id).type;
+    return id == kNone ? nullptr : model().value(id).type.get();
   }
   bool hasInput(size_t index) const override { return index < node_.inputs.size() && node_.inputs[index] != kNone; }
   const onnx::TensorProto* getInputData(size_t index) const override {
@@ -147,8 +146,7 @@ void Inference::InferNode(NodeId id) {
       n.schema->onnx()->GetTypeAndShapeInferenceFunction()(context);
       for (size_t i = 0; i < n.outputs.size(); ++i) {
         if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
-        model_.mutable_value(n.outputs[i]).type = context.getOutputType(i);
-        model_.SetType(n.outputs[i], *context.getOutputType(i));
+        model_.AdoptType(n.outputs[i], context.getOutputType(i));
       }
     } catch (const std::exception& error) {
       const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
@@ -189,8 +187,7 @@ void Inference::FallBackToSchema(NodeId id) {
     if (dtype == DType::kUndefined) continue;
     auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
     type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
-    model_.mutable_value(n.outputs[i]).type = type;
-    model_.SetType(n.outputs[i], *type);
+    model_.AdoptType(n.outputs[i], type);
   }
 }
 
@@ -239,8 +236,7 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
 void Inference::TakeClaims(NodeId id, const Claims& claims) {
   const Node& n = model_.node(id);
   const bool by_signature = n.schema != nullptr && n.schema->is_signature();
-  for (ValueId out : n.outputs) {
-    if (out == kNone) continue;
+  for (const ValueId out : n.PresentOutputs()) {
     const Value& v = model_.value(out);
     if (v.type != nullptr && !by_signature) continue;
     const auto it = claims.find(out);
@@ -270,8 +266,7 @@ void Inference::InferInputsFromSiblings(NodeId id) {
       continue;
     auto* type = google::protobuf::Arena::CreateMessage<onnx::TypeProto>(model_.arena());
     type->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(it->second));
-    model_.mutable_value(n.inputs[i]).type = type;
-    model_.SetType(n.inputs[i], *type);
+    model_.AdoptType(n.inputs[i], type);
   }
 }
 
@@ -288,13 +283,7 @@ void Inference::InferGraph(GraphId graph) {
 
   const std::vector<NodeId> order = model_.NodesInOrder(graph);
   for (NodeId id : order) {
-    for (ValueId out : model_.node(id).outputs) {
-      if (out == kNone) continue;
-      Value& v = model_.mutable_value(out);
-      v.type = nullptr;
-      v.is_tensor = false;
-      v.dtype = DType::kUndefined;
-    }
+    for (const ValueId out : model_.node(id).PresentOutputs()) model_.ForgetType(out);
   }
   for (NodeId id : order) {
     ChooseSignature(id, claimed);

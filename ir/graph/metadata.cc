@@ -18,18 +18,19 @@ std::optional<std::string> FindMetadata(const Model& model, absl::string_view ke
 }
 
 void SetMetadata(Model& model, absl::string_view key, std::string value) {
-  for (auto& entry : *model.proto().mutable_metadata_props()) {
+  for (auto& entry : *model.EditProto().mutable_metadata_props()) {
     if (entry.key() != key) continue;
     entry.set_value(std::move(value));
     return;
   }
-  auto* entry = model.proto().add_metadata_props();
+  auto* entry = model.EditProto().add_metadata_props();
   entry->set_key(std::string(key));
   entry->set_value(std::move(value));
 }
 
 void RemoveMetadata(Model& model, absl::string_view key) {
-  auto& entries = *model.proto().mutable_metadata_props();
+  if (!FindMetadata(model, key).has_value()) return;
+  auto& entries = *model.EditProto().mutable_metadata_props();
   for (int i = entries.size(); i-- > 0;) {
     if (entries[i].key() == key) entries.DeleteSubrange(i, 1);
   }

@@ -28,9 +28,8 @@ class PathFinder {
   NodePaths Find() {
     NodePaths paths;
     paths.nodes.resize(static_cast<size_t>(model_.num_nodes()));
-    for (NodeId id = 0; id < model_.num_nodes(); ++id) {
+    for (const NodeId id : model_.AllNodes()) {
       const Node& node = model_.node(id);
-      if (node.erased) continue;
       std::string& path = paths.nodes[static_cast<size_t>(id)];
       path = PathIn(node.graph, model_.NodeLabel(id));
       MakeUnique(path);
@@ -44,9 +43,8 @@ class PathFinder {
 
   std::vector<std::string> FindCalls() {
     std::vector<std::string> paths(model_.calls().size());
-    for (NodeId id = 0; id < model_.num_nodes() && !paths.empty(); ++id) {
-      if (!model_.node(id).erased) FindCalls(model_.node(id), paths);
-    }
+    if (paths.empty()) return paths;
+    for (const NodeId id : model_.AllNodes()) FindCalls(model_.node(id), paths);
     return paths;
   }
 
@@ -104,7 +102,7 @@ class PathFinder {
 }  // namespace
 
 std::string BodyLabel(const Model& model, GraphId body) {
-  return LabelOf(*model.node(model.graph(body).owner).proto, model.graph(body).proto);
+  return LabelOf(*model.node(model.graph(body).owner).proto, model.graph(body).proto.get());
 }
 
 NodePaths FindNodePaths(const Model& model) { return PathFinder(model).Find(); }

@@ -42,7 +42,7 @@ absl::StatusOr<std::string> PrintModel(Model& model) {
   absl::StatusOr<std::string> text;
   {
     StrippedTensors stripped;
-    ForEachMutableTensor(model.proto(), [&](onnx::TensorProto& tensor) {
+    ForEachMutableTensor(model.LendProto(), [&](onnx::TensorProto& tensor) {
       const std::vector<int64_t> dims(tensor.dims().begin(), tensor.dims().end());
       if (IsExternal(tensor) || ElementCount(dims).value_or(0) <= kMostElements) return;
       stripped.Strip(&tensor);
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> PrintModel(Model& model) {
     if (text.ok()) text = WithoutControls(*text);
   }
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
-    *model.graph(graph).proto->mutable_value_info() = infos[static_cast<size_t>(graph)];
+    *model.LendProto(graph).mutable_value_info() = infos[static_cast<size_t>(graph)];
   }
   return text;
 }

@@ -54,7 +54,8 @@ void StateType(const onnx::TypeProto& known, onnx::TypeProto* stated) {
 
 class Statements {
  public:
-  Statements(Model& model, GraphId id) : model_(model), graph_(model.graph(id)), id_(id), proto_(*graph_.proto) {
+  Statements(const Model& model, GraphId id, onnx::GraphProto& proto)
+      : model_(model), graph_(model.graph(id)), id_(id), proto_(proto) {
     for (size_t i = 0; i < graph_.outputs.size(); ++i) {
       const onnx::TypeProto* type = model.value(graph_.outputs[i]).type;
       is_doubtful_ |= type != nullptr && ShapesContradict(proto_.output(static_cast<int>(i)).type(), *type);
@@ -99,8 +100,8 @@ class Statements {
   }
 
   void AddOutputs(NodeId node) {
-    for (const ValueId out : model_.node(node).outputs) {
-      const bool wanted = out != kNone && !model_.IsGraphOutput(out) && model_.value(out).type != nullptr;
+    for (const ValueId out : model_.node(node).PresentOutputs()) {
+      const bool wanted = !model_.IsGraphOutput(out) && model_.value(out).type != nullptr;
       if (!wanted || !listed_.insert(out).second) continue;
       onnx::ValueInfoProto* info = proto_.add_value_info();
       info->set_name(model_.value(out).name);
@@ -108,7 +109,7 @@ class Statements {
     }
   }
 
-  Model& model_;
+  const Model& model_;
   const Graph& graph_;
   const GraphId id_;
   onnx::GraphProto& proto_;
@@ -137,7 +138,7 @@ std::string DescribeContradictions(const Model& model) {
     for (const auto* infos : {&graph.proto->value_info(), &graph.proto->output()}) {
       for (const auto& info : *infos) {
         const auto it = graph.names.find(info.name());
-        const onnx::TypeProto* type = it == graph.names.end() ? nullptr : model.value(it->second).type;
+        const onnx::TypeProto* type = it == graph.names.end() ? nullptr : model.value(it->second).type.get();
         if (type == nullptr || !ShapesContradict(info.type(), *type) || !found.insert(it->second).second) continue;
         if (first.empty()) first = Escaped(info.name());
       }
@@ -148,17 +149,17 @@ std::string DescribeContradictions(const Model& model) {
                       " that inference contradicts, first: '", first, "'; value_info drops them, outputs keep them");
 }
 
-void StateTypes(Model& model, GraphId id) {
+void StateTypes(const Model& model, GraphId id, onnx::GraphProto& proto) {
   const Graph& graph = model.graph(id);
   if (graph.owner != kNone) {
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
-      UpdateElementType(graph.proto->mutable_input(static_cast<int>(i)), model.value(graph.inputs[i]));
+      UpdateElementType(proto.mutable_input(static_cast<int>(i)), model.value(graph.inputs[i]));
     }
     for (size_t i = 0; i < graph.outputs.size(); ++i) {
-      UpdateElementType(graph.proto->mutable_output(static_cast<int>(i)), model.value(graph.outputs[i]));
+      UpdateElementType(proto.mutable_output(static_cast<int>(i)), model.value(graph.outputs[i]));
     }
   }
-  Statements(model, id).Update();
+  Statements(model, id, proto).Update();
 }
 
 }  // namespace amp

@@ -21,11 +21,11 @@ bool ShapesContradict(const onnx::TypeProto& a, const onnx::TypeProto& b);
 // none. REQUIRES: types are inferred and nothing was renamed since the file was read.
 std::string DescribeContradictions(const Model& model);
 
-// Brings what the file states of types up to date with what is known: element types of a body's inputs and outputs, and
-// all entries of value_info, of which what the file says beside the type stays. A shape that inference does not tell
-// stays; one that it contradicts goes, and the entry with it if it says nothing else. Values that this run made get
-// entries where the file has any.
-void StateTypes(Model& model, GraphId graph);
+// Brings what `proto`, the graph's message, states of types up to date with what is known: element types of a body's
+// inputs and outputs, and all entries of value_info, of which what the file says beside the type stays. A shape that
+// inference does not tell stays; one that it contradicts goes, and the entry with it if it says nothing else. Values
+// that this run made get entries where the file has any.
+void StateTypes(const Model& model, GraphId graph, onnx::GraphProto& proto);
 
 }  // namespace amp
 

@@ -35,13 +35,12 @@ double LargestElement(const std::vector<double>& elements) {
 
 }  // namespace
 
-IntegerBounds::IntegerBounds(const Model& model, absl::Span<const NodeId> order, ExternalData* external)
-    : model_(model), external_(external) {
+IntegerBounds::IntegerBounds(const Model& model, absl::Span<const NodeId> order) : model_(model) {
   bounds_.assign(static_cast<size_t>(model.num_values()), std::numeric_limits<double>::quiet_NaN());
   for (const NodeId id : order) {
     const Node& node = model.node(id);
-    for (const ValueId in : node.inputs) {
-      if (in != kNone && std::isnan(bounds_[static_cast<size_t>(in)])) bounds_[static_cast<size_t>(in)] = OfLeaf(in);
+    for (const ValueId in : node.PresentInputs()) {
+      if (std::isnan(bounds_[static_cast<size_t>(in)])) bounds_[static_cast<size_t>(in)] = OfLeaf(in);
     }
     for (size_t port = 0; port < node.outputs.size(); ++port) {
       const ValueId out = node.outputs[port];
@@ -60,7 +59,7 @@ double IntegerBounds::Of(ValueId value) const {
 double IntegerBounds::OfLeaf(ValueId value) const {
   const DType type = model_.value(value).dtype;
   const int64_t most = IsWholeNumber(type) ? kMostElements : 1;
-  if (const auto elements = ConstantElements(model_, value, most, external_)) return LargestElement(*elements);
+  if (const auto elements = ConstantElements(model_, value, most)) return LargestElement(*elements);
   return LimitOf(type);
 }
 
@@ -90,7 +89,7 @@ double IntegerBounds::OfPickedDims(const Node& node) const {
   const bool is_whole =
       !shape.Has(Role::kCountsElements) && !HasAttribute(shape, "start") && !HasAttribute(shape, "end");
   const auto dims = is_whole ? ShapeOf(model_, shape.Input(0)) : std::nullopt;
-  const auto places = ConstantElements(model_, node.Input(1), kMostElements, external_);
+  const auto places = ConstantElements(model_, node.Input(1), kMostElements);
   if (!dims.has_value() || !places.has_value()) return kUnknown;
   double largest = 0;
   for (const double place : *places) {
@@ -118,7 +117,7 @@ double IntegerBounds::OfOutput(NodeId id, size_t port) const {
   const Roles roles = RolesOf(model_, id);
   if (roles.Has(Role::kCounts)) return std::max(Of(node.Input(0)), Of(node.Input(1)));
   if (!IsWholeNumber(type)) return kUnknown;
-  if (const auto elements = ConstantElements(model_, node.outputs[port], kMostElements, external_)) {
+  if (const auto elements = ConstantElements(model_, node.outputs[port], kMostElements)) {
     return LargestElement(*elements);
   }
   return std::min(LimitOf(type), OfResult(node, port, roles));

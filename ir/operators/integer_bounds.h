@@ -18,12 +18,10 @@
 
 namespace amp {
 
-class ExternalData;
-
 class IntegerBounds {
  public:
-  // `order`: the nodes in topological order. `external` may be null. Reads constants of at most 2^16 integers.
-  IntegerBounds(const Model& model, absl::Span<const NodeId> order, ExternalData* external);
+  // `order`: the nodes in topological order. Reads constants of at most 2^16 integers.
+  IntegerBounds(const Model& model, absl::Span<const NodeId> order);
 
   // The largest magnitude of an integer or bool value, or of a Range of floats; infinity where nobody knows, and for
   // all others.
@@ -39,7 +37,6 @@ class IntegerBounds {
   double LargestIndex(const Node& node) const;
 
   const Model& model_;
-  ExternalData* external_;
   std::vector<double> bounds_;  // by ValueId; NaN: not looked at
 };
 

@@ -13,11 +13,10 @@ namespace amp {
 namespace {
 
 // Axes of a reduction, negative ones resolved; nothing when they are not known. `rank` axes when none are named.
-std::optional<std::vector<int64_t>> ReducedAxes(const Model& model, const Node& node, int64_t rank,
-                                                ExternalData* external) {
+std::optional<std::vector<int64_t>> ReducedAxes(const Model& model, const Node& node, int64_t rank) {
   std::vector<int64_t> axes = GetInts(node, "axes").value_or(std::vector<int64_t>());
   if (node.Input(1) != kNone) {
-    const auto elements = ConstantElements(model, node.Input(1), rank, external);
+    const auto elements = ConstantElements(model, node.Input(1), rank);
     if (!elements.has_value()) return std::nullopt;
     axes.assign(elements->begin(), elements->end());
   }
@@ -49,26 +48,26 @@ Roles RolesOf(const Model& model, NodeId id) {
   return node.schema == nullptr ? Roles() : node.op->roles;
 }
 
-ValueId SquaredValue(const Model& model, NodeId id, ExternalData* external) {
+ValueId SquaredValue(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const Roles roles = RolesOf(model, id);
   if (roles.Has(Role::kSquares) && !node.inputs.empty()) return node.Input(0);
   if (node.inputs.size() != 2 || node.Input(0) == kNone) return kNone;
   if (roles.Has(Role::kMultiplies) && node.Input(0) == node.Input(1)) return node.Input(0);
-  if (roles.Has(Role::kPowers) && Is(ScalarConstant(model, node.Input(1), external), 2)) return node.Input(0);
+  if (roles.Has(Role::kPowers) && Is(ScalarConstant(model, node.Input(1)), 2)) return node.Input(0);
   return kNone;
 }
 
-bool TakesRoot(const Model& model, NodeId id, ExternalData* external) {
+bool TakesRoot(const Model& model, NodeId id) {
   const Roles roles = RolesOf(model, id);
   if (roles.Has(Role::kRoots)) return true;
   const Node& node = model.node(id);
   if (!roles.Has(Role::kPowers) || node.inputs.size() != 2) return false;
-  const auto exponent = ScalarConstant(model, node.Input(1), external);
+  const auto exponent = ScalarConstant(model, node.Input(1));
   return Is(exponent, 0.5) || Is(exponent, -0.5);
 }
 
-int64_t SummedElements(const Model& model, NodeId id, ExternalData* external) {
+int64_t SummedElements(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (!RolesOf(model, id).Has(Role::kSums) || node.Input(0) == kNone) return -1;
   if (const auto kernel = GetInts(node, "kernel_shape")) return Product(*kernel);
@@ -80,7 +79,7 @@ int64_t SummedElements(const Model& model, NodeId id, ExternalData* external) {
     summed.assign(shape->begin() + std::min<int64_t>(2, rank), shape->end());
     return Product(summed);
   }
-  const auto axes = ReducedAxes(model, node, rank, external);
+  const auto axes = ReducedAxes(model, node, rank);
   if (!axes.has_value()) return -1;
   for (const int64_t axis : *axes) summed.push_back((*shape)[static_cast<size_t>(axis)]);
   return Product(summed);

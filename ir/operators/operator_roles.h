@@ -13,17 +13,15 @@
 
 namespace amp {
 
-class ExternalData;
-
 // None for a call of a model-local function, and for an operator that is unknown at the model's opset.
 Roles RolesOf(const Model& model, NodeId node);
 
 // The value that the node squares: Mul(x, x), Pow(x, 2), ReduceSumSquare(x), ReduceL2(x); kNone for others.
-ValueId SquaredValue(const Model& model, NodeId node, ExternalData* external);
+ValueId SquaredValue(const Model& model, NodeId node);
 // Sqrt, or Pow by 0.5 or -0.5.
-bool TakesRoot(const Model& model, NodeId node, ExternalData* external);
+bool TakesRoot(const Model& model, NodeId node);
 // How many elements are added up for one element of the result of a node that kSums; -1 if that is not known.
-int64_t SummedElements(const Model& model, NodeId node, ExternalData* external);
+int64_t SummedElements(const Model& model, NodeId node);
 
 }  // namespace amp
 

@@ -254,10 +254,9 @@ bool IsVersioned(const Node& node) { return node.schema == nullptr || !node.sche
 
 // Leaves out nodes that have no schema at the model's opset.
 void LiftOneVersion(Model& model, int opset, Changes& changes) {
-  const int existing = model.num_nodes();  // what an edit inserts has the new form already
-  for (NodeId id = 0; id < existing; ++id) {
+  for (const NodeId id : model.AllNodes()) {  // what an edit inserts has the new form already
     const Node& node = model.node(id);
-    if (node.erased || !IsOnnx(node.domain()) || node.schema == nullptr || !IsVersioned(node)) continue;
+    if (!IsOnnx(node.domain()) || node.schema == nullptr || !IsVersioned(node)) continue;
     const Change& change = changes.At(node.op_type(), opset);
     AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
     if (change.kind != Change::Kind::kEdit) continue;
@@ -340,7 +339,7 @@ void Lift(Model& model, int target) {
 
 bool IsUndefinedOnnx(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  return !node.erased && IsOnnx(node.domain()) && node.schema == nullptr && !model.IsCallOfFunction(id);
+  return IsOnnx(node.domain()) && node.schema == nullptr && !model.IsCallOfFunction(id);
 }
 
 // The first imported domain that is not ONNX's: "com.microsoft". Empty if there is none.
@@ -355,7 +354,7 @@ std::string ForeignDomain(const Model& model) {
 void MoveUndefinedOperators(Model& model) {
   const std::string domain = ForeignDomain(model);
   if (domain.empty()) return;
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+  for (const NodeId id : model.AllNodes()) {
     if (!IsUndefinedOnnx(model, id)) continue;
     model.AddWarning(absl::StrCat("node '", Escaped(model.NodeLabel(id)), "': ai.onnx has no operator ",
                                   Escaped(model.node(id).op_type()), "; moved to domain ", Escaped(domain)));
@@ -427,7 +426,7 @@ int OpsetsThatOpen::For(NodeId id) {
 bool UnifyOpset(Model& model, int also_imported) {
   if (also_imported <= model.opset("")) return false;
   int target = also_imported;
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+  for (const NodeId id : model.AllNodes()) {
     if (IsUndefinedOnnx(model, id)) target = std::max(target, FirstOpset(model.node(id).op_type()));
   }
   std::string blocking;

@@ -57,8 +57,7 @@ class CastPlanner {
       }
     }
     for (NodeId node : model_.NodesInOrder(scope)) {
-      for (ValueId out : model_.node(node).outputs) {
-        if (out == kNone) continue;
+      for (const ValueId out : model_.node(node).PresentOutputs()) {
         model_.IsConstant(out) ? PlanConstant(out) : PlanValue(out, kNone);
       }
     }

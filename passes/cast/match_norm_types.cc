@@ -12,9 +12,8 @@ constexpr int kOneTypeSince = 17;
 
 class NormTypes {
  public:
-  NormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, ExternalData* external,
-            std::vector<VertexPaint>& paint)
-      : model_(model), graph_(graph), released_(released), external_(external), paint_(paint) {}
+  NormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, std::vector<VertexPaint>& paint)
+      : model_(model), graph_(graph), released_(released), paint_(paint) {}
 
   void Match(NodeId division) {
     const ValueId normalised = NormalisedBy(division);
@@ -44,7 +43,7 @@ class NormTypes {
   ValueId NormalisedBy(NodeId division) const {
     if (!Has(division, Role::kDivides)) return kNone;
     const NodeId centring = Producer(division, 0), root = Producer(division, 1);
-    if (!Has(centring, Role::kSubtracts) || root == kNone || !TakesRoot(model_, root, external_)) return kNone;
+    if (!Has(centring, Role::kSubtracts) || root == kNone || !TakesRoot(model_, root)) return kNone;
     const ValueId normalised = Operand(centring, 0);
     const NodeId mean = Producer(centring, 1);
     return Has(mean, Role::kSums) && Operand(mean, 0) == normalised ? normalised : kNone;
@@ -88,16 +87,15 @@ class NormTypes {
   const Model& model_;
   const VertexGraph& graph_;
   const ReleasedIo& released_;
-  ExternalData* external_;
   std::vector<VertexPaint>& paint_;
 };
 
 }  // namespace
 
-void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, ExternalData* external,
+void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released,
                     std::vector<VertexPaint>& paint) {
   if (model.opset("") < kOneTypeSince) return;
-  NormTypes types(model, graph, released, external, paint);
+  NormTypes types(model, graph, released, paint);
   for (const NodeId id : graph.order()) types.Match(id);
 }
 

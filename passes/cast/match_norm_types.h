@@ -15,14 +15,13 @@
 
 #include <vector>
 
-#include "ir/file/external_data.h"
 #include "passes/cast/insert_casts.h"
 #include "passes/paint/paint_graph.h"
 
 namespace amp {
 
 // Changes the paint of scales and shifts alone. Linear in nodes.
-void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, ExternalData* external,
+void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released,
                     std::vector<VertexPaint>& paint);
 
 }  // namespace amp

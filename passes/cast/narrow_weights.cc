@@ -39,8 +39,7 @@ ValueId AddCopy(Model& model, const CastPlan::Constant& constant, DType low, onn
 }  // namespace
 
 absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& names, const CastPlan& plan, DType low,
-                                              WeightMode mode, ConstantSurvey& survey, ExternalData* external,
-                                              PendingTensors& pending) {
+                                              WeightMode mode, ConstantSurvey& survey) {
   NarrowedWeights result;
   CastInserter inserter(model);
   for (const CastPlan::Constant& constant : plan.constants) {
@@ -67,8 +66,7 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& n
         facts->stats.overflow > 0 && std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
     record.relative_error = RelativeError(record, low);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
-                         NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo,
-                                        external, pending));
+                         NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo));
     if (record.original_stays) {
       record.low_copy = AddCopy(model, constant, low, tensor);
     } else {

@@ -36,8 +36,7 @@ struct NarrowedWeights {
 
 // Edits the model by the plan's constants; `names` are its readers'. Errors: reading external data.
 absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& names, const CastPlan& plan, DType low,
-                                              WeightMode mode, ConstantSurvey& survey, ExternalData* external,
-                                              PendingTensors& pending);
+                                              WeightMode mode, ConstantSurvey& survey);
 
 }  // namespace amp
 

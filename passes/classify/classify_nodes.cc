@@ -64,14 +64,12 @@ struct KnownNames {
 
   explicit KnownNames(const Model& model) {
     const NodePaths all = FindNodePaths(model);
-    for (NodeId id = 0; id < model.num_nodes(); ++id) {
+    for (const NodeId id : model.AllNodes()) {
       const Node& node = model.node(id);
-      if (node.erased || node.inserted) continue;
+      if (node.inserted) continue;
       paths.push_back(all.nodes[static_cast<size_t>(id)]);
       operators.insert(OperatorLabel(node.domain(), node.op_type()));
-      for (ValueId output : node.outputs) {
-        if (output != kNone) outputs.push_back(model.value(output).name);
-      }
+      for (const ValueId output : node.PresentOutputs()) outputs.push_back(model.value(output).name);
     }
   }
 };
@@ -115,8 +113,7 @@ NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const Target
   classes.nodes.resize(static_cast<size_t>(model.num_nodes()));
   RuleMatcher rules(model, lists.name_rules());
   const std::vector<const OpRow*> function_rows = FindFunctionRows(model, lists, promises);
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
-    if (model.node(id).erased) continue;
+  for (const NodeId id : model.AllNodes()) {
     Classification& result = classes.nodes[static_cast<size_t>(id)];
     result.row = FindRow(model, id, lists, promises);
     ApplyFunctionRows(model, id, function_rows, result);

@@ -42,13 +42,10 @@ void RuleMatcher::FindNames() {
     if (it == patterns.end()) return;
     for (size_t rule : it->second) is_name_[rule] = true;
   };
-  for (NodeId id = 0; id < model_.num_nodes(); ++id) {
-    if (model_.node(id).erased) continue;
+  for (const NodeId id : model_.AllNodes()) {
     note(nodes, model_.NodeLabel(id));
     note(nodes, paths_.nodes[static_cast<size_t>(id)]);
-    for (ValueId output : model_.node(id).outputs) {
-      if (output != kNone) note(tensors, model_.value(output).name);
-    }
+    for (const ValueId output : model_.node(id).PresentOutputs()) note(tensors, model_.value(output).name);
   }
   for (const InlinedCall& call : model_.calls()) note(nodes, call.label);
   for (const std::string& path : call_paths_) note(nodes, path);

@@ -63,7 +63,7 @@ class Island {
     const Node& node = graph_.node(id);
     bool found = false;
     if (!IsNew(value, node.inputs.size(), &found)) return found;
-    if (const ValueId squared = SquaredValue(graph_.model(), id, graph_.external()); squared != kNone) {
+    if (const ValueId squared = SquaredValue(graph_.model(), id); squared != kNone) {
       nodes_.push_back(id);
       AddSquared(squared);
       return reaches_[value] = true;
@@ -74,8 +74,8 @@ class Island {
     const bool goes_on =
         graph_.PassesOn(id) || roles.HasAny(through) || (roles.HasAny(with_constant) && HasOneVariable(node));
     if (!goes_on) return false;
-    for (const ValueId in : node.inputs) {
-      if (in != kNone && !IsConstantOrNot(in)) found |= ReachesSquare(in);
+    for (const ValueId in : node.PresentInputs()) {
+      if (!IsConstantOrNot(in)) found |= ReachesSquare(in);
     }
     if (found) nodes_.push_back(id);
     return reaches_[value] = found;
@@ -128,7 +128,7 @@ class Island {
 
 void GuardNorms(const GuardedGraph& graph, VetoList& vetoes) {
   for (const NodeId id : graph.order()) {
-    const bool is_root = TakesRoot(graph.model(), id, graph.external()) || graph.roles(id).Has(Role::kSquares);
+    const bool is_root = TakesRoot(graph.model(), id) || graph.roles(id).Has(Role::kSquares);
     if (!is_root) continue;
     if (Island island(graph, id); island.Find()) island.Veto(vetoes);
   }

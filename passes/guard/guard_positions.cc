@@ -58,7 +58,7 @@ class PositionsGuard {
   }
   bool IsComplement(const Node& node, NodeId id) const {
     return graph_.roles(id).Has(Role::kSubtracts) &&
-           ScalarConstant(graph_.model(), node.Input(0), graph_.external()) == std::optional<double>(1.0);
+           ScalarConstant(graph_.model(), node.Input(0)) == std::optional<double>(1.0);
   }
   bool BecomesAngle(const Node& node) const {
     return std::any_of(node.outputs.begin(), node.outputs.end(),
@@ -141,9 +141,9 @@ class PositionsGuard {
     }
     if (!node.bodies.empty() || IsComplement(node, id) || graph_.roles(id).Has(Role::kReadsShape)) return;
     bool needs = false, reads = false;
-    for (const ValueId out : node.outputs) {
-      needs |= out != kNone && IsNeeded(out);
-      reads |= out != kNone && IsRead(out);
+    for (const ValueId out : node.PresentOutputs()) {
+      needs |= IsNeeded(out);
+      reads |= IsRead(out);
     }
     if (graph_.IsAllowed(id)) {
       reads = !needs;

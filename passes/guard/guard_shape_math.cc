@@ -67,9 +67,7 @@ class ShapeMathGuard {
     const auto is_joined = [&](ValueId in) { return graph_.IsFloat(in) && !graph_.IsConstant(in); };
     const bool alone =
         step.alone && HasOneReader(step.value) && std::count_if(node.inputs.begin(), node.inputs.end(), is_joined) == 1;
-    for (const ValueId in : node.inputs) {
-      if (in != kNone) Push({in, alone});
-    }
+    for (const ValueId in : node.PresentInputs()) Push({in, alone});
   }
 
   const GuardedGraph& graph_;

@@ -65,7 +65,7 @@ class SquaresGuard {
       at(from).meets_sum |= at(to).meets_sum;
       at(from).meets_root |= at(to).meets_root;
     }
-    const bool is_root = graph_.roles(id).Has(Role::kLogarithm) || TakesRoot(graph_.model(), id, graph_.external());
+    const bool is_root = graph_.roles(id).Has(Role::kLogarithm) || TakesRoot(graph_.model(), id);
     const bool scales = Scales(node, id);
     const bool meets_root = is_root || (scales && AnyOutput(node, [](const Fact& f) { return f.meets_root; }));
     bool meets_sum = is_root || IsSum(id);
@@ -89,7 +89,7 @@ class SquaresGuard {
     }
     if (node.outputs.empty() || !graph_.IsFloat(node.Output(0))) return;
     Fact& result = at(node.Output(0));
-    const bool is_square = SquaredValue(graph_.model(), id, graph_.external()) != kNone;
+    const bool is_square = SquaredValue(graph_.model(), id) != kNone;
     const bool gets_squares = AnyInput(node, [](const Fact& f) { return f.holds_squares; });
     if (graph_.roles(id).Has(Role::kSquares) || (gets_squares && IsSum(id)) ||
         (gets_squares && IsProduct(node, id) && result.meets_root)) {
@@ -111,7 +111,7 @@ class SquaresGuard {
     for (const ValueId in : node.inputs) {
       const ValueId square = graph_.Origin(in);
       const NodeId id = graph_.Producer(square);
-      const ValueId mean = id == kNone ? kNone : SquaredValue(graph_.model(), id, graph_.external());
+      const ValueId mean = id == kNone ? kNone : SquaredValue(graph_.model(), id);
       if (mean == kNone) continue;
       vetoes_.AddProducer(square, why_);
       const ValueId sum = graph_.Origin(mean);

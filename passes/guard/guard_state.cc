@@ -47,9 +47,7 @@ class StateGuard {
                          return out != kNone && meets_allowed_[static_cast<size_t>(out)];
                        });
     if (!meets) return;
-    for (const ValueId in : node.inputs) {
-      if (in != kNone) meets_allowed_[static_cast<size_t>(in)] = true;
-    }
+    for (const ValueId in : node.PresentInputs()) meets_allowed_[static_cast<size_t>(in)] = true;
   }
 
   void VetoStatistics(NodeId id) {

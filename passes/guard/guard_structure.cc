@@ -14,8 +14,8 @@
 namespace amp {
 
 std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
-                                 const TargetPromises& promises, ExternalData* external) {
-  const GuardedGraph graph(model, vertices, traits, promises, external);
+                                 const TargetPromises& promises) {
+  const GuardedGraph graph(model, vertices, traits, promises);
   VetoList vetoes(graph, traits);
   GuardIdentifiers(graph, vetoes);
   GuardPositions(graph, vetoes);

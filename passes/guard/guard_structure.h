@@ -16,11 +16,9 @@
 
 namespace amp {
 
-class ExternalData;
-
-// Linear in nodes and uses. `external` may be null without external data.
+// Linear in nodes and uses.
 std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
-                                 const TargetPromises& promises, ExternalData* external);
+                                 const TargetPromises& promises);
 
 }  // namespace amp
 

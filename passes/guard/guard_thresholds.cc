@@ -43,8 +43,8 @@ class ThresholdsGuard {
           return out != kNone && (graph_.IsFloat(out) || decides_[graph_.Slot(out)]);
         });
     if (!is_decided) return;
-    for (const ValueId in : node.inputs) {
-      if (in != kNone && !graph_.IsFloat(in)) decides_[graph_.Slot(in)] = true;
+    for (const ValueId in : node.PresentInputs()) {
+      if (!graph_.IsFloat(in)) decides_[graph_.Slot(in)] = true;
     }
   }
 
@@ -63,8 +63,8 @@ class ThresholdsGuard {
   void JoinThreshold(NodeId id) {
     if (!graph_.IsUndecided(id)) return;
     NodeId threshold = IsThreshold(id) ? id : kNone;
-    for (const ValueId out : graph_.node(id).outputs) {
-      if (out == kNone || threshold == id) continue;
+    for (const ValueId out : graph_.node(id).PresentOutputs()) {
+      if (threshold == id) continue;
       for (const Use& use : graph_.model().value(out).uses) {
         if (use.IsGraphOutput() || !graph_.ReadsElements(use)) continue;
         const NodeId reader = feeds_[static_cast<size_t>(use.node)];

@@ -10,15 +10,14 @@
 namespace amp {
 
 GuardedGraph::GuardedGraph(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
-                           const TargetPromises& promises, ExternalData* external)
+                           const TargetPromises& promises)
     : model_(model),
       vertices_(vertices),
       traits_(traits),
       promises_(promises),
-      external_(external),
       order_(vertices.order().begin(), vertices.order().end()),
       roles_(static_cast<size_t>(model.num_nodes())),
-      integers_(model, order_, external) {
+      integers_(model, order_) {
   slots_.resize(static_cast<size_t>(model.num_values()));
   std::iota(slots_.begin(), slots_.end(), 0);
   for (const NodeId id : order_) {

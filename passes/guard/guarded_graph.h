@@ -24,13 +24,12 @@ class GuardedGraph {
  public:
   // Linear in nodes and uses. All references must outlive this object.
   GuardedGraph(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
-               const TargetPromises& promises, ExternalData* external);
+               const TargetPromises& promises);
 
   const Model& model() const { return model_; }
   const VertexGraph& vertices() const { return vertices_; }
   const TargetPromises& promises() const { return promises_; }
   const IntegerBounds& integers() const { return integers_; }
-  ExternalData* external() const { return external_; }
   // The nodes of all scopes, as in VertexGraph::order().
   absl::Span<const NodeId> order() const { return order_; }
 
@@ -81,7 +80,6 @@ class GuardedGraph {
   const VertexGraph& vertices_;
   const std::vector<NodeTraits>& traits_;
   const TargetPromises& promises_;
-  ExternalData* external_;
   std::vector<NodeId> order_;
   std::vector<Roles> roles_;  // by NodeId
   IntegerBounds integers_;

@@ -144,7 +144,7 @@ void RestoreCalls(Model& model) {
     calls.push_back(std::move(recorded.call));
   }
   model.SetCalls(std::move(calls));
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+  for (const NodeId id : model.AllNodes()) {
     if (model.node(id).call >= 0) continue;
     const auto it = call_of.find(std::string(model.node(id).name()));
     if (it != call_of.end()) model.SetCall(id, it->second);

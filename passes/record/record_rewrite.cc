@@ -87,9 +87,8 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
       if (ElementType(model.value(inputs[i])) == DType::kFloat32) body_inputs_.push_back({graph, static_cast<int>(i)});
     }
   }
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
+  for (const NodeId id : model.AllNodes()) {
     const Node& node = model.node(id);
-    if (node.erased) continue;
     for (std::string& name : AttributesThatTypesEdit(node)) {
       std::optional<std::string> bytes = SerializeAttribute(node, name);
       const bool is_large = bytes && bytes->size() > kLargestKeptAttribute;

@@ -34,8 +34,8 @@ int64_t WeightBytes(const Model& model) {
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (ValueId id : model.graph(graph).initializers) bytes = SaturatedSum(bytes, NumBytes(model, id));
     for (NodeId node : model.NodesInOrder(graph)) {
-      for (ValueId out : model.node(node).outputs) {
-        if (out != kNone && model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
+      for (const ValueId out : model.node(node).PresentOutputs()) {
+        if (model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
       }
     }
   }
@@ -46,8 +46,8 @@ int64_t ActivationBytes(const Model& model) {
   int64_t bytes = 0;
   for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
     for (NodeId node : model.NodesInOrder(graph)) {
-      for (ValueId out : model.node(node).outputs) {
-        if (out != kNone && !model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
+      for (const ValueId out : model.node(node).PresentOutputs()) {
+        if (!model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
       }
     }
   }
@@ -165,8 +165,8 @@ class Explainer {
   }
 
   std::string WhyCallStays(const Node& node) const {
-    const bool has_reason = inlined_ != nullptr && inlined_->kept.contains(node.proto);
-    return absl::StrCat(kCallStays, has_reason ? absl::StrCat(": ", inlined_->kept.at(node.proto))
+    const bool has_reason = inlined_ != nullptr && inlined_->kept.contains(node.proto.get());
+    return absl::StrCat(kCallStays, has_reason ? absl::StrCat(": ", inlined_->kept.at(node.proto.get()))
                                                : "; --functions inline looks into it");
   }
 

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   }
   Lap("load");
   const auto low = amp::ParseDType(argc > 3 ? argv[3] : "float16");
-  amp::PendingTensors pending;
+  amp::Weights weights = file->weights();
   for (auto& tensor : *file->model->mutable_graph()->mutable_initializer()) {
     if (!low.has_value() || tensor.data_type() != onnx::TensorProto::FLOAT) continue;
     auto* original = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(file->arena.get());
@@ -44,14 +44,13 @@ int main(int argc, char** argv) {
     tensor.set_name(original->name());
     *tensor.mutable_dims() = original->dims();
     tensor.set_data_type(static_cast<int>(*low));
-    auto view = amp::TensorView::Of(*original, file->external.get());
+    auto view = weights.View(*original);
     if (!view.ok()) return 1;
-    pending[&tensor] = {*view, *low};
+    weights.ConvertWhenSaved(tensor, *std::move(view));
   }
   amp::SaveOptions options;
   options.input = &*file;
-  options.pending = &pending;
-  auto saved = amp::SaveModel(*file->model, argv[2], options);
+  auto saved = amp::SaveModel(*file->model, weights, argv[2], options);
   Lap("save");
   std::printf("%s\n", saved.ok() ? "ok" : saved.status().ToString().c_str());
   return saved.ok() ? 0 : 1;

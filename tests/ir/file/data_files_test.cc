@@ -35,7 +35,7 @@ struct Written {
     options.input = &file;
     options.external_data = ExternalDataPolicy::kAlways;
     options.in_place = true;
-    absl::StatusOr<SaveResult> saved = SaveModel(*file.model, dir / to, options);
+    absl::StatusOr<SaveResult> saved = SaveModel(*file.model, file.weights(), dir / to, options);
     REQUIRE(saved.ok());
     return *std::move(saved);
   }
@@ -148,7 +148,7 @@ TEST_CASE("the data file of the input is left when another model is replaced, an
   SaveOptions options;
   options.input = &copy;
   options.external_data = ExternalDataPolicy::kNever;
-  const absl::StatusOr<SaveResult> saved = SaveModel(*copy.model, written.dir / "out.onnx", options);
+  const absl::StatusOr<SaveResult> saved = SaveModel(*copy.model, copy.weights(), written.dir / "out.onnx", options);
   REQUIRE(saved.ok());
   CHECK(saved->notes == std::vector<std::string>{"'" + written.data_file + "' is left; the input is read from it"});
 
@@ -156,7 +156,7 @@ TEST_CASE("the data file of the input is left when another model is replaced, an
   const LoadedFile itself = *LoadModel(in_place.dir / "out.onnx");
   options.input = &itself;
   options.in_place = true;
-  REQUIRE(SaveModel(*itself.model, in_place.dir / "out.onnx", options).ok());
+  REQUIRE(SaveModel(*itself.model, itself.weights(), in_place.dir / "out.onnx", options).ok());
   CHECK(!in_place.Has(in_place.data_file));
 }
 
@@ -195,9 +195,10 @@ TEST_CASE("what has the data file's name and is not that file is not replaced") 
     options.input = &file;
     options.external_data = ExternalDataPolicy::kAlways;
     const auto before = Snapshot(written.dir.path());
-    CheckRefused(RunInChild([&] { return SaveModel(*file.model, written.dir / "out.onnx", options).status(); }),
-                 absl::StatusCode::kPermissionDenied,
-                 "' is in the way: expected 20000 bytes with that hash, found something else");
+    CheckRefused(
+        RunInChild([&] { return SaveModel(*file.model, file.weights(), written.dir / "out.onnx", options).status(); }),
+        absl::StatusCode::kPermissionDenied,
+        "' is in the way: expected 20000 bytes with that hash, found something else");
     CHECK(Snapshot(written.dir.path()) == before);
   }
 }

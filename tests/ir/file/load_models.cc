@@ -24,13 +24,14 @@ absl::Status Check(const std::string& path, const std::string& copy_path) {
   absl::StatusOr<LoadedFile> file = ReadModelFile(path);  // without repairs
   if (!file.ok()) return file.status();
   const std::string before = file->model->SerializeAsString();
-  absl::StatusOr<std::unique_ptr<Model>> graph = Model::Create(std::move(file->arena), file->model);
+  absl::StatusOr<std::unique_ptr<Model>> graph =
+      Model::Create(std::move(file->arena), file->model, nullptr, file->weights());
   if (!graph.ok()) return graph.status();
   (*graph)->Commit();
   if ((*graph)->proto().SerializeAsString() != before) return absl::InternalError("the graph in memory lost something");
   SaveOptions options;
   options.input = &*file;
-  absl::StatusOr<SaveResult> saved = SaveModel((*graph)->proto(), copy_path, options);
+  absl::StatusOr<SaveResult> saved = SaveModel((*graph)->LendProto(), (*graph)->weights(), copy_path, options);
   if (!saved.ok()) return saved.status();
   absl::StatusOr<LoadedFile> copy = ReadModelFile(copy_path);
   if (!copy.ok()) return copy.status();

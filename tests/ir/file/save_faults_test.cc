@@ -83,7 +83,8 @@ absl::Status LoadAndSave(const TempDir& dir, FileSystem& files, ExternalDataPoli
   options.input = &*file;
   options.fs = &files;
   options.external_data = policy;
-  absl::StatusOr<std::unique_ptr<PreparedSave>> prepared = PrepareSave(*file->model, dir / "out.onnx", options);
+  absl::StatusOr<std::unique_ptr<PreparedSave>> prepared =
+      PrepareSave(*file->model, file->weights(), dir / "out.onnx", options);
   if (!prepared.ok()) return prepared.status();
   absl::StatusOr<FinishedFile> report = PrepareFile(
       dir / "report.json", [](AtomicFile& out) { return out.Append("new report"); }, files);

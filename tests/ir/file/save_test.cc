@@ -43,20 +43,20 @@ std::string Payload(const LoadedFile& file, const onnx::TensorProto& tensor) {
   return bytes;
 }
 
-// Gives every float32 initializer of 100 elements and more a low type and a pending payload.
-PendingTensors NarrowAll(LoadedFile& file, DType low) {
-  PendingTensors pending;
+// Gives every float32 initializer of 100 elements and more a low type, and its elements when it is saved.
+Weights NarrowAll(LoadedFile& file, DType low) {
+  Weights weights = file.weights();
   for (auto& tensor : *file.model->mutable_graph()->mutable_initializer()) {
     if (tensor.data_type() != onnx::TensorProto::FLOAT) continue;
     auto* original = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(file.arena.get());
     original->CopyFrom(tensor);
-    pending[&tensor] = {*TensorView::Of(*original, file.external.get()), low};
+    weights.ConvertWhenSaved(tensor, *weights.View(*original));
     tensor.clear_raw_data();
     tensor.clear_external_data();
     tensor.clear_data_location();
     tensor.set_data_type(static_cast<int>(low));
   }
-  return pending;
+  return weights;
 }
 
 std::string DataFileOf(const TempDir& dir, const std::string& name) {
@@ -72,7 +72,7 @@ TEST_CASE("an embedded model is written as protobuf writes it") {
   auto file = *LoadModel(dir / "m.onnx");
   SaveOptions options;
   options.input = &file;
-  auto saved = SaveModel(*file.model, dir / "out.onnx", options);
+  auto saved = SaveModel(*file.model, file.weights(), dir / "out.onnx", options);
   REQUIRE(saved.ok());
   CHECK(ReadText(dir / "out.onnx") == ReadText(dir / "m.onnx"));
   CHECK(saved->model_bytes == static_cast<int64_t>(ReadText(dir / "m.onnx").size()));
@@ -92,7 +92,7 @@ TEST_CASE("policies decide where weights go") {
       SaveOptions options;
       options.input = &file;
       options.external_data = policy;
-      auto saved = SaveModel(*file.model, dir / "out.onnx", options);
+      auto saved = SaveModel(*file.model, file.weights(), dir / "out.onnx", options);
       REQUIRE(saved.ok());
       CHECK(file.model->SerializeAsString() == before);
       const bool external =
@@ -119,7 +119,7 @@ TEST_CASE("auto goes external from a size on") {
   options.input = &file;
   const auto goes_out = [&](int64_t from) {
     options.external_from_bytes = from;
-    auto saved = SaveModel(*file.model, dir / "out.onnx", options);
+    auto saved = SaveModel(*file.model, file.weights(), dir / "out.onnx", options);
     REQUIRE(saved.ok());
     return !saved->data_file.empty();
   };
@@ -141,7 +141,7 @@ TEST_CASE("typed fields go to the data file as raw_data") {
   SaveOptions options;
   options.input = &file;
   options.external_data = ExternalDataPolicy::kAlways;
-  REQUIRE(SaveModel(*file.model, dir / "out.onnx", options).ok());
+  REQUIRE(SaveModel(*file.model, file.weights(), dir / "out.onnx", options).ok());
   auto again = *LoadModel(dir / "out.onnx");
   CHECK(IsExternal(again.model->graph().initializer(2)));
   CHECK(Payload(again, again.model->graph().initializer(2)) == Payload(file, file.model->graph().initializer(2)));
@@ -160,23 +160,22 @@ TEST_CASE("tensors that share a region go on sharing it") {
   auto file = *LoadModel(dir / "m.onnx");
   SaveOptions options;
   options.input = &file;
-  auto saved = SaveModel(*file.model, dir / "out.onnx", options);
+  auto saved = SaveModel(*file.model, file.weights(), dir / "out.onnx", options);
   REQUIRE(saved.ok());
   CHECK(saved->data_bytes == 4000);
 }
 
-TEST_CASE("pending weights are narrowed on the way") {
+TEST_CASE("weights are narrowed on the way") {
   for (const bool external : {false, true}) {
     for (const DType low : {DType::kFloat16, DType::kBfloat16}) {
       TempDir dir;
       WriteModel(dir, "m.onnx", 2, 300'000, external);  // several chunks each
       auto original = *LoadModel(dir / "m.onnx");
       auto file = *LoadModel(dir / "m.onnx");
-      const PendingTensors pending = NarrowAll(file, low);
+      const Weights weights = NarrowAll(file, low);
       SaveOptions options;
       options.input = &file;
-      options.pending = &pending;
-      auto saved = SaveModel(*file.model, dir / "out.onnx", options);
+      auto saved = SaveModel(*file.model, weights, dir / "out.onnx", options);
       REQUIRE(saved.ok());
       CHECK(saved->data_file.empty() != external);
       auto again = *LoadModel(dir / "out.onnx");
@@ -200,7 +199,7 @@ TEST_CASE("the same model gives the same bytes and the same names") {
     auto file = *LoadModel(dir / "m.onnx");
     SaveOptions options;
     options.input = &file;
-    REQUIRE(SaveModel(*file.model, dir / "out.onnx", options).ok());
+    REQUIRE(SaveModel(*file.model, file.weights(), dir / "out.onnx", options).ok());
     return Snapshot(dir.path());
   };
   const auto first = save();
@@ -214,13 +213,12 @@ TEST_CASE("the old data file goes, and only that") {
   auto file = *LoadModel(dir / "m.onnx");
   SaveOptions options;
   options.input = &file;
-  REQUIRE(SaveModel(*file.model, dir / "out.onnx", options).ok());
+  REQUIRE(SaveModel(*file.model, file.weights(), dir / "out.onnx", options).ok());
   const std::string first = DataFileOf(dir, "out.onnx");
   WriteText(dir / "out.onnx.0123456789abcdef.data", "not referred to");
   WriteText(dir / "m.onnx.fedcba9876543210.data", "another model's");
-  const PendingTensors pending = NarrowAll(file, DType::kFloat16);
-  options.pending = &pending;
-  auto saved = SaveModel(*file.model, dir / "out.onnx", options);
+  const Weights weights = NarrowAll(file, DType::kFloat16);
+  auto saved = SaveModel(*file.model, weights, dir / "out.onnx", options);
   REQUIRE(saved.ok());
   const auto after = Snapshot(dir.path());
   CHECK(saved->data_file != first);
@@ -240,7 +238,7 @@ TEST_CASE("in place, the input's data of another name stays, with a note") {
   SaveOptions options;
   options.input = &file;
   options.in_place = true;
-  auto saved = SaveModel(*file.model, dir / "m.onnx", options);
+  auto saved = SaveModel(*file.model, file.weights(), dir / "m.onnx", options);
   REQUIRE(saved.ok());
   CHECK(saved->notes == std::vector<std::string>{"'m.onnx.bin' is left; the model that was replaced used it"});
   auto again = *LoadModel(dir / "m.onnx");
@@ -276,8 +274,9 @@ TEST_CASE("what must not be overwritten") {
            {"none/out.onnx", StatusCode::kUnavailable, "No such file"},
        }) {
     INFO(test.output);
-    CheckRefused(RunInChild([&] { return SaveModel(*file.model, dir / test.output, options).status(); }), test.code,
-                 test.message);
+    CheckRefused(
+        RunInChild([&] { return SaveModel(*file.model, file.weights(), dir / test.output, options).status(); }),
+        test.code, test.message);
     CHECK(Snapshot(dir.path()) == before);
   }
 }
@@ -289,14 +288,14 @@ TEST_CASE("what is too large to embed is refused") {
   SaveOptions options;
   options.input = &file;
   options.external_data = ExternalDataPolicy::kNever;
-  const auto embedded_size = SaveModel(*file.model, dir / "size.onnx", options)->model_bytes;
+  const auto embedded_size = SaveModel(*file.model, file.weights(), dir / "size.onnx", options)->model_bytes;
   fs::remove(dir / "size.onnx");
   const auto before = Snapshot(dir.path());
   options.limits.model_bytes = embedded_size;
-  CHECK(SaveModel(*file.model, dir / "out.onnx", options).ok());
+  CHECK(SaveModel(*file.model, file.weights(), dir / "out.onnx", options).ok());
   fs::remove(dir / "out.onnx");
   options.limits.model_bytes = embedded_size - 1;
-  CheckRefused(RunInChild([&] { return SaveModel(*file.model, dir / "out.onnx", options).status(); }),
+  CheckRefused(RunInChild([&] { return SaveModel(*file.model, file.weights(), dir / "out.onnx", options).status(); }),
                StatusCode::kResourceExhausted, "out.onnx: expected at most");
   CHECK(Snapshot(dir.path()) == before);
 }
@@ -376,7 +375,7 @@ TEST_CASE("runs on one output at the same time leave one whole model") {
         auto file = LoadModel(dir / (i % 2 == 0 ? "a.onnx" : "b.onnx"));
         SaveOptions options;
         options.input = &*file;
-        failures += SaveModel(*file->model, dir / "out.onnx", options).ok() ? 0 : 1;
+        failures += SaveModel(*file->model, file->weights(), dir / "out.onnx", options).ok() ? 0 : 1;
       }
       ::_exit(failures);
     }
@@ -410,7 +409,7 @@ TEST_CASE("a read-only file is not replaced") {
     const auto before = Snapshot(dir.path());
     const absl::Status status = name == "report.json"
                                     ? WriteFileAtomically(dir / name, [](AtomicFile& out) { return out.Append("new"); })
-                                    : SaveModel(*file.model, dir / name, options).status();
+                                    : SaveModel(*file.model, file.weights(), dir / name, options).status();
     CHECK(status.code() == StatusCode::kPermissionDenied);
     CHECK(status.message() == dir / name +
                                   ": exists and is read-only; expected a file that may be replaced: chmod u+w "
@@ -418,7 +417,7 @@ TEST_CASE("a read-only file is not replaced") {
     CHECK(Snapshot(dir.path()) == before);
   }
   fs::permissions(dir / "out.onnx", fs::perms(0200));
-  CHECK(SaveModel(*file.model, dir / "out.onnx", options).ok());
+  CHECK(SaveModel(*file.model, file.weights(), dir / "out.onnx", options).ok());
 }
 
 }  // namespace

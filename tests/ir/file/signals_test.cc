@@ -72,7 +72,7 @@ TEST_CASE("a signal while several files are put in place waits until all are") {
     SaveOptions options;
     options.input = &file;
     options.fs = &files;
-    auto prepared = PrepareSave(*file.model, dir / "out.onnx", options);
+    auto prepared = PrepareSave(*file.model, file.weights(), dir / "out.onnx", options);
     std::vector<FinishedFile> companions;
     companions.push_back(*PrepareFile(
         dir / "report.json", [](AtomicFile& out) { return out.Append("new"); }, files));

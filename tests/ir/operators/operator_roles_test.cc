@@ -70,14 +70,14 @@ TEST_CASE("squares and roots in all their forms") {
     <float two = {2}, float half = {-0.5}> {
       a = Mul (x, x)  b = Pow (x, two)  c = Mul (x, z)  d = ReduceL2 (x)  e = Sqrt (x)  f = Pow (x, half) })");
   const ValueId x = model->node(0).inputs[0];
-  CHECK(SquaredValue(*model, 0, nullptr) == x);
-  CHECK(SquaredValue(*model, 1, nullptr) == x);
-  CHECK(SquaredValue(*model, 2, nullptr) == kNone);
-  CHECK(SquaredValue(*model, 3, nullptr) == x);
-  CHECK(SquaredValue(*model, 5, nullptr) == kNone);
-  CHECK_FALSE(TakesRoot(*model, 1, nullptr));
-  CHECK(TakesRoot(*model, 4, nullptr));
-  CHECK(TakesRoot(*model, 5, nullptr));
+  CHECK(SquaredValue(*model, 0) == x);
+  CHECK(SquaredValue(*model, 1) == x);
+  CHECK(SquaredValue(*model, 2) == kNone);
+  CHECK(SquaredValue(*model, 3) == x);
+  CHECK(SquaredValue(*model, 5) == kNone);
+  CHECK_FALSE(TakesRoot(*model, 1));
+  CHECK(TakesRoot(*model, 4));
+  CHECK(TakesRoot(*model, 5));
 }
 
 TEST_CASE("how many elements are summed") {
@@ -97,14 +97,14 @@ TEST_CASE("how many elements are summed") {
   const std::vector<int64_t> expected = {-1, 64, 64, -1, 1, 9, 128, -1};
   for (NodeId id = 0; id < model->num_nodes(); ++id) {
     INFO(id);
-    CHECK(SummedElements(*model, id, nullptr) == expected[static_cast<size_t>(id)]);
+    CHECK(SummedElements(*model, id) == expected[static_cast<size_t>(id)]);
   }
 }
 
 // The bound of the value `name` of a model's main graph.
 double BoundOf(Model& model, const std::string& name) {
   InferTypes(model);
-  return IntegerBounds(model, model.NodesInOrder(kMainGraph), nullptr).Of(model.graph(kMainGraph).names.at(name));
+  return IntegerBounds(model, model.NodesInOrder(kMainGraph)).Of(model.graph(kMainGraph).names.at(name));
 }
 
 TEST_CASE("bounds of integers from types, shapes and constants") {
