@@ -8,6 +8,7 @@
 #include "ir/file/undeclared_attributes.h"
 #include "ir/functions/inline_by_mode.h"
 #include "ir/graph/infer.h"
+#include "ir/graph/verify.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/opset/opset_adapters.h"
 #include "passes/apply_decision.h"
@@ -204,6 +205,7 @@ class Sequence {
  private:
   absl::Status End(const Row& row) {
     if (settings_.on_stage) AMP_RETURN_IF_ERROR(settings_.on_stage(row.stage));
+    Verify(state_.model());
     const auto& wanted = settings_.print_after;
     if (std::find(wanted.begin(), wanted.end(), row.stage) != wanted.end()) {
       shown_.insert(row.stage);

@@ -175,14 +175,19 @@ void Model::ResolveSchemas() {
 }
 
 void Model::CheckConsistency() const {
+  std::vector<std::vector<bool>> is_listed;  // each input of each node, among the uses of a value
+  for (const Node& n : nodes_) is_listed.emplace_back(n.inputs.size());
   for (ValueId id = 0; id < num_values(); ++id) {
     for (const Use& use : value(id).uses) {
+      const auto port = static_cast<size_t>(use.port);
       if (use.IsGraphOutput()) {
-        AMP_CHECK(graph(use.graph).outputs[static_cast<size_t>(use.port)] == id);
+        AMP_CHECK(graph(use.graph).outputs[port] == id);
         AMP_CHECK(graph(use.graph).proto->output(use.port).name() == value(id).name);
       } else {
-        AMP_CHECK(!node(use.node).erased);
-        AMP_CHECK(node(use.node).inputs[static_cast<size_t>(use.port)] == id);
+        AMP_CHECK(!node(use.node).erased && use.graph == node(use.node).graph);
+        AMP_CHECK(port < node(use.node).inputs.size() && node(use.node).inputs[port] == id);
+        AMP_CHECK(!is_listed[static_cast<size_t>(use.node)][port]);
+        is_listed[static_cast<size_t>(use.node)][port] = true;
       }
     }
   }
@@ -194,7 +199,7 @@ void Model::CheckConsistency() const {
       for (int i = 0; i < n.proto->input_size(); ++i) {
         const ValueId in = n.inputs[static_cast<size_t>(i)];
         AMP_CHECK(n.proto->input(i) == (in == kNone ? std::string() : value(in).name));
-        AMP_CHECK(in == kNone || std::count(value(in).uses.begin(), value(in).uses.end(), Use{id, i, n.graph}) == 1);
+        AMP_CHECK(in == kNone || is_listed[static_cast<size_t>(id)][static_cast<size_t>(i)]);
       }
       for (int i = 0; i < n.proto->output_size(); ++i) {
         const ValueId out = n.outputs[static_cast<size_t>(i)];

@@ -1,7 +1,8 @@
 // Steps of the years before opset 8, when operators broadcast by attributes and types had names.
 //
-//   opset 6:  c = Add <broadcast = 1, axis = 1> (a, b)     opset 7:  b4 = Unsqueeze <axes = [1, 2]> (b)   c = Add (a,
-//   b4) opset 1:  y = Cast <to = "INT64"> (x)                  opset 6:  y = Cast <to = 7> (x)
+//   opset 6:  c = Add <broadcast = 1, axis = 1> (a, b)    opset 7:  b4 = Unsqueeze <axes = [1, 2]> (b)
+//                                                                   c = Add (a, b4)
+//   opset 1:  y = Cast <to = "INT64"> (x)                 opset 6:  y = Cast <to = 7> (x)
 //
 // No runtime of today runs most of the old forms; what they mean is what ONNX's text of their version says. Where that
 // text leaves two readings, the step is refused.

@@ -3,8 +3,7 @@
 // What a rewrite changes follows from the ids that it touched, but for the user's casts that folding bypassed: those
 // are found by looking at all readers of the user's casts before and after.
 //
-//   a ─ Cast(f16) ─ Cast(f32) ─ MatMul     a:f16 ─ MatMul     the second cast stood on the first one, and MatMul read
-//   it
+//   a ─ Cast(f16) ─ Cast(f32) ─ MatMul     a:f16 ─ MatMul     the second cast stood on the first, and MatMul read it
 #ifndef AMP_PASSES_RECORD_RECORD_REWRITE_H_
 #define AMP_PASSES_RECORD_RECORD_REWRITE_H_
 
