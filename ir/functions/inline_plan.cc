@@ -151,10 +151,9 @@ const InlinePlan::Facts& InlinePlan::Measure(int index) {
     total.names = SaturatedSum(total.names, NumNames(node));
     for (const auto& attribute : node.attribute()) {
       if (!attribute.ref_attr_name().empty()) total.references = SaturatedSum(total.references, 1);
-      if (attribute.has_g()) total.names = SaturatedSum(total.names, NumNames(attribute.g()));
-      for (const auto& graph : attribute.graphs()) total.names = SaturatedSum(total.names, NumNames(graph));
     }
-    if (Callee(node) >= 0 && ObstacleTo(node).empty()) AddCall(node, total);
+    ForEachBody(node, [&](const onnx::GraphProto& body) { total.names = SaturatedSum(total.names, NumNames(body)); });
+    if (Callee(node) >= 0 && !ObstacleTo(node)) AddCall(node, total);
   });
   for (const auto& attribute : function.attribute_proto()) {
     total.bytes =

@@ -9,6 +9,7 @@
 #include "ir/graph/attributes.h"
 #include "ir/graph/stated_shapes.h"
 #include "ir/schema/op_signatures.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
@@ -43,9 +44,7 @@ const Value& Model::AbsentValue() {
   return *absent;
 }
 
-std::string InlinedCall::FunctionName() const {
-  return domain.empty() ? function : absl::StrCat(domain, "::", function);
-}
+std::string InlinedCall::FunctionName() const { return OperatorLabel(domain, function); }
 
 Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
              std::shared_ptr<const OpSignatures> signatures)
@@ -97,7 +96,7 @@ bool Model::IsWithinCall(NodeId id, int32_t call) const {
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
-  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
+  return functions_.contains(absl::StrCat(OperatorKey(n.domain(), n.op_type()), ":", n.proto->overload()));
 }
 
 absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {

@@ -11,6 +11,7 @@
 #include "ir/graph/einsum_equation.h"
 #include "ir/graph/node_paths.h"
 #include "ir/graph/signature_misfit.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
@@ -229,7 +230,7 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
     if (first_misfit.empty()) first_misfit = misfit;
   }
   model_.ChooseSignature(id, nullptr);
-  const std::string name = Escaped(absl::StrCat(n.domain(), n.domain().empty() ? "" : "::", n.op_type()));
+  const std::string name = Escaped(OperatorLabel(n.domain(), n.op_type()));
   if (!misfits_.insert(name).second) return;
   model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ", name,
                                  " and is taken as unknown: ", first_misfit));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/check.h"
 #include "ir/base/status.h"
+#include "ir/file/model_walk.h"
 #include "ir/opset/opset_steps.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
@@ -212,22 +213,11 @@ int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& cha
   return limit;
 }
 
-template <typename Nodes, typename Visit>
-void ForEachNodeProto(const Nodes& nodes, const Visit& visit) {
-  for (const onnx::NodeProto& node : nodes) {
-    visit(node);
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) ForEachNodeProto(attribute.g().node(), visit);
-      for (const auto& graph : attribute.graphs()) ForEachNodeProto(graph.node(), visit);
-    }
-  }
-}
-
 // The highest opset in [from, limit] at which every operator of the function is the version that the function imports.
-int ReachOfFunction(const FunctionProto& function, int from, int limit, std::string* why) {
+int ReachOfFunction(const FunctionProto& function, int from, int limit, Reason& why) {
   const int own = static_cast<int>(ImportedVersion(function, ""));
   int reach = limit;
-  ForEachNodeProto(function.node(), [&](const onnx::NodeProto& node) {
+  ForEachNodeWithin(function.node(), [&](const onnx::NodeProto& node) {
     if (!IsOnnx(node.domain())) return;
     for (int opset = from + 1; opset <= reach; ++opset) {
       if (FindOpSchema("", node.op_type(), opset) == FindOpSchema("", node.op_type(), own)) continue;

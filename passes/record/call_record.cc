@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/graph/metadata.h"
+#include "ir/schema/operator_label.h"
 #include "nlohmann/json.hpp"
 #include "passes/record/metadata_json.h"
 

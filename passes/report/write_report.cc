@@ -15,6 +15,7 @@
 #include "ir/graph/node_paths.h"
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
 
@@ -24,9 +25,7 @@ namespace {
 constexpr absl::string_view kFunctionCall = "function-call";
 constexpr absl::string_view kCallStays = "call of a model-local function: left as it is";
 
-std::string OperatorName(const Node& node) {
-  return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
-}
+std::string OperatorName(const Node& node) { return OperatorLabel(node.domain(), node.op_type()); }
 
 int64_t WeightBytes(const Model& model) {
   int64_t bytes = 0;
