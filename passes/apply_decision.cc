@@ -52,7 +52,7 @@ absl::Status InsertPlannedCasts(RewriteState& state) {
   }
   state.recorder.BeforeCasts(model);
   state.plan = PlanCasts(model, decision.graph, decision.paint, decision.released, state.settings.low);
-  state.writer.RecordIo(model, decision.graph, decision.paint, *state.plan, decision.released);
+  state.writer.AddIo(model, decision.graph, decision.paint, *state.plan, decision.released);
   state.names.emplace(model);
   state.casts = ApplyCasts(model, *state.plan, state.settings.low);
   return absl::OkStatus();
@@ -89,9 +89,9 @@ absl::Status RecordEdits(RewriteState& state) {
     state.writer.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
   }
   NameReaders(model, *state.names, state.casts);
-  state.writer.RecordRemovedCasts(model, state.folded.erased);
-  state.writer.RecordCasts(model, state.casts);
-  state.writer.RecordWeights(std::move(state.narrowed->weights));
+  state.writer.AddRemovedCasts(model, state.folded.erased);
+  state.writer.AddCasts(model, state.casts);
+  state.writer.AddWeights(std::move(state.narrowed->weights));
   model.Commit();
   return absl::OkStatus();
 }
@@ -102,7 +102,7 @@ absl::Status RestoreFunctions(RewriteState& state) {
   if (state.origins() == nullptr) return absl::OkStatus();
   AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined,
                        OutlineFunctions(state.model(), *state.origins(), state.outcome.pending));
-  state.writer.RecordOutlined(outlined);
+  state.writer.AddOutlined(outlined);
   RecordCalls(state.model(), state.decision->classes, &outlined);
   return absl::OkStatus();
 }

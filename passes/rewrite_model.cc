@@ -61,7 +61,7 @@ absl::Status ReleaseInputsAndOutputs(RewriteState& state) {
 // Nodes learn which calls they come from, of this run and of earlier ones.
 absl::Status RememberCalls(RewriteState& state) {
   Model& model = state.model();
-  state.writer.RecordFunctions(state.inlined);
+  state.writer.AddFunctions(state.inlined);
   MarkCalls(model, state.inlined);
   RestoreFunctionNames(model);
   if (state.origins() == nullptr) RestoreCalls(model);
