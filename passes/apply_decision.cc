@@ -77,7 +77,7 @@ absl::Status FoldSuperfluousCasts(RewriteState& state) {
 
 absl::Status RecordEdits(RewriteState& state) {
   Model& model = state.model();
-  std::string unrecorded = "--functions specialise leaves no record";
+  Reason unrecorded = "--functions specialise leaves no record";
   if (state.origins() != nullptr) {
     AddCopies(AssignCasts(model, *state.origins()), state.casts);
     RemoveRecord(model);
@@ -85,8 +85,8 @@ absl::Status RecordEdits(RewriteState& state) {
     RecordCalls(model, state.decision->classes, nullptr);
     unrecorded = state.recorder.Finish(model, state.settings.low, state.casts, state.narrowed->weights);
   }
-  if (!unrecorded.empty()) {
-    state.writer.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
+  if (unrecorded) {
+    state.writer.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded.sentence()));
   }
   NameReaders(model, *state.names, state.casts);
   state.writer.AddRemovedCasts(model, state.folded.erased);

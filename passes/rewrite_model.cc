@@ -76,7 +76,7 @@ absl::Status UnifyOpsets(RewriteState& state) {
 
 absl::Status Lift(RewriteState& state, const OpsetPlan& plan) {
   Model& model = state.model();
-  if (!plan.obstacle.empty()) state.writer.SetOpsetObstacle(plan.obstacle);
+  if (plan.obstacle) state.writer.SetOpsetObstacle(plan.obstacle.sentence());
   if (plan.import > 0) ImportOnnx(model, plan.import);
   const NodeId first_made = model.num_nodes();
   const bool lifts = plan.lift_to > model.opset("");
@@ -110,8 +110,8 @@ absl::Status ExplainDecision(RewriteState& state) {
     if (state.settings.strict) return UsageError(sentence);
     model.AddWarning(std::move(sentence));
   }
-  if (std::string why = ObstacleToCasts(model, state.settings.low); !why.empty()) {
-    model.AddWarning(absl::StrCat("nothing is converted: ", why));
+  if (const Reason why = ObstacleToCasts(model, state.settings.low)) {
+    model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
   }
   state.writer.ExplainNodes(model, decision.classes, decision.graph, decision.paint);
   const auto device = state.settings.target.promises.find("device");

@@ -154,8 +154,8 @@ absl::Status Inliner::ExpandGraph(GraphProto& graph, const Instance* instance, c
 absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const Scope* scope, const std::string& label,
                                 GraphProto& home) {
   const int callee = plan_.Callee(*node);
-  const std::string obstacle = callee < 0 ? "" : plan_.ObstacleTo(*node);
-  const bool is_inlined = callee >= 0 && obstacle.empty();
+  const Reason obstacle = callee < 0 ? Reason::None() : plan_.ObstacleTo(*node);
+  const bool is_inlined = callee >= 0 && !obstacle;
   const NodeForm* form = nullptr;
   absl::Status status;
   if (instance != nullptr) {
@@ -180,7 +180,7 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
     return status;
   }
   if (instance != nullptr) record_.call_of[node] = instance->id;
-  if (callee >= 0) record_.kept[node] = obstacle;
+  if (callee >= 0) record_.kept[node] = obstacle.sentence();
   if (callee >= 0 && instance != nullptr) Import(node->domain(), instance->function);
   home.mutable_node()->AddAllocated(node);
   return status;

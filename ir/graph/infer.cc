@@ -223,17 +223,17 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
   for (size_t i = 0; i < claimed.size(); ++i) {
     if (auto it = claims.find(n.outputs[i]); it != claims.end()) claimed[i] = ElementTypeOf(it->second);
   }
-  std::string first_misfit;
+  Reason first_misfit = Reason::None();
   for (const auto& signature : signatures) {
-    const std::string misfit = Misfit(model_, id, *signature, claimed);
-    if (misfit.empty()) return model_.ChooseSignature(id, signature.get());
-    if (first_misfit.empty()) first_misfit = misfit;
+    Reason misfit = Misfit(model_, id, *signature, claimed);
+    if (!misfit) return model_.ChooseSignature(id, signature.get());
+    if (!first_misfit) first_misfit = std::move(misfit);
   }
   model_.ChooseSignature(id, nullptr);
   const std::string name = Escaped(OperatorLabel(n.domain(), n.op_type()));
   if (!misfits_.insert(name).second) return;
   model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ", name,
-                                 " and is taken as unknown: ", first_misfit));
+                                 " and is taken as unknown: ", first_misfit.sentence()));
 }
 
 // What the file states of an output of unknown type is believed, and its shape where a signature gave the type.

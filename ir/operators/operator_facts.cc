@@ -69,7 +69,7 @@ int FirstOpsetWithCasts(DType low) {
   }
 }
 
-std::string ObstacleToCasts(const Model& model, DType low) {
+Reason ObstacleToCasts(const Model& model, DType low) {
   const int opset = model.opset(""), first = FirstOpsetWithCasts(low);
   if (opset == 0) return "the model imports no opset of ai.onnx, which its casts would be of";
   if (opset < kFirstWithInference) {
@@ -82,7 +82,7 @@ std::string ObstacleToCasts(const Model& model, DType low) {
     const bool in_onnx = function.domain().empty() || function.domain() == "ai.onnx";
     if (in_onnx && function.name() == "Cast") return "the model has a function of its own named Cast";
   }
-  return "";
+  return Reason::None();
 }
 
 bool IsCast(const Node& node) { return IsOneOf(node, {"Cast", "CastLike"}); }

@@ -29,9 +29,9 @@ class RewriteRecorder {
   // Right before types change.
   void BeforeCasts(const Model& model);
   // Right after the last edit: adds this rewrite to what the model's record says already. Where the model cannot hold a
-  // record it has none, and the reason is returned; else nothing.
-  std::string Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
-                     const std::vector<NarrowedWeight>& weights);
+  // record it has none, and the reason is returned.
+  Reason Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
+                const std::vector<NarrowedWeight>& weights);
 
  private:
   struct SeenCast {

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "ir/base/status.h"
+#include "ir/base/utf8.h"
 #include "ir/graph/metadata.h"
 #include "ir/graph/node_paths.h"
 #include "ir/operators/operator_facts.h"
@@ -68,7 +69,7 @@ class RecordWriter {
     return json;
   }
 
-  const std::string& obstacle() const { return obstacle_; }
+  const Reason& obstacle() const { return obstacle_; }
 
  private:
   // What names something that is gone is counted instead.
@@ -120,10 +121,10 @@ class RecordWriter {
   OrderedJson Reference(NodeId id) {
     const ValueId key = KeyOf(model_.node(id));
     if (key != kNone) return ValueReference(key);
-    if (obstacle_.empty())
+    if (!obstacle_) {
       obstacle_ = absl::StrCat("node '", Escaped(NodePath(model_, id)), "' has no output to be called by");
-    return nullptr;
     }
+    return nullptr;
   }
 
   // Of a graph: 0 for the main graph, else its position in the table, from 1 on. As deep as graphs are nested.
@@ -143,7 +144,7 @@ class RecordWriter {
   absl::flat_hash_map<GraphId, int> numbers_;
   bool is_gone_ = false;
   int num_gone_ = 0;
-  std::string obstacle_;
+  Reason obstacle_ = Reason::None();
 };
 
 class RecordReader : private MetadataReader {
@@ -308,6 +309,12 @@ class RecordReader : private MetadataReader {
   int num_misfits_ = 0;
 };
 
+// Whether all strings are, keys aside, which are ours. As deep as records are.
+bool HoldsUtf8(const OrderedJson& json) {
+  if (json.is_string()) return IsUtf8(json.get_ref<const std::string&>());
+  return !json.is_structured() || std::all_of(json.begin(), json.end(), HoldsUtf8);
+}
+
 absl::Status NoRecord(absl::string_view why) {
   return ModelError("metadata '", kKey, "': not a record of a rewrite: ", Escaped(why));
 }
@@ -327,24 +334,24 @@ absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
     return ModelError("metadata '", kKey, "': expected version ", kVersion, ", found ",
                       version.is_number() ? version.dump() : version.type_name());
   }
+  absl::StatusOr<RewriteRecord> record = RecordReader(model).Read(std::move(json));
+  if (!record.ok()) return NoRecord(record.status().message());
+  return std::optional<RewriteRecord>(*std::move(record));
 }
 
-std::string WriteRecord(Model& model, const RewriteRecord& record) {
+Reason WriteRecord(Model& model, const RewriteRecord& record) {
   if (const absl::Status earlier = ReadRecord(model).status(); !earlier.ok()) {
     return absl::StrCat(earlier.message(), "; it stays as it is");
   }
   RecordWriter writer(model);
-  absl::StatusOr<RewriteRecord> record = RecordReader(model).Read(std::move(json));
-  if (!record.ok()) return NoRecord(record.status().message());
-  return std::optional<RewriteRecord>(*std::move(record));
   const OrderedJson json = writer.Write(record);
-  std::string obstacle = writer.obstacle();
-  try {
-    if (obstacle.empty()) SetMetadata(model, kKey, json.dump());
-  } catch (const OrderedJson::type_error&) {
-    obstacle = "a name in it is not UTF-8";
+  Reason obstacle = writer.obstacle();
+  if (!obstacle && !HoldsUtf8(json)) obstacle = "a name in it is not UTF-8";
+  if (obstacle) {
+    RemoveRecord(model);
+  } else {
+    SetMetadata(model, kKey, json.dump());
   }
-  if (!obstacle.empty()) RemoveRecord(model);
   return obstacle;
 }
 

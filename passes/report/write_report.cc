@@ -282,7 +282,7 @@ class Explainer {
         return "the type of one of its values is not known";
       case ReasonKind::kSchemaForbids:
         if (model_.node(graph_[v].node).schema->is_signature()) {
-          if (std::string why = ObstacleToCasts(model_, graph_.low()); !why.empty()) return why;
+          if (const Reason why = ObstacleToCasts(model_, graph_.low())) return why.sentence();
           return absl::StrCat("the signature of ", Escaped(node.op_type), " takes no ", DTypeName(graph_.low()));
         }
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
