@@ -52,7 +52,7 @@ absl::Status InsertPlannedCasts(RewriteState& state) {
   }
   state.recorder.BeforeCasts(model);
   state.plan = PlanCasts(model, decision.graph, decision.paint, decision.released, state.settings.low);
-  state.writer.RecordIo(model, decision.graph, decision.paint, *state.plan, decision.released);
+  state.writer.AddIo(model, decision.graph, decision.paint, *state.plan, decision.released);
   state.names.emplace(model);
   state.casts = ApplyCasts(model, *state.plan, state.settings.low);
   return absl::OkStatus();
@@ -77,7 +77,7 @@ absl::Status FoldSuperfluousCasts(RewriteState& state) {
 
 absl::Status RecordEdits(RewriteState& state) {
   Model& model = state.model();
-  std::string unrecorded = "--functions specialise leaves no record";
+  Reason unrecorded = "--functions specialise leaves no record";
   if (state.origins() != nullptr) {
     AddCopies(AssignCasts(model, *state.origins()), state.casts);
     RemoveRecord(model);
@@ -85,13 +85,13 @@ absl::Status RecordEdits(RewriteState& state) {
     RecordCalls(model, state.decision->classes, nullptr);
     unrecorded = state.recorder.Finish(model, state.settings.low, state.casts, state.narrowed->weights);
   }
-  if (!unrecorded.empty()) {
-    state.writer.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded));
+  if (unrecorded) {
+    state.writer.AddAdvice(absl::StrCat("--policy float32 cannot take this rewrite back: ", unrecorded.sentence()));
   }
   NameReaders(model, *state.names, state.casts);
-  state.writer.RecordRemovedCasts(model, state.folded.erased);
-  state.writer.RecordCasts(model, state.casts);
-  state.writer.RecordWeights(std::move(state.narrowed->weights));
+  state.writer.AddRemovedCasts(model, state.folded.erased);
+  state.writer.AddCasts(model, state.casts);
+  state.writer.AddWeights(std::move(state.narrowed->weights));
   model.Commit();
   return absl::OkStatus();
 }
@@ -101,7 +101,7 @@ absl::Status CheckResult(RewriteState& state) { return CheckTypes(state.model(),
 absl::Status RestoreFunctions(RewriteState& state) {
   if (state.origins() == nullptr) return absl::OkStatus();
   AMP_ASSIGN_OR_RETURN(const OutlinedFunctions outlined, OutlineFunctions(state.model(), *state.origins()));
-  state.writer.RecordOutlined(outlined);
+  state.writer.AddOutlined(outlined);
   RecordCalls(state.model(), state.decision->classes, &outlined);
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/file/model_walk.h"
+#include "ir/schema/operator_label.h"
 #include "passes/classify/op_list_file.h"
 #include "passes/classify/suggest.h"
 #include "passes/record/call_record.h"

@@ -34,15 +34,15 @@ class OpsetChooser {
 
   OpsetPlan PlanTowards(int wanted) const {
     OpsetPlan plan;
-    std::string blocking;
-    plan.lift_to = ReachableOpset(model_, wanted, &blocking);
+    const OpsetReach reach = ReachableOpset(model_, wanted);
+    plan.lift_to = reach.opset;
     if (plan.lift_to == wanted) return plan;
-    plan.obstacle = absl::StrCat("opset ", wanted, " cannot be reached: ", blocking);
+    plan.obstacle = absl::StrCat("opset ", wanted, " cannot be reached: ", reach.blocking.sentence());
     const int for_casts = ForCasts() <= plan.lift_to ? ForCasts() : 0;
     if (LowestForAll(plan.lift_to, kAllowed) == 0 && for_casts == 0) {
       plan.lift_to = 0;
     } else {
-      plan.lift_to = ReachableOpset(model_, std::max(LowestForAll(plan.lift_to, kPaintable), for_casts), nullptr);
+      plan.lift_to = ReachableOpset(model_, std::max(LowestForAll(plan.lift_to, kPaintable), for_casts)).opset;
     }
     return plan;
   }
@@ -52,12 +52,11 @@ class OpsetChooser {
     if (wanted < model_.opset("")) {
       return UsageError("--opset ", wanted, ": the model has opset ", model_.opset(""), "; it can only be raised");
     }
-    std::string blocking;
-    const int reachable = ReachableOpset(model_, wanted, &blocking);
+    const auto [reachable, blocking] = ReachableOpset(model_, wanted);
     if (reachable < wanted) {
       const std::string remedy =
           absl::StrCat("; --opset ", reachable == model_.opset("") ? "keep" : absl::StrCat(reachable), " works");
-      return UsageError("--opset ", wanted, ": only ", reachable, " can be reached: ", blocking, remedy);
+      return UsageError("--opset ", wanted, ": only ", reachable, " can be reached: ", blocking.sentence(), remedy);
     }
     return OpsetPlan{.lift_to = wanted};
   }
@@ -86,7 +85,7 @@ class OpsetChooser {
   // an import of ai.onnx none of its nodes is there, and any version does.
   int ForCasts() const {
     const bool is_wanted = settings_.opset.kind == OpsetChoice::Kind::kAuto;
-    if (!is_wanted || ObstacleToCasts(model_, settings_.low).empty()) return 0;
+    if (!is_wanted || !ObstacleToCasts(model_, settings_.low)) return 0;
     const bool has_import = model_.opset("") > 0;
     if (!has_import && !MayImportOnnx(model_)) return 0;
     const int first = FirstOpsetWithCasts(has_import ? settings_.low : DType::kBfloat16);

@@ -7,9 +7,8 @@
 #ifndef AMP_PASSES_CHOOSE_OPSET_H_
 #define AMP_PASSES_CHOOSE_OPSET_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 #include "passes/classify/op_lists.h"
 #include "passes/rewrite_settings.h"
@@ -17,9 +16,9 @@
 namespace amp {
 
 struct OpsetPlan {
-  int import = 0;             // an import that the model lacks; 0 for none
-  int lift_to = 0;            // at most what adapters reach; 0: the opset stays
-  std::string obstacle = "";  // why what was wanted is not reached, a sentence; "" when it is
+  int import = 0;                    // an import that the model lacks; 0 for none
+  int lift_to = 0;                   // at most what adapters reach; 0: the opset stays
+  Reason obstacle = Reason::None();  // why what was wanted is not reached
 };
 
 // REQUIRES: types are inferred. Errors: kInvalidArgument, a version asked for that is below the model's or that no

@@ -75,7 +75,7 @@ class Restorer {
       return above;
     }
     for (const Use& use : cast.readers) {
-      if (!Lead(use, above.out)) ++num_misfits_;
+      if (!RedirectUse(use, above.out)) ++num_misfits_;
     }
     return above;
   }
@@ -119,7 +119,7 @@ class Restorer {
   }
 
   // Notes that `use` is to read `value`, if it reads another value now that is the same but for casts.
-  bool Lead(const Use& use, ValueId value) {
+  bool RedirectUse(const Use& use, ValueId value) {
     const auto port = static_cast<size_t>(use.port);
     if (!use.IsGraphOutput() && model_.node(use.node).erased) return false;
     const size_t num_ports =
@@ -128,7 +128,7 @@ class Restorer {
     const ValueId source =
         use.IsGraphOutput() ? model_.graph(use.graph).outputs[port] : model_.node(use.node).inputs[port];
     if (source == kNone) return false;
-    auto& targets = led_[source];
+    auto& targets = redirected_[source];
     const auto it = targets.try_emplace({use.graph, use.node, use.port}, source).first;
     if (it->second == value || BeforeCasts(it->second) != BeforeCasts(value)) return false;
     it->second = value;
@@ -137,7 +137,7 @@ class Restorer {
 
   // All readers of a value at once: one by one, each would be looked for among all of them.
   void MoveReaders() {
-    for (const auto& [source, targets] : led_) {
+    for (const auto& [source, targets] : redirected_) {
       std::vector<Model::UseMove> moves;
       for (const auto& [reader, target] : targets) {
         const auto& [graph, node, port] = reader;
@@ -166,7 +166,7 @@ class Restorer {
   const std::vector<Cast>& casts_;
   absl::flat_hash_map<ValueId, ValueId> before_casts_;
   // By the value that it reads: what each reader is to read.
-  std::map<ValueId, absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId>> led_;
+  std::map<ValueId, absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId>> redirected_;
   absl::flat_hash_set<std::pair<GraphId, std::string>> taken_;
   int num_misfits_ = 0;
 };

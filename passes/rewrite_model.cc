@@ -8,6 +8,7 @@
 #include "ir/file/undeclared_attributes.h"
 #include "ir/functions/inline_by_mode.h"
 #include "ir/graph/infer.h"
+#include "ir/graph/verify.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/opset/opset_adapters.h"
 #include "passes/apply_decision.h"
@@ -61,7 +62,7 @@ absl::Status ReleaseInputsAndOutputs(RewriteState& state) {
 // Nodes learn which calls they come from, of this run and of earlier ones.
 absl::Status RememberCalls(RewriteState& state) {
   Model& model = state.model();
-  state.writer.RecordFunctions(state.inlined);
+  state.writer.AddFunctions(state.inlined);
   MarkCalls(model, state.inlined);
   RestoreFunctionNames(model);
   if (state.origins() == nullptr) RestoreCalls(model);
@@ -76,7 +77,7 @@ absl::Status UnifyOpsets(RewriteState& state) {
 
 absl::Status Lift(RewriteState& state, const OpsetPlan& plan) {
   Model& model = state.model();
-  if (!plan.obstacle.empty()) state.writer.SetOpsetObstacle(plan.obstacle);
+  if (plan.obstacle) state.writer.SetOpsetObstacle(plan.obstacle.sentence());
   if (plan.import > 0) ImportOnnx(model, plan.import);
   const NodeId first_made = model.num_nodes();
   const bool lifts = plan.lift_to > model.opset("");
@@ -109,8 +110,8 @@ absl::Status ExplainDecision(RewriteState& state) {
     if (state.settings.strict) return UsageError(sentence);
     model.AddWarning(std::move(sentence));
   }
-  if (std::string why = ObstacleToCasts(model, state.settings.low); !why.empty()) {
-    model.AddWarning(absl::StrCat("nothing is converted: ", why));
+  if (const Reason why = ObstacleToCasts(model, state.settings.low)) {
+    model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
   }
   state.writer.ExplainNodes(model, decision.classes, decision.graph, decision.paint);
   const bool has_tensor_cores = state.settings.target.promises.device.value_or(Device::kCuda) == Device::kCuda;
@@ -203,6 +204,7 @@ class Sequence {
  private:
   absl::Status End(const Row& row) {
     if (settings_.on_stage) AMP_RETURN_IF_ERROR(settings_.on_stage(row.stage));
+    Verify(state_.model());
     const auto& wanted = settings_.print_after;
     if (std::find(wanted.begin(), wanted.end(), row.stage) != wanted.end()) {
       shown_.insert(row.stage);

@@ -76,11 +76,10 @@ absl::StatusOr<Stage> FindStage(absl::string_view flag, absl::string_view name) 
                     DidYouMean(name, StageNames()));
 }
 
-std::string ObstacleToStopping(Stage stage) {
-  if (stage != Stage::kCasts) return "";
+Reason ObstacleToStopping(Stage stage) {
+  if (stage != Stage::kCasts) return Reason::None();
   return "after 'casts' low nodes still read float32 weights, which is no valid model; stop after 'weights', or look "
-         "at "
-         "it with --print-after casts";
+         "at it with --print-after casts";
 }
 
 absl::StatusOr<std::string> ShowModel(Stage stage, Model& model) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/base/reason.h"
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
 
@@ -23,8 +24,8 @@ std::vector<std::string> StageNames();  // in order
 // kInvalidArgument, naming `flag`, with the known names and a suggestion.
 absl::StatusOr<Stage> FindStage(absl::string_view flag, absl::string_view name);
 
-// Why the model of that stage cannot be written; empty when it can.
-std::string ObstacleToStopping(Stage stage);
+// Why the model of that stage cannot be written.
+Reason ObstacleToStopping(Stage stage);
 
 // Texts of stages, each a line "---- after NAME" and what there is to see.
 absl::StatusOr<std::string> ShowModel(Stage stage, Model& model);

@@ -13,6 +13,7 @@
 #include "ir/graph/control_flow.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/node_paths.h"
+#include "ir/graph/verify.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
@@ -38,12 +39,14 @@ class Undo {
     DropCopies();  // a later rewrite may have narrowed the original too
     num_misfits_ += RestoreUsersCasts(model_, record_.users_casts);  // graph outputs first get back their own producers
     RemoveCasts(casts);
+    Verify(model_);
     AMP_RETURN_IF_ERROR(CheckOrder(model_));
     WidenFollowers(kMainGraph);
     model_.Commit();
     InferTypes(model_);
     RemoveRecord(model_);
     model_.Commit();
+    Verify(model_);
     AMP_RETURN_IF_ERROR(CheckTypes(model_, faults));
     AMP_RETURN_IF_ERROR(CheckAttributes());
     return CheckOutputs(outputs);

@@ -1,4 +1,4 @@
-// A folder of a test's own under /tmp, gone with everything in it at the end.
+// A folder of a test's own for temporary files, gone with everything in it at the end.
 #ifndef AMP_TESTS_SCRATCH_FOLDER_H_
 #define AMP_TESTS_SCRATCH_FOLDER_H_
 
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "ir/base/check.h"
 
 namespace amp {
 
@@ -16,12 +17,14 @@ class ScratchFolder {
  public:
   ScratchFolder() {
     std::string path = (std::filesystem::temp_directory_path() / "amp_test_XXXXXX").string();
-    path_ = ::mkdtemp(path.data());
+    AMP_CHECK(::mkdtemp(path.data()) != nullptr);
+    path_ = path;
   }
   ~ScratchFolder() { std::filesystem::remove_all(path_); }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
+  const std::string& path() const { return path_; }
   std::string File(const std::string& name) const { return path_ + "/" + name; }
   void Empty() const {
     for (const auto& entry : std::filesystem::directory_iterator(path_)) std::filesystem::remove_all(entry);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ir/schema/operator_label.h"
 #include "passes/classify/op_list_file.h"
 
 namespace amp {

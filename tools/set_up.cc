@@ -133,8 +133,8 @@ RewriteSettings SettingsFrom(const Choices& choices) {
 absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings) {
   if (!options.stop_after.empty()) {
     AMP_ASSIGN_OR_RETURN(settings.stop_after, FindStage("--stop-after", options.stop_after));
-    if (const std::string why = ObstacleToStopping(*settings.stop_after); !why.empty() && !options.dry_run) {
-      return UsageError("--stop-after ", options.stop_after, ": ", why);
+    if (const Reason why = ObstacleToStopping(*settings.stop_after); why && !options.dry_run) {
+      return UsageError("--stop-after ", options.stop_after, ": ", why.sentence());
     }
     if (options.functions == RewriteOptions::Functions::kSpecialise && !options.dry_run) {
       return UsageError("--stop-after ", options.stop_after,

@@ -2,26 +2,18 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/base/utf8.h"
 
 namespace amp {
 namespace {
 
-// Length of the well-formed UTF-8 sequence of printable text at `text[0]`, 0 if there is none.
+// Length of the printable UTF-8 character that `text` begins with, 0 if there is none.
 size_t PrintableLength(absl::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f && byte(0) != '\\' ? 1 : 0;
-  const size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
-  uint32_t code = byte(0) & (0xffu >> (length + 1));
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-    code = (code << 6) | (byte(i) & 0x3fu);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool control = code < 0xa0 || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-                       (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
-  const bool invalid = (code >= 0xd800 && code <= 0xdfff) || code > 0x10ffff;
-  return overlong || control || invalid ? 0 : length;
+  const auto [length, code] = FirstCharacter(text);
+  const bool is_escaped = code < 0x20 || code == 0x7f || code == '\\';
+  const bool is_control = (code >= 0x80 && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
+                          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) || code == 0xfeff;
+  return is_escaped || is_control ? 0 : length;
 }
 
 }  // namespace

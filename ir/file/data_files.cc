@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "ir/base/atomic_file.h"
+#include "ir/base/reason.h"
 #include "ir/base/status.h"
 #include "ir/file/external_data.h"
 #include "ir/file/tensor_view.h"
@@ -41,8 +42,8 @@ class Judge {
  public:
   Judge(FileSystem& fs, int dir, const ReplacedModel& model) : fs_(fs), dir_(dir), model_(model) {}
 
-  // Why the data file stays; "" if it may go.
-  std::string WhyLeft(const std::string& name) {
+  // Why the data file stays.
+  Reason WhyLeft(const std::string& name) {
     if (OwnerOfDataFile(name) != model_.name) return "the model that was replaced used it";
     struct stat info = {};
     if (fs_.StatPath(dir_, name, &info) != 0 || !S_ISREG(info.st_mode)) return "it is no regular file";
@@ -64,17 +65,17 @@ class Judge {
   }
 
   // Models of this folder, and those of the one above, may refer to a file of this one.
-  std::string WhyNamed(const std::string& data_file) {
+  Reason WhyNamed(const std::string& data_file) {
     int64_t left = kSearchedBytes;
-    std::string why = WhyNamedIn(dir_, "", data_file, left);
+    Reason why = WhyNamedIn(dir_, "", data_file, left);
     const UniqueFile above(fs_, fs_.Open(dir_, "..", O_RDONLY | O_DIRECTORY));
-    if (why.empty() && above.ok()) why = WhyNamedIn(above.get(), "../", data_file, left);
+    if (!why && above.ok()) why = WhyNamedIn(above.get(), "../", data_file, left);
     return why;
   }
 
-  std::string WhyNamedIn(int folder, absl::string_view prefix, const std::string& data_file, int64_t& left) {
+  Reason WhyNamedIn(int folder, absl::string_view prefix, const std::string& data_file, int64_t& left) {
     std::vector<std::string> names;
-    if (fs_.List(folder, &names) < 0) return prefix.empty() ? "the folder cannot be listed" : "";
+    if (fs_.List(folder, &names) < 0) return prefix.empty() ? "the folder cannot be listed" : Reason::None();
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
       if (folder == dir_ ? IsOfTheModel(name) : !absl::StrContains(name, ".onnx")) continue;
@@ -90,7 +91,7 @@ class Judge {
       if (found == Found::kYes) return absl::StrCat(shown, " names it");
       if (found == Found::kUnknown) return absl::StrCat(shown, " cannot be read");
     }
-    return "";
+    return Reason::None();
   }
 
   // The model that is replaced, a symbolic link to it, its temporaries; and data files, which name nothing.
@@ -123,11 +124,10 @@ OldDataFiles JudgeOldDataFiles(FileSystem& fs, int dir, const ReplacedModel& mod
   Judge judge(fs, dir, model);
   for (const std::string& name : model.old_references) {
     if (model.new_references.contains(name)) continue;
-    const std::string why = judge.WhyLeft(name);
-    if (why.empty()) {
-      files.to_remove.push_back(name);
+    if (const Reason why = judge.WhyLeft(name)) {
+      files.notes.push_back(absl::StrCat("'", Escaped(name), "' is left; ", why.sentence()));
     } else {
-      files.notes.push_back(absl::StrCat("'", Escaped(name), "' is left; ", why));
+      files.to_remove.push_back(name);
     }
   }
   return files;

@@ -2,9 +2,9 @@
 //
 //   location "weights/layer0.bin"      opened below the model's directory, through no symbolic link that leaves it
 //   location "../secret", "/etc/x"     refused
-//   location "model.onnx_data", a symbolic link, while the model was opened through one (a hub cache: both point into
-//   one
-//                                      folder of blobs)   opened, if it is a regular file directly in that folder
+//   location "model.onnx_data", a      opened, if the model was opened through one too and the data is a regular file
+//     symbolic link                    directly in the folder of the model's real path: a hub cache, whose links point
+//                                      into one folder of blobs
 //
 // Each data file is opened once per model and stays open. Not thread-safe.
 #ifndef AMP_IR_FILE_EXTERNAL_DATA_H_

@@ -102,18 +102,12 @@ std::string FunctionMaker::WithoutLabel(const std::string& name, absl::string_vi
   return std::string(has_label ? rest : otherwise);
 }
 
-std::string FunctionMaker::UniqueName(const std::string& wanted) {
-  std::string name = wanted;
-  for (int i = 1; !names_.insert(name).second; ++i) name = absl::StrCat(wanted, "_", i);
-  return name;
-}
-
 void FunctionMaker::Declare(const Nodes& nodes) {
   for (const NodeProto* node : nodes) {
     for (const std::string& name : node->output()) inner_[name];
     ForEachDefinitionInBodies(*node, [&](const std::string& name) { inner_[name]; });
   }
-  for (const std::string& name : original_.input()) names_.insert(name);
+  for (const std::string& name : original_.input()) names_.Take(name);
 }
 
 std::string FunctionMaker::HintOf(const NodeForm* origin, int port) const {
@@ -137,7 +131,7 @@ void FunctionMaker::BindRead(const std::string& value, const std::string& hint) 
 
 void FunctionMaker::AddInput(const std::string& value, const std::string& hint) {
   std::string& name = reads_[Hint(value, hint)];
-  name = UniqueName(hint.empty() ? "input" : hint);
+  name = names_.Make(hint.empty() ? "input" : hint);
   extra_inputs_.push_back({name, value});
   extra_input_of_.try_emplace(value, name);
   extra_hints_.push_back(hint);
@@ -157,7 +151,7 @@ void FunctionMaker::BindUnhinted(const std::string& value) {
     return;
   }
   if (!around_.new_tensors.contains(value)) return AddInput(value, "");
-  name = UniqueName(WithoutLabel(value, "constant"));
+  name = names_.Make(WithoutLabel(value, "constant"));
   embedded_.push_back(value);
 }
 
@@ -209,7 +203,7 @@ void FunctionMaker::NameOutputs(const NodeProto& node) {
   for (int i = 0; origin != nullptr && i < node.output_size(); ++i) {
     if (node.output(i).empty() || i >= static_cast<int>(origin->outputs.size())) continue;
     const std::string& name = origin->outputs[static_cast<size_t>(i)];
-    if (!name.empty()) inner_[node.output(i)] = UniqueName(name);
+    if (!name.empty()) inner_[node.output(i)] = names_.Make(name);
   }
 }
 
@@ -217,7 +211,7 @@ void FunctionMaker::NameBodies(const NodeProto& node) {
   ForEachBody(node, [&](const GraphProto& graph) {
     const auto name_it = [&](const std::string& value) {
       const auto it = origins_.values.find(value);
-      if (it != origins_.values.end() && inner_[value].empty()) inner_[value] = UniqueName(it->second);
+      if (it != origins_.values.end() && inner_[value].empty()) inner_[value] = names_.Make(it->second);
     };
     for (const auto& input : graph.input()) name_it(input.name());
     for (const auto& tensor : graph.initializer()) name_it(tensor.name());
@@ -231,7 +225,7 @@ void FunctionMaker::NameMade(const NodeProto& node) {
   ForEachBody(node, [&](const GraphProto& graph) {
     for (const auto& inner : graph.node()) NameMade(inner);
     const auto name_it = [&](const std::string& value) {
-      if (inner_[value].empty()) inner_[value] = UniqueName(WithoutLabel(value, "value"));
+      if (inner_[value].empty()) inner_[value] = names_.Make(WithoutLabel(value, "value"));
     };
     for (const auto& input : graph.input()) name_it(input.name());
     for (const auto& tensor : graph.initializer()) name_it(tensor.name());
@@ -243,7 +237,7 @@ void FunctionMaker::NameMade(const NodeProto& node) {
         FindOperator(CanonicalDomain(node.domain()), node.op_type()).Has(Role::kPlainCast) && node.input_size() == 1;
     const std::string source = is_cast ? InnerName(node.input(0), "") : "";
     inner_[value] =
-        UniqueName(is_cast && !source.empty() ? source + TypeSuffix(node) : WithoutLabel(value, node.op_type()));
+        names_.Make(is_cast && !source.empty() ? source + TypeSuffix(node) : WithoutLabel(value, node.op_type()));
   }
 }
 

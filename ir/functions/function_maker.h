@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "ir/base/unique_names.h"
 #include "ir/file/weights.h"
 #include "ir/functions/inline_origins.h"
 
@@ -74,8 +75,6 @@ class FunctionMaker {
   using Hint = std::pair<std::string, std::string>;  // value, input of the function that was read there
 
   const NodeForm* Find(const onnx::NodeProto& node) const;
-  // Reserves `wanted`, else `wanted_1`, `wanted_2` ...
-  std::string UniqueName(const std::string& wanted);
   std::string WithoutLabel(const std::string& name, absl::string_view otherwise) const;
 
   void Declare(const Nodes& nodes);
@@ -131,7 +130,7 @@ class FunctionMaker {
   const onnx::FunctionProto& original_;
   absl::flat_hash_map<std::string, int> inputs_, call_outputs_;  // of the original: name -> position
   onnx::FunctionProto* function_;
-  NameSet names_;                                        // inside the function
+  UniqueNames names_;                                    // inside the function
   std::map<std::string, std::string> inner_;             // what the nodes define: value -> the function's name
   std::map<Hint, std::string> reads_;                    // what they read from outside: -> the function's name
   absl::flat_hash_map<std::string, std::string> bound_;  // input of the function -> value

@@ -6,11 +6,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/status.h"
+#include "ir/base/unique_names.h"
+#include "ir/file/model_walk.h"
 #include "ir/file/validate_attribute.h"
 #include "ir/functions/inline_origins.h"
 #include "ir/functions/inline_plan.h"
 #include "ir/functions/outline_functions.h"
 #include "ir/operators/node_facts.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/operator_table.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
@@ -26,40 +29,17 @@ using onnx::NodeProto;
 using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
 
 std::string FunctionName(const FunctionProto& f) {
-  const std::string name = f.overload().empty() ? f.name() : absl::StrCat(f.name(), ":", f.overload());
-  return f.domain().empty() ? name : absl::StrCat(f.domain(), "::", name);
+  return OperatorLabel(f.domain(), f.overload().empty() ? f.name() : absl::StrCat(f.name(), ":", f.overload()));
 }
 
-// Names that are taken, and new ones.
-class Names {
- public:
-  void Take(const std::string& name) { taken_.insert(name); }
-  std::string Fresh(absl::string_view label, absl::string_view inner) {
-    std::string wanted = absl::StrCat(label, "/", inner);
-    if (taken_.insert(wanted).second) return wanted;
-    int& number = last_number_[wanted];
-    std::string name;
-    do name = absl::StrCat(wanted, "_", ++number);
-    while (!taken_.insert(name).second);
-    return name;
-  }
-
- private:
-  absl::flat_hash_set<std::string> taken_;
-  absl::flat_hash_map<std::string, int> last_number_;
-};
-
-void TakeNames(const GraphProto& graph, Names& values, Names& nodes) {
+void TakeNames(const GraphProto& graph, UniqueNames& values, UniqueNames& nodes) {
   for (const auto& input : graph.input()) values.Take(input.name());
   for (const auto& tensor : graph.initializer()) values.Take(tensor.name());
   for (const auto& sparse : graph.sparse_initializer()) values.Take(sparse.values().name());
   for (const auto& node : graph.node()) {
     nodes.Take(node.name());
     for (const std::string& output : node.output()) values.Take(output);
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) TakeNames(attribute.g(), values, nodes);
-      for (const auto& body : attribute.graphs()) TakeNames(body, values, nodes);
-    }
+    ForEachBody(node, [&](const GraphProto& body) { TakeNames(body, values, nodes); });
   }
 }
 
@@ -138,7 +118,7 @@ class Inliner {
   }
   // Calls that go when they are expanded stay off the model's arena, which gives nothing back.
   NodeProto* Copy(const NodeProto& original) const {
-    const bool goes = plan_.Callee(original) >= 0 && plan_.ObstacleTo(original).empty();
+    const bool goes = plan_.Callee(original) >= 0 && !plan_.ObstacleTo(original);
     auto* node = google::protobuf::Arena::CreateMessage<NodeProto>(goes ? nullptr : model_.GetArena());
     node->CopyFrom(original);
     return node;
@@ -150,7 +130,7 @@ class Inliner {
   onnx::ModelProto& model_;
   const InlinePlan& plan_;
   InlineOrigins* origins_;  // null: nobody asks
-  Names value_names_, node_names_;
+  UniqueNames value_names_, node_names_;
   std::vector<bool> inlined_;
   InlinedFunctions record_;
 };
@@ -175,8 +155,8 @@ absl::Status Inliner::ExpandGraph(GraphProto& graph, const Instance* instance, c
 absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const Scope* scope, const std::string& label,
                                 GraphProto& home) {
   const int callee = plan_.Callee(*node);
-  const std::string obstacle = callee < 0 ? "" : plan_.ObstacleTo(*node);
-  const bool is_inlined = callee >= 0 && obstacle.empty();
+  const Reason obstacle = callee < 0 ? Reason::None() : plan_.ObstacleTo(*node);
+  const bool is_inlined = callee >= 0 && !obstacle;
   const NodeForm* form = nullptr;
   absl::Status status;
   if (instance != nullptr) {
@@ -191,12 +171,9 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
     AMP_RETURN_IF_ERROR(RenameGraph(graph, within, *scope, inner));
     return ExpandGraph(graph, &within, &inner);
   };
-  for (auto& attribute : *node->mutable_attribute()) {
-    if (attribute.has_g() && status.ok()) status = expand(*attribute.mutable_g());
-    for (auto& graph : *attribute.mutable_graphs()) {
-      if (status.ok()) status = expand(graph);
-    }
-  }
+  ForEachMutableBody(*node, [&](GraphProto& graph) {
+    if (status.ok()) status = expand(graph);
+  });
   if (is_inlined) {
     const bool is_inner = instance != nullptr;
     if (status.ok()) status = Expand(*node, is_inner ? node->name() : label, is_inner ? instance->id : -1, form, home);
@@ -204,7 +181,7 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
     return status;
   }
   if (instance != nullptr) record_.call_of[node] = instance->id;
-  if (callee >= 0) record_.kept[node] = obstacle;
+  if (callee >= 0) record_.kept[node] = obstacle.sentence();
   if (callee >= 0 && instance != nullptr) Import(node->domain(), instance->function);
   home.mutable_node()->AddAllocated(node);
   return status;
@@ -285,7 +262,7 @@ absl::Status Inliner::DeclareNodes(const NodeList& nodes, const Instance& instan
       if (name.empty()) continue;
       if (!produced.insert(name).second) return Malformed(instance, "found two definitions of", name);
       if (bound.contains(name)) continue;
-      if (!scope.names.try_emplace(name, value_names_.Fresh(instance.label, name)).second) {
+      if (!scope.names.try_emplace(name, value_names_.Make(absl::StrCat(instance.label, "/", name))).second) {
         return Malformed(instance, "found two definitions of", name);
       }
     }
@@ -314,7 +291,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
     if (origins_ != nullptr) origins_->calls[static_cast<size_t>(id)].outputs[static_cast<size_t>(i)] = inner_name;
     NodeProto* copy = home.add_node();
     copy->set_op_type("Identity");
-    copy->set_name(node_names_.Fresh(label, absl::StrCat("Identity_", function.output(i))));
+    copy->set_name(node_names_.Make(absl::StrCat(label, "/Identity_", function.output(i))));
     if (origins_ != nullptr) origins_->nodes[copy->name()] = {id, FormOf(inner, inner.name())};
     record_.call_of[copy] = id;
     copy->add_input(*source);
@@ -324,7 +301,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
 }
 
 absl::Status Inliner::Rename(NodeProto& node, const Instance& instance, const Scope& scope, const std::string& label) {
-  node.set_name(node_names_.Fresh(instance.label, label));
+  node.set_name(node_names_.Make(absl::StrCat(instance.label, "/", label)));
   for (auto* names : {node.mutable_input(), node.mutable_output()}) {
     for (std::string& name : *names) {
       if (name.empty()) continue;
@@ -369,7 +346,7 @@ absl::Status Inliner::RenameGraph(GraphProto& graph, const Instance& instance, c
   scope.outer = &outer;
   const auto declare = [&](std::string* name) {
     auto [it, is_new] = scope.names.try_emplace(*name);
-    if (is_new) it->second = value_names_.Fresh(instance.label, *name);
+    if (is_new) it->second = value_names_.Make(absl::StrCat(instance.label, "/", *name));
     if (origins_ != nullptr) origins_->values[it->second] = *name;
     *name = it->second;
   };

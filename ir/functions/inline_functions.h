@@ -24,6 +24,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "ir/base/limits.h"
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 
 namespace onnx {
@@ -38,9 +39,9 @@ struct InlineOrigins;
 enum class KeepOrigins { kNo, kYes };
 
 struct InlineOptions {
-  std::vector<std::string> opaque_domains;     // calls of their functions stay
-  int64_t max_bytes = Limits().inlined_bytes;  // what inlining may add; nodes are counted by ValidateModel
-  std::string model_stays_because;             // what LiftModelToFunctions said
+  std::vector<std::string> opaque_domains;      // calls of their functions stay
+  int64_t max_bytes = Limits().inlined_bytes;   // what inlining may add; nodes are counted by ValidateModel
+  Reason model_stays_because = Reason::None();  // what LiftModelToFunctions said
   KeepOrigins keep_origins = KeepOrigins::kNo;
 };
 

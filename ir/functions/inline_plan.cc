@@ -41,7 +41,7 @@ int64_t LongestName(const NodeProto& call) {
 }  // namespace
 
 InlinePlan::InlinePlan(const onnx::ModelProto& model, const std::vector<std::string>& opaque_domains,
-                       std::string model_stays_because)
+                       Reason model_stays_because)
     : model_(model), model_stays_because_(std::move(model_stays_because)) {
   for (int i = 0; i < model.functions_size(); ++i) index_.try_emplace(FunctionKeyOf(model.functions(i)), i);
   for (const auto& import : model.opset_import()) {
@@ -51,7 +51,7 @@ InlinePlan::InlinePlan(const onnx::ModelProto& model, const std::vector<std::str
   for (int i = 0; i < model.functions_size(); ++i) Judge(i, opaque_domains);
   if (index_.empty()) return;
   ForEachNodeWithin(model.graph().node(), [&](const NodeProto& node) {
-    if (Callee(node) < 0 || !ObstacleTo(node).empty()) return;
+    if (Callee(node) < 0 || ObstacleTo(node)) return;
     ++num_calls_;
     AddCall(node, main_);
   });
@@ -68,13 +68,13 @@ const FunctionProto& InlinePlan::function(int index) const {
   return facts.lifted != nullptr ? *facts.lifted : model_.functions(index);
 }
 
-std::string InlinePlan::ObstacleTo(const NodeProto& call) const {
+Reason InlinePlan::ObstacleTo(const NodeProto& call) const {
   const Facts& facts = facts_[static_cast<size_t>(Callee(call))];
-  if (!facts.obstacle.empty()) return facts.obstacle;
+  if (facts.obstacle) return facts.obstacle;
   for (const auto& attribute : call.attribute()) {
     if (HoldsGraph(attribute)) return absl::StrCat("its attribute '", Escaped(attribute.name()), "' is a graph");
   }
-  return "";
+  return Reason::None();
 }
 
 void InlinePlan::Judge(int index, const std::vector<std::string>& opaque_domains) {
@@ -92,45 +92,46 @@ void InlinePlan::Judge(int index, const std::vector<std::string>& opaque_domains
   facts.obstacle = ObstacleOfVersions(function);
   const auto imported = imports_.find("");
   const int64_t own = ImportedVersion(function, ""), models = imported == imports_.end() ? 0 : imported->second;
-  if (facts.obstacle.empty() || own <= 0 || models <= 0 || own == models) return;
+  if (!facts.obstacle || own <= 0 || models <= 0 || own == models) return;
   if (own > models) {
     facts.wanted_opset = own;
-    if (!model_stays_because_.empty()) {
-      absl::StrAppend(&facts.obstacle, "; the model cannot be lifted: ", model_stays_because_);
+    if (model_stays_because_) {
+      facts.obstacle =
+          absl::StrCat(facts.obstacle.sentence(), "; the model cannot be lifted: ", model_stays_because_.sentence());
     }
     return;
   }
-  std::string why;
   bool shadows = false;  // the adapters would take such a call for the operator
   ForEachNodeWithin(function.node(), [&](const NodeProto& node) {
     shadows |= CanonicalDomain(node.domain()).empty() && Callee(node) >= 0;
   });
   if (shadows) return;
-  facts.lifted = LiftFunction(function, static_cast<int>(models), &why);
+  LiftedFunction lifted = LiftFunction(function, static_cast<int>(models));
+  facts.lifted = std::move(lifted.function);
   if (facts.lifted == nullptr) {
-    absl::StrAppend(&facts.obstacle, "; it cannot be lifted: ", why);
+    facts.obstacle = absl::StrCat(facts.obstacle.sentence(), "; it cannot be lifted: ", lifted.obstacle.sentence());
   } else {
     facts.obstacle = ObstacleOfVersions(*facts.lifted);
   }
 }
 
-std::string InlinePlan::ObstacleOfVersions(const FunctionProto& function) {
-  std::string obstacle;
+Reason InlinePlan::ObstacleOfVersions(const FunctionProto& function) {
+  Reason obstacle = Reason::None();
   ForEachNodeWithin(function.node(), [&](const NodeProto& node) {
-    if (obstacle.empty() && Callee(node) < 0) obstacle = ObstacleOfOperator(node, function);
+    if (!obstacle && Callee(node) < 0) obstacle = ObstacleOfOperator(node, function);
   });
   return obstacle;
 }
 
 // Inlined nodes mean what the model's imports say, so that must be what they meant before.
-std::string InlinePlan::ObstacleOfOperator(const NodeProto& node, const FunctionProto& function) {
+Reason InlinePlan::ObstacleOfOperator(const NodeProto& node, const FunctionProto& function) {
   const std::string domain(CanonicalDomain(node.domain()));
   const int64_t own = ImportedVersion(function, domain);
-  if (own == 0) return "";
+  if (own == 0) return Reason::None();
   const int64_t models = imports_.try_emplace(domain, own).first->second;
-  if (models == own) return "";
+  if (models == own) return Reason::None();
   const OpSchema* schema = SchemaAt(node, own);
-  if (schema != nullptr && schema == SchemaAt(node, models)) return "";
+  if (schema != nullptr && schema == SchemaAt(node, models)) return Reason::None();
   return absl::StrCat("it uses ", Escaped(node.op_type()), " of ", Escaped(ShownDomain(domain)), " ", own,
                       ", which the model has at ", models);
 }
@@ -151,10 +152,9 @@ const InlinePlan::Facts& InlinePlan::Measure(int index) {
     total.names = SaturatedSum(total.names, NumNames(node));
     for (const auto& attribute : node.attribute()) {
       if (!attribute.ref_attr_name().empty()) total.references = SaturatedSum(total.references, 1);
-      if (attribute.has_g()) total.names = SaturatedSum(total.names, NumNames(attribute.g()));
-      for (const auto& graph : attribute.graphs()) total.names = SaturatedSum(total.names, NumNames(graph));
     }
-    if (Callee(node) >= 0 && ObstacleTo(node).empty()) AddCall(node, total);
+    ForEachBody(node, [&](const onnx::GraphProto& body) { total.names = SaturatedSum(total.names, NumNames(body)); });
+    if (Callee(node) >= 0 && !ObstacleTo(node)) AddCall(node, total);
   });
   for (const auto& attribute : function.attribute_proto()) {
     total.bytes =

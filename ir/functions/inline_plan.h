@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "ir/base/reason.h"
 #include "ir/file/model_walk.h"
 
 namespace onnx {
@@ -32,12 +33,12 @@ class InlinePlan {
   // `model_stays_because`: why the model was not lifted to its functions (ir/functions/lift_function.h), if that was
   // tried.
   InlinePlan(const onnx::ModelProto& model, const std::vector<std::string>& opaque_domains,
-             std::string model_stays_because = "");
+             Reason model_stays_because = Reason::None());
 
   // Index of the function that the node calls; -1 if it calls none.
   int Callee(const onnx::NodeProto& node) const;
-  // Why the call stays one; empty when it can be inlined. REQUIRES: Callee(call) >= 0.
-  std::string ObstacleTo(const onnx::NodeProto& call) const;
+  // Why the call stays one. REQUIRES: Callee(call) >= 0.
+  Reason ObstacleTo(const onnx::NodeProto& call) const;
   // What is inlined for a call: the function, or a copy of it lifted to the model's opset.
   const onnx::FunctionProto& function(int index) const;
 
@@ -54,7 +55,7 @@ class InlinePlan {
 
  private:
   struct Facts {
-    std::string obstacle;
+    Reason obstacle = Reason::None();
     std::shared_ptr<const onnx::FunctionProto> lifted;  // null: the function itself will do
     int64_t wanted_opset = 0;                           // of the model, to be inlined
     // Of the function with all that it calls.
@@ -63,13 +64,13 @@ class InlinePlan {
     int64_t references = 0;  // to attributes: each may be a copy of what the call passes
   };
   void Judge(int index, const std::vector<std::string>& opaque_domains);
-  std::string ObstacleOfVersions(const onnx::FunctionProto& function);
-  std::string ObstacleOfOperator(const onnx::NodeProto& node, const onnx::FunctionProto& function);
+  Reason ObstacleOfVersions(const onnx::FunctionProto& function);
+  Reason ObstacleOfOperator(const onnx::NodeProto& node, const onnx::FunctionProto& function);
   const Facts& Measure(int index);
   void AddCall(const onnx::NodeProto& call, Facts& total);
 
   const onnx::ModelProto& model_;
-  std::string model_stays_because_;
+  Reason model_stays_because_;
   absl::flat_hash_map<FunctionKey, int> index_;
   absl::flat_hash_map<std::string, int64_t> imports_;  // the model's, and those that inlined nodes bring along
   std::vector<Facts> facts_;

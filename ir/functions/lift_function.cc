@@ -21,9 +21,9 @@ namespace {
 using onnx::FunctionProto;
 using onnx::NodeProto;
 
-// A node that changes between the opsets and whose attributes the adapters cannot see; "" if there is none.
-std::string UnseenAttribute(const FunctionProto& function, int from, int to) {
-  std::string found;
+// A node that changes between the opsets and whose attributes the adapters cannot see.
+Reason UnseenAttribute(const FunctionProto& function, int from, int to) {
+  Reason found = Reason::None();
   ForEachNodeWithin(function.node(), [&](const NodeProto& node) {
     if (!CanonicalDomain(node.domain()).empty()) return;
     if (FindOpSchema("", node.op_type(), from) == FindOpSchema("", node.op_type(), to)) return;
@@ -64,43 +64,41 @@ std::unique_ptr<FunctionProto> FunctionOf(const FunctionProto& function, const o
 
 }  // namespace
 
-std::unique_ptr<FunctionProto> LiftFunction(const FunctionProto& function, int opset, std::string* why) {
-  *why = UnseenAttribute(function, static_cast<int>(ImportedVersion(function, "")), opset);
-  if (!why->empty()) return nullptr;
+LiftedFunction LiftFunction(const FunctionProto& function, int opset) {
+  if (Reason why = UnseenAttribute(function, static_cast<int>(ImportedVersion(function, "")), opset)) {
+    return {nullptr, std::move(why)};
+  }
   auto arena = std::make_unique<google::protobuf::Arena>();
   onnx::ModelProto* proto = ModelOf(function, arena.get());
   absl::StatusOr<std::unique_ptr<Model>> model = Model::Create(std::move(arena), proto);
-  if (!model.ok()) {
-    *why = std::string(model.status().message());
-    return nullptr;
-  }
+  if (!model.ok()) return {nullptr, std::string(model.status().message())};
   InferTypes(**model);
-  if (ReachableOpset(**model, opset, why) < opset || !LiftOpset(**model, opset).ok()) return nullptr;
+  OpsetReach reach = ReachableOpset(**model, opset);
+  if (reach.opset < opset || !LiftOpset(**model, opset).ok()) return {nullptr, std::move(reach.blocking)};
   (*model)->Commit();
-  return FunctionOf(function, (*model)->proto().graph(), opset);
+  return {FunctionOf(function, (*model)->proto().graph(), opset)};
 }
 
-absl::StatusOr<std::string> LiftModelToFunctions(std::unique_ptr<google::protobuf::Arena>& arena,
-                                                 onnx::ModelProto* proto,
-                                                 const std::vector<std::string>& opaque_domains) {
-  if (proto->functions_size() == 0) return "";
+absl::StatusOr<Reason> LiftModelToFunctions(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto* proto,
+                                            const std::vector<std::string>& opaque_domains) {
+  if (proto->functions_size() == 0) return Reason::None();
   const int wanted = InlinePlan(*proto, opaque_domains).WantedOpset();
-  if (wanted == 0) return "";
+  if (wanted == 0) return Reason::None();
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model, Model::Create(std::move(arena), proto));
   InferTypes(*model);
   // They would hold the lift at their own versions, but are about to be inlined.
   google::protobuf::RepeatedPtrField<FunctionProto> functions;
   functions.CopyFrom(proto->functions());
   proto->clear_functions();
-  std::string why;
-  if (ReachableOpset(*model, wanted, &why) >= wanted) {
+  OpsetReach reach = ReachableOpset(*model, wanted);
+  if (reach.opset >= wanted) {
     AMP_RETURN_IF_ERROR(LiftOpset(*model, wanted));
     model->Commit();
-    why.clear();
+    reach.blocking = Reason::None();
   }
   proto->mutable_functions()->CopyFrom(functions);
   arena = model->ReleaseArena();
-  return why;
+  return std::move(reach.blocking);
 }
 
 }  // namespace amp

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/base/reason.h"
 
 namespace google::protobuf {
 class Arena;
@@ -25,15 +26,18 @@ class ModelProto;
 
 namespace amp {
 
-// Null, with the reason, when no adapter reaches `opset`. Name, ports and attributes stay.
-std::unique_ptr<onnx::FunctionProto> LiftFunction(const onnx::FunctionProto& function, int opset, std::string* why);
+struct LiftedFunction {
+  std::unique_ptr<onnx::FunctionProto> function;  // null where no adapter reaches the opset
+  Reason obstacle = Reason::None();
+};
+// Name, ports and attributes stay.
+LiftedFunction LiftFunction(const onnx::FunctionProto& function, int opset);
 
 // Lifts a model to the newest opset of the functions that it calls, where their operators have another form than at the
 // model's own, so that they can be inlined. `arena`: the model's; another one may come back. Returns why that was not
-// possible, "" when it was or had not to be. Errors: those of Model::Create.
-absl::StatusOr<std::string> LiftModelToFunctions(std::unique_ptr<google::protobuf::Arena>& arena,
-                                                 onnx::ModelProto* model,
-                                                 const std::vector<std::string>& opaque_domains);
+// possible, where it was needed. Errors: those of Model::Create.
+absl::StatusOr<Reason> LiftModelToFunctions(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto* model,
+                                            const std::vector<std::string>& opaque_domains);
 
 }  // namespace amp
 

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <map>
-#include <queue>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/status.h"
+#include "ir/base/topological_order.h"
+#include "ir/base/unique_names.h"
 #include "ir/file/model_walk.h"
 #include "ir/functions/call_workplace.h"
 #include "ir/functions/function_maker.h"
 #include "ir/functions/inline_functions.h"
 #include "ir/functions/inline_origins.h"
 #include "ir/functions/inline_plan.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
@@ -38,8 +40,9 @@ class Outliner {
         phase_(phase),
         root_{arena, around.weights},
         body_of_(origins.calls.size()) {
-    for (const auto& function : origins.functions->functions())
-      names_.insert(NameKey(function.domain(), function.name()));
+    for (const auto& function : origins.functions->functions()) {
+      names_[CanonicalDomain(function.domain())].Take(function.name());
+    }
   }
 
   absl::Status CollapseModel(GraphProto& graph) {
@@ -242,17 +245,12 @@ class Outliner {
     if (!name.empty()) return name;
     const std::string wanted = absl::StrCat(
         original.name(), maker.touches_low() ? "_low" : absl::StrCat("_opset", ImportedVersion(*around_.model, "")));
-    name = wanted;
-    for (int i = 1; !names_.insert(NameKey(original.domain(), name)).second; ++i) name = absl::StrCat(wanted, "_", i);
+    name = names_[CanonicalDomain(original.domain())].Make(wanted);
     maker.function()->set_name(name);
     made_.push_back(root_.Copy(*maker.function()));
-    record_.functions.push_back(original.domain().empty() ? name : absl::StrCat(original.domain(), "::", name));
+    record_.functions.push_back(OperatorLabel(original.domain(), name));
     record_.originals[record_.functions.back()] = {std::string(CanonicalDomain(original.domain())), original.name()};
     return name;
-  }
-
-  static std::string NameKey(absl::string_view domain, absl::string_view name) {
-    return absl::StrCat(CanonicalDomain(domain), "\n", name);
   }
 
   // Topological; among those that are ready, the one with the lowest place comes first.
@@ -264,32 +262,19 @@ class Outliner {
       }
     }
     std::vector<std::vector<size_t>> readers(nodes.size());
-    std::vector<int> waiting(nodes.size(), 0);
     for (size_t i = 0; i < nodes.size(); ++i) {
       ForEachRead(*nodes[i], [&](const std::string& name) {
         const auto it = producer.find(name);
-        if (it == producer.end() || it->second == i) return;
-        readers[it->second].push_back(i);
-        ++waiting[i];
+        if (it != producer.end() && it->second != i) readers[it->second].push_back(i);
       });
     }
-    using Place = std::pair<int, size_t>;
-    std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (waiting[i] == 0) ready.push({places[i], i});
+    const TopologicalOrder order = SortTopologically(readers, places);
+    if (!order.first_in_cycle) {
+      Nodes sorted;
+      for (const size_t i : order.order) sorted.push_back(nodes[i]);
+      return sorted;
     }
-    Nodes sorted;
-    while (!ready.empty()) {
-      const size_t next = ready.top().second;
-      ready.pop();
-      sorted.push_back(nodes[next]);
-      for (const size_t reader : readers[next]) {
-        if (--waiting[reader] == 0) ready.push({places[reader], reader});
-      }
-    }
-    if (sorted.size() == nodes.size()) return sorted;
-    const auto waits = std::find_if(waiting.begin(), waiting.end(), [](int count) { return count > 0; });
-    const NodeProto& node = *nodes[static_cast<size_t>(waits - waiting.begin())];
+    const NodeProto& node = *nodes[*order.first_in_cycle];
     const std::string what = absl::StrCat("node '", Escaped(node.name()), "' (", Escaped(node.op_type()),
                                           ") depends on its own output; expected a graph without cycles");
     return phase_ == Phase::kBefore ? ModelError(what) : absl::InternalError(what);
@@ -304,8 +289,8 @@ class Outliner {
   absl::flat_hash_map<absl::string_view, int> id_of_;
   std::vector<int> reads_, reads_inside_;
   std::set<std::string> bodies_;
-  std::vector<const std::string*> body_of_;  // by call
-  NameSet names_;
+  std::vector<const std::string*> body_of_;              // by call
+  absl::flat_hash_map<std::string, UniqueNames> names_;  // of functions, by domain
   std::map<std::string, std::string> by_body_;
   std::vector<FunctionProto*> made_;
   std::vector<NodeProto*> unnamed_;  // calls that went back to their function and had no name

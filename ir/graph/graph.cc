@@ -9,6 +9,7 @@
 #include "ir/graph/attributes.h"
 #include "ir/graph/stated_shapes.h"
 #include "ir/schema/op_signatures.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
@@ -56,9 +57,7 @@ const Value& Model::AbsentValue() {
   return *absent;
 }
 
-std::string InlinedCall::FunctionName() const {
-  return domain.empty() ? function : absl::StrCat(domain, "::", function);
-}
+std::string InlinedCall::FunctionName() const { return OperatorLabel(domain, function); }
 
 Model::Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
              std::shared_ptr<const OpSignatures> signatures, Weights weights)
@@ -113,7 +112,7 @@ bool Model::IsWithinCall(NodeId id, int32_t call) const {
 bool Model::IsCallOfFunction(NodeId id) const {
   if (functions_.empty()) return false;
   const Node& n = node(id);
-  return functions_.contains(absl::StrCat(n.domain(), "::", n.op_type(), ":", n.proto->overload()));
+  return functions_.contains(absl::StrCat(OperatorKey(n.domain(), n.op_type()), ":", n.proto->overload()));
 }
 
 absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
@@ -190,14 +189,19 @@ void Model::ResolveSchemas() {
 }
 
 void Model::CheckConsistency() const {
+  std::vector<std::vector<bool>> is_listed;  // each input of each node, among the uses of a value
+  for (const Node& n : nodes_) is_listed.emplace_back(n.inputs.size());
   for (ValueId id = 0; id < num_values(); ++id) {
     for (const Use& use : value(id).uses) {
+      const auto port = static_cast<size_t>(use.port);
       if (use.IsGraphOutput()) {
-        AMP_CHECK(graph(use.graph).outputs[static_cast<size_t>(use.port)] == id);
+        AMP_CHECK(graph(use.graph).outputs[port] == id);
         AMP_CHECK(graph(use.graph).proto->output(use.port).name() == value(id).name);
       } else {
-        AMP_CHECK(!node(use.node).erased);
-        AMP_CHECK(node(use.node).inputs[static_cast<size_t>(use.port)] == id);
+        AMP_CHECK(!node(use.node).erased && use.graph == node(use.node).graph);
+        AMP_CHECK(port < node(use.node).inputs.size() && node(use.node).inputs[port] == id);
+        AMP_CHECK(!is_listed[static_cast<size_t>(use.node)][port]);
+        is_listed[static_cast<size_t>(use.node)][port] = true;
       }
     }
   }
@@ -209,7 +213,7 @@ void Model::CheckConsistency() const {
       for (int i = 0; i < n.proto->input_size(); ++i) {
         const ValueId in = n.inputs[static_cast<size_t>(i)];
         AMP_CHECK(n.proto->input(i) == (in == kNone ? std::string() : value(in).name));
-        AMP_CHECK(in == kNone || std::count(value(in).uses.begin(), value(in).uses.end(), Use{id, i, n.graph}) == 1);
+        AMP_CHECK(in == kNone || is_listed[static_cast<size_t>(id)][static_cast<size_t>(i)]);
       }
       for (int i = 0; i < n.proto->output_size(); ++i) {
         const ValueId out = n.outputs[static_cast<size_t>(i)];

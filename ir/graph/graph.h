@@ -210,8 +210,7 @@ class Model {
   // of a Constant node.
   bool IsConstant(ValueId id) const;
 
-  // A name that no value or node of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at
-  // once.
+  // A name that no value or node of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at once.
   std::string UniqueName(absl::string_view wanted);
 
   // ---- edits (graph_edits.cc)
@@ -290,7 +289,7 @@ class Model {
   // Brings the message up to date: node order, initializers, value_info from the known types.
   void Commit();
 
-  // Breaks loudly (CHECK) when topology and message disagree. Linear; for debug builds and tests.
+  // Breaks loudly (CHECK) when topology and message disagree. Linear. See ir/graph/verify.h.
   void CheckConsistency() const;
 
   const std::vector<std::string>& warnings() const { return warnings_; }

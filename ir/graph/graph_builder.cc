@@ -4,13 +4,16 @@
 // read before the node that produces it in the file (some exporters write unsorted graphs): names are declared for a
 // whole graph before any is resolved, and the nodes are put in order afterwards.
 #include <algorithm>
-#include <queue>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/check.h"
 #include "ir/base/status.h"
+#include "ir/base/topological_order.h"
 #include "ir/graph/graph.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
 
@@ -22,8 +25,7 @@ class GraphBuilder {
 
   absl::Status Build() {
     for (const auto& function : model_.proto_->functions()) {
-      const std::string domain = function.domain() == "ai.onnx" ? "" : function.domain();
-      model_.functions_.insert(absl::StrCat(domain, "::", function.name(), ":", function.overload()));
+      model_.functions_.insert(absl::StrCat(OperatorKey(function.domain(), function.name()), ":", function.overload()));
     }
     AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
     MarkTrainingState();
@@ -214,9 +216,6 @@ NodeId GraphBuilder::Ancestor(const Use& use, GraphId graph) const {
 absl::Status GraphBuilder::SortGraph(GraphId graph) {
   const std::vector<NodeId> order = model_.NodesInOrder(graph);
   if (order.empty()) return absl::OkStatus();
-  const NodeId base = *std::min_element(order.begin(), order.end());
-  const NodeId top = *std::max_element(order.begin(), order.end());
-  std::vector<int> waiting(static_cast<size_t>(top - base) + 1, 0);  // producers not yet placed, per node
   bool sorted = true;
   const auto for_each_reader = [&](NodeId id, const auto& action) {
     for (const ValueId out : model_.node(id).PresentOutputs()) {
@@ -227,42 +226,30 @@ absl::Status GraphBuilder::SortGraph(GraphId graph) {
     }
   };
   for (NodeId id : order) {
-    for_each_reader(id, [&](NodeId reader) {
-      ++waiting[static_cast<size_t>(reader - base)];
-      if (model_.node(reader).index <= model_.node(id).index) sorted = false;
-    });
+    for_each_reader(id, [&](NodeId reader) { sorted &= model_.node(reader).index > model_.node(id).index; });
   }
   if (sorted) return absl::OkStatus();
 
-  std::vector<NodeId> placed;
-  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;  // file order among the ready ones
-  for (NodeId id : order) {
-    if (waiting[static_cast<size_t>(id - base)] == 0) ready.push(id);
+  absl::flat_hash_map<NodeId, size_t> position;
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  std::vector<std::vector<size_t>> readers(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    for_each_reader(order[i], [&](NodeId reader) { readers[i].push_back(position.at(reader)); });
   }
-  while (!ready.empty()) {
-    const NodeId id = ready.top();
-    ready.pop();
-    placed.push_back(id);
-    for_each_reader(id, [&](NodeId reader) {
-      if (--waiting[static_cast<size_t>(reader - base)] == 0) ready.push(reader);
-    });
-  }
-  if (placed.size() != order.size()) {
-    for (NodeId id : order) {
-      if (waiting[static_cast<size_t>(id - base)] > 0) {
-        return ModelError(Place(graph), ": node '", Escaped(model_.NodeLabel(id)),
-                          "' depends on its own output; expected a graph without cycles");
-      }
-    }
+  const TopologicalOrder placed = SortTopologically(readers);  // file order among those that can come next
+  if (placed.first_in_cycle) {
+    return ModelError(Place(graph), ": node '", Escaped(model_.NodeLabel(order[*placed.first_in_cycle])),
+                      "' depends on its own output; expected a graph without cycles");
   }
   Graph& g = model_.mutable_graph(graph);
-  for (size_t i = 0; i < placed.size(); ++i) {
-    Node& n = model_.mutable_node(placed[i]);
-    n.prev = i == 0 ? kNone : placed[i - 1];
-    n.next = i + 1 == placed.size() ? kNone : placed[i + 1];
+  g.first = g.last = kNone;
+  for (const size_t i : placed.order) {
+    Node& n = model_.mutable_node(order[i]);
+    n.prev = g.last;
+    n.next = kNone;
+    (g.last == kNone ? g.first : model_.mutable_node(g.last).next) = order[i];
+    g.last = order[i];
   }
-  g.first = placed.front();
-  g.last = placed.back();
   g.edited = true;  // written back in order if anything is written at all
   model_.AddWarning(absl::StrCat(Place(graph), ": nodes were not in topological order; sorted"));
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "ir/graph/einsum_equation.h"
 #include "ir/graph/node_paths.h"
 #include "ir/graph/signature_misfit.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "onnx/defs/schema.h"
 #include "onnx/defs/shape_inference.h"
@@ -219,17 +220,17 @@ void Inference::ChooseSignature(NodeId id, const Claims& claims) {
   for (size_t i = 0; i < claimed.size(); ++i) {
     if (auto it = claims.find(n.outputs[i]); it != claims.end()) claimed[i] = ElementTypeOf(it->second);
   }
-  std::string first_misfit;
+  Reason first_misfit = Reason::None();
   for (const auto& signature : signatures) {
-    const std::string misfit = Misfit(model_, id, *signature, claimed);
-    if (misfit.empty()) return model_.ChooseSignature(id, signature.get());
-    if (first_misfit.empty()) first_misfit = misfit;
+    Reason misfit = Misfit(model_, id, *signature, claimed);
+    if (!misfit) return model_.ChooseSignature(id, signature.get());
+    if (!first_misfit) first_misfit = std::move(misfit);
   }
   model_.ChooseSignature(id, nullptr);
-  const std::string name = Escaped(absl::StrCat(n.domain(), n.domain().empty() ? "" : "::", n.op_type()));
+  const std::string name = Escaped(OperatorLabel(n.domain(), n.op_type()));
   if (!misfits_.insert(name).second) return;
   model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' does not fit the signature of ", name,
-                                 " and is taken as unknown: ", first_misfit));
+                                 " and is taken as unknown: ", first_misfit.sentence()));
 }
 
 // What the file states of an output of unknown type is believed, and its shape where a signature gave the type.

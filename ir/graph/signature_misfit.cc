@@ -15,20 +15,20 @@ std::string PortLabel(absl::string_view side, size_t port, const std::vector<OpS
 }
 
 template <typename Values>
-std::string MisfitOfCount(const Values& values, const std::vector<OpSchema::Port>& ports, absl::string_view side) {
+Reason MisfitOfCount(const Values& values, const std::vector<OpSchema::Port>& ports, absl::string_view side) {
   const bool variadic = !ports.empty() && ports.back().presence == OpSchema::Presence::kVariadic;
-  if (variadic || values.size() <= ports.size()) return "";
+  if (variadic || values.size() <= ports.size()) return Reason::None();
   return absl::StrCat("it has ", values.size(), " ", side, "s, expected at most ", ports.size());
 }
 
-std::string MisfitOfAbsence(const Node& node, const std::vector<OpSchema::Port>& ports) {
+Reason MisfitOfAbsence(const Node& node, const std::vector<OpSchema::Port>& ports) {
   for (size_t i = 0; i < ports.size(); ++i) {
     const bool absent = i >= node.inputs.size() || node.inputs[i] == kNone;
     if (absent && ports[i].presence == OpSchema::Presence::kRequired) {
       return absl::StrCat(PortLabel("input", i, ports), " is absent");
     }
   }
-  return "";
+  return Reason::None();
 }
 
 // What is known of the types of one node's ports, variable by variable.
@@ -36,9 +36,9 @@ class Binding {
  public:
   explicit Binding(const OpSchema& signature) : signature_(signature), bound_(signature.variables().size()) {}
 
-  // Empty, or why the port cannot have that type.
-  std::string Bind(int variable, DType type, const std::string& label) {
-    if (type == DType::kUndefined) return "";
+  // Why the port cannot have that type.
+  Reason Bind(int variable, DType type, const std::string& label) {
+    if (type == DType::kUndefined) return Reason::None();
     DType& bound = bound_[static_cast<size_t>(variable)];
     if (!signature_.Allows(variable, type)) {
       return absl::StrCat(label, " is ", DTypeName(type), ", which the signature does not take there");
@@ -48,7 +48,7 @@ class Binding {
                           signature_.variables()[static_cast<size_t>(variable)].name);
     }
     bound = type;
-    return "";
+    return Reason::None();
   }
 
  private:
@@ -58,21 +58,21 @@ class Binding {
 
 }  // namespace
 
-std::string Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Span<const DType> claimed) {
+Reason Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Span<const DType> claimed) {
   const Node& node = model.node(id);
-  std::string why = MisfitOfCount(node.inputs, signature.inputs(), "input");
-  if (why.empty()) why = MisfitOfCount(node.outputs, signature.outputs(), "output");
-  if (why.empty()) why = MisfitOfAbsence(node, signature.inputs());
+  Reason why = MisfitOfCount(node.inputs, signature.inputs(), "input");
+  if (!why) why = MisfitOfCount(node.outputs, signature.outputs(), "output");
+  if (!why) why = MisfitOfAbsence(node, signature.inputs());
   Binding binding(signature);
-  for (size_t i = 0; i < node.inputs.size() && why.empty(); ++i) {
+  for (size_t i = 0; i < node.inputs.size() && !why; ++i) {
     if (node.inputs[i] == kNone) continue;
     const Value& value = model.value(node.inputs[i]);
     const std::string label = PortLabel("input", i, signature.inputs());
     why = value.type != nullptr && !value.is_tensor
-              ? absl::StrCat(label, " is no tensor")
+              ? Reason(absl::StrCat(label, " is no tensor"))
               : binding.Bind(signature.InputVariable(static_cast<int>(i)), value.dtype, label);
   }
-  for (size_t i = 0; i < claimed.size() && why.empty(); ++i) {
+  for (size_t i = 0; i < claimed.size() && !why; ++i) {
     why = binding.Bind(signature.OutputVariable(static_cast<int>(i)), claimed[i],
                        PortLabel("output", i, signature.outputs()));
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/types/span.h"
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 #include "ir/schema/schema.h"
 
@@ -13,7 +14,7 @@ namespace amp {
 
 // Why the node does not fit the signature: its number of inputs or outputs, or the types that are known of them.
 // `claimed` holds the types that the file states of the outputs, kUndefined where it states none. Empty when it fits.
-std::string Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Span<const DType> claimed);
+Reason Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Span<const DType> claimed);
 
 }  // namespace amp
 

@@ -63,7 +63,7 @@ int FirstOpsetWithCasts(DType low) {
   }
 }
 
-std::string ObstacleToCasts(const Model& model, DType low) {
+Reason ObstacleToCasts(const Model& model, DType low) {
   const int opset = model.opset(""), first = FirstOpsetWithCasts(low);
   if (opset == 0) return "the model imports no opset of ai.onnx, which its casts would be of";
   if (opset < kFirstWithInference) {
@@ -78,7 +78,7 @@ std::string ObstacleToCasts(const Model& model, DType low) {
       return "the model has a function of its own named Cast";
     }
   }
-  return "";
+  return Reason::None();
 }
 
 bool IsCast(const Node& node) { return node.Has(Role::kCasts); }

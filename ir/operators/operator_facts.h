@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
@@ -31,7 +32,7 @@ int FirstOpsetWithCasts(DType low);
 
 // Why a Cast to or from the low type in the main graph would not be one; empty when it would. Without casts nothing can
 // change its type.
-std::string ObstacleToCasts(const Model& model, DType low);
+Reason ObstacleToCasts(const Model& model, DType low);
 
 // Cast or CastLike of ai.onnx: its output type is free, whatever its input's is.
 bool IsCast(const Node& node);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/check.h"
 #include "ir/base/status.h"
+#include "ir/file/model_walk.h"
 #include "ir/opset/opset_steps.h"
 #include "ir/schema/opset_imports.h"
 #include "ir/schema/schema.h"
@@ -31,7 +32,7 @@ struct Change {
   const OpSchema* older = nullptr;
   const OpSchema* newer = nullptr;
   const OpsetStep* step = nullptr;
-  std::string why_not;
+  Reason why_not = Reason::None();
 };
 
 bool SameAttributes(const onnx::OpSchema& older, const onnx::OpSchema& newer) {
@@ -113,8 +114,8 @@ class Changes {
   absl::flat_hash_map<std::pair<std::string, int>, Change> known_;
 };
 
-// Why the newer version does not take the types that the node has; empty when it does.
-std::string RefusesTypes(const Model& model, const Node& node, const OpSchema& newer) {
+// Why the newer version does not take the types that the node has.
+Reason ObstacleOfTypes(const Model& model, const Node& node, const OpSchema& newer) {
   const auto refused = [&](ValueId id, int variable) {
     return id != kNone && (!model.value(id).is_tensor || !newer.Allows(variable, model.value(id).dtype));
   };
@@ -125,7 +126,8 @@ std::string RefusesTypes(const Model& model, const Node& node, const OpSchema& n
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     any |= refused(node.outputs[i], newer.OutputVariable(static_cast<int>(i)));
   }
-  return any ? absl::StrCat("version ", newer.since_version(), " does not take its types") : "";
+  if (!any) return Reason::None();
+  return absl::StrCat("version ", newer.since_version(), " does not take its types");
 }
 
 bool IsOnnx(absl::string_view domain) { return CanonicalDomain(domain).empty(); }
@@ -139,7 +141,7 @@ int FirstOpset(absl::string_view op_type) {
 }
 
 // Why a node that ONNX does not define at the model's opset has no newer form.
-std::string WhyUndefined(const Model& model, NodeId id) {
+Reason WhyUndefined(const Model& model, NodeId id) {
   const std::string op_type = Escaped(model.node(id).op_type());
   const int opset = model.opset(""), first = FirstOpset(model.node(id).op_type());
   return absl::StrCat("node '", Escaped(model.NodeLabel(id)), "': ONNX has no ", op_type,
@@ -148,9 +150,9 @@ std::string WhyUndefined(const Model& model, NodeId id) {
                       ", so it cannot be lifted");
 }
 
-// What the node lacks of the form that its schema demands; empty when nothing. Edits rely on that form. REQUIRES: it
+// What the node lacks of the form that its schema demands. Edits rely on that form. REQUIRES: it
 // has a schema.
-std::string Lacks(const Node& node) {
+Reason SchemaViolation(const Node& node) {
   const onnx::OpSchema& schema = *node.schema->onnx();
   const auto counts = [](size_t count, int least, int most) {
     return static_cast<int>(count) >= least && static_cast<int>(count) <= most;
@@ -176,35 +178,36 @@ std::string Lacks(const Node& node) {
       return absl::StrCat("its attribute ", name, " is missing or of the wrong kind");
     }
   }
-  return "";
+  return Reason::None();
 }
 
-// Why the new form is not right yet at `limit`; empty when it is.
-std::string SettlesLater(const Model& model, NodeId id, const Change& change, int limit) {
-  if (change.step == nullptr || change.step->settles == nullptr) return "";
+// Why the new form is not right yet at `limit`.
+Reason NeedsLaterOpset(const Model& model, NodeId id, const Change& change, int limit) {
+  if (change.step == nullptr || change.step->settles == nullptr) return Reason::None();
   const int first = change.step->settles(model, id);
-  return first <= limit ? "" : absl::StrCat("its new form takes what only opset ", first, " has");
+  if (first <= limit) return Reason::None();
+  return absl::StrCat("its new form takes what only opset ", first, " has");
 }
 
-// The highest opset in [from, limit] that the node can be lifted to, with the reason when it is below `limit`.
-int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& changes, std::string* why) {
+// The highest opset in [from, limit] that the node can be lifted to; `why` when it is below `limit`.
+int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& changes, Reason& why) {
   const Node& node = model.node(id);
   if (limit <= from) return limit;
   if (node.schema == nullptr) {
-    *why = WhyUndefined(model, id);
+    why = WhyUndefined(model, id);
     return from;
   }
   absl::string_view op_type = node.op_type();
-  const std::string lacks = Lacks(node);
+  const Reason violation = SchemaViolation(node);
   for (int opset = from + 1; opset <= limit; ++opset) {
     const Change& change = changes.At(op_type, opset);
-    std::string refusal = lacks.empty() ? change.why_not : lacks;
-    if (change.step != nullptr && change.step->check != nullptr && refusal.empty())
-      refusal = change.step->check(model, id);
-    if (change.kind == Change::Kind::kFewerTypes && refusal.empty()) refusal = RefusesTypes(model, node, *change.newer);
-    if (refusal.empty()) refusal = SettlesLater(model, id, change, limit);
-    if (!refusal.empty()) {
-      *why = absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(op_type), ") at opset ", opset, ": ", refusal);
+    Reason refusal = violation ? violation : change.why_not;
+    if (change.step != nullptr && change.step->check != nullptr && !refusal) refusal = change.step->check(model, id);
+    if (change.kind == Change::Kind::kFewerTypes && !refusal) refusal = ObstacleOfTypes(model, node, *change.newer);
+    if (!refusal) refusal = NeedsLaterOpset(model, id, change, limit);
+    if (refusal) {
+      why = absl::StrCat(Escaped(model.NodeLabel(id)), " (", Escaped(op_type), ") at opset ", opset, ": ",
+                         refusal.sentence());
       return opset - 1;
     }
     if (change.step != nullptr && !change.step->becomes.empty()) op_type = change.step->becomes;
@@ -212,41 +215,30 @@ int ReachOfNode(const Model& model, NodeId id, int from, int limit, Changes& cha
   return limit;
 }
 
-template <typename Nodes, typename Visit>
-void ForEachNodeProto(const Nodes& nodes, const Visit& visit) {
-  for (const onnx::NodeProto& node : nodes) {
-    visit(node);
-    for (const auto& attribute : node.attribute()) {
-      if (attribute.has_g()) ForEachNodeProto(attribute.g().node(), visit);
-      for (const auto& graph : attribute.graphs()) ForEachNodeProto(graph.node(), visit);
-    }
-  }
-}
-
 // The highest opset in [from, limit] at which every operator of the function is the version that the function imports.
-int ReachOfFunction(const FunctionProto& function, int from, int limit, std::string* why) {
+int ReachOfFunction(const FunctionProto& function, int from, int limit, Reason& why) {
   const int own = static_cast<int>(ImportedVersion(function, ""));
   int reach = limit;
-  ForEachNodeProto(function.node(), [&](const onnx::NodeProto& node) {
+  ForEachNodeWithin(function.node(), [&](const onnx::NodeProto& node) {
     if (!IsOnnx(node.domain())) return;
     for (int opset = from + 1; opset <= reach; ++opset) {
       if (FindOpSchema("", node.op_type(), opset) == FindOpSchema("", node.op_type(), own)) continue;
-      *why = absl::StrCat("function ", Escaped(function.name()), " at opset ", opset, ": it uses ",
-                          Escaped(node.op_type()), " of opset ", own);
+      why = absl::StrCat("function ", Escaped(function.name()), " at opset ", opset, ": it uses ",
+                         Escaped(node.op_type()), " of opset ", own);
       reach = opset - 1;
     }
   });
   return reach;
 }
 
-// Why no node of the model may change its version; empty when they may.
-absl::string_view KeepsWholeModel(const Model& model, int opset) {
+// Why no node of the model may change its version.
+Reason KeepsWholeModel(const Model& model, int opset) {
   if (opset == 0) return "the model does not import ai.onnx";
   for (const auto& import : model.proto().opset_import()) {
     if (IsOnnx(import.domain()) && import.version() != opset) return "the model imports several versions of ai.onnx";
   }
   if (model.proto().training_info_size() > 0) return "the model has training_info graphs";
-  return "";
+  return Reason::None();
 }
 
 // Operators that a runtime adds to ai.onnx have one form at all opsets, that of their signature.
@@ -275,22 +267,18 @@ namespace {
 
 enum class UnknownOperators { kBlock, kLeave };
 
-int Reachable(const Model& model, int target, UnknownOperators unknown, std::string* blocking) {
-  std::string unused;
-  std::string& why = blocking != nullptr ? *blocking : unused;
+OpsetReach Reachable(const Model& model, int target, UnknownOperators unknown) {
   const int from = model.opset("");
-  if (target <= from) return from;
+  if (target <= from) return {from};
   int reach = target;
+  Reason why = Reason::None();
   if (reach > kNewestAdaptedOpset) {
     reach = std::max(from, kNewestAdaptedOpset);
     why = absl::StrCat("opset ", reach + 1, " is newer than the adapters");
   }
-  if (const absl::string_view refusal = KeepsWholeModel(model, from); !refusal.empty()) {
-    why = std::string(refusal);
-    return from;
-  }
+  if (Reason refusal = KeepsWholeModel(model, from)) return {from, std::move(refusal)};
   for (const FunctionProto& function : model.proto().functions()) {
-    reach = ReachOfFunction(function, from, reach, &why);
+    reach = ReachOfFunction(function, from, reach, why);
   }
   Changes changes;
   // A node that allowed a high opset may refuse the lower one that a later node imposes: until nothing changes.
@@ -301,12 +289,12 @@ int Reachable(const Model& model, int target, UnknownOperators unknown, std::str
         if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
         if (!IsVersioned(model.node(id))) continue;
         if (model.node(id).schema == nullptr && unknown == UnknownOperators::kLeave) continue;
-        reach = ReachOfNode(model, id, from, reach, changes, &why);
+        reach = ReachOfNode(model, id, from, reach, changes, why);
       }
     }
     if (reach == target) break;
   }
-  return reach;
+  return {reach, std::move(why)};
 }
 
 // Initializers that edits have disconnected go; those that nobody read before stay.
@@ -364,15 +352,13 @@ void MoveUndefinedOperators(Model& model) {
 
 }  // namespace
 
-int ReachableOpset(const Model& model, int target, std::string* blocking) {
-  return Reachable(model, target, UnknownOperators::kBlock, blocking);
-}
+OpsetReach ReachableOpset(const Model& model, int target) { return Reachable(model, target, UnknownOperators::kBlock); }
 
 absl::Status LiftOpset(Model& model, int target) {
   if (target <= model.opset("")) return absl::OkStatus();
-  std::string blocking;
-  if (Reachable(model, target, UnknownOperators::kBlock, &blocking) < target) {
-    return RefusedError("the model cannot be lifted to opset ", target, ": ", blocking);
+  const OpsetReach reach = Reachable(model, target, UnknownOperators::kBlock);
+  if (reach.opset < target) {
+    return RefusedError("the model cannot be lifted to opset ", target, ": ", reach.blocking.sentence());
   }
   Lift(model, target);
   return absl::OkStatus();
@@ -429,10 +415,10 @@ bool UnifyOpset(Model& model, int also_imported) {
   for (const NodeId id : model.AllNodes()) {
     if (IsUndefinedOnnx(model, id)) target = std::max(target, FirstOpset(model.node(id).op_type()));
   }
-  std::string blocking;
-  if (Reachable(model, target, UnknownOperators::kLeave, &blocking) < target) {
-    model.AddWarning(
-        absl::StrCat("nodes of opset ", target, " stay in a model of opset ", model.opset(""), ": ", blocking));
+  const OpsetReach reach = Reachable(model, target, UnknownOperators::kLeave);
+  if (reach.opset < target) {
+    model.AddWarning(absl::StrCat("nodes of opset ", target, " stay in a model of opset ", model.opset(""), ": ",
+                                  reach.blocking.sentence()));
     return false;
   }
   Lift(model, target);

@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
@@ -23,12 +24,17 @@ namespace amp {
 // The newest version of ai.onnx whose changes the table has been checked against.
 int NewestAdaptedOpset();
 
+struct OpsetReach {
+  int opset = 0;
+  Reason blocking = Reason::None();
+};
+
 // The highest version <= `target` that every ai.onnx node can be lifted to; the model's own opset when none is higher.
-// When it is below `target`, `*blocking` (may be null) says which node stands in the way, at which step, and why.
+// `blocking`, where it is below `target`: which node stands in the way, at which step, and why.
 // REQUIRES: InferTypes(model) has run: some steps need to know an element type. Edits nothing.
 // Model-local functions keep their own imports, and ONNX forbids a model whose functions use another version of an
 // operator than the model: they stop the lift at the first version that changes an operator they use.
-int ReachableOpset(const Model& model, int target, std::string* blocking);
+OpsetReach ReachableOpset(const Model& model, int target);
 
 // Lifts to `target` and raises the IR version to what that opset needs. Does nothing when the model is there already.
 // New values have unknown types: run InferTypes again. Error: kPermissionDenied, nothing edited, when `target` is above

@@ -10,13 +10,14 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
 
-// Why the step does not apply to this node; empty when it does. It sees the node as it is in the file, before any of
+// Why the step does not apply to this node. It sees the node as it is in the file, before any of
 // the earlier steps, and may look only at what those leave alone.
-using StepCheck = std::string (*)(const Model& model, NodeId node);
+using StepCheck = Reason (*)(const Model& model, NodeId node);
 // Turns the node's `from` form into its `to` form.
 using StepEdit = void (*)(Model& model, NodeId node);
 // The first opset at which what the edit makes of this node is right, where that is later than the step's own; else 0.
@@ -52,14 +53,14 @@ void SeluWriteDefaults(Model& model, NodeId node);
 void SplitLengthsToAttribute(Model& model, NodeId node);
 void TileRepeatsPerAxis(Model& model, NodeId node);
 void UpsampleScalesPerAxis(Model& model, NodeId node);
-std::string DropoutTests(const Model& model, NodeId node);
-std::string HasShape(const Model& model, NodeId node);
-std::string KnowsBroadcastAxes(const Model& model, NodeId node);
-std::string KnowsSlopeAxes(const Model& model, NodeId node);
-std::string NamesType(const Model& model, NodeId node);
-std::string NormIsWhole(const Model& model, NodeId node);
-std::string SplitIsConstant(const Model& model, NodeId node);
-std::string TileIsConstant(const Model& model, NodeId node);
+Reason DropoutTests(const Model& model, NodeId node);
+Reason HasShape(const Model& model, NodeId node);
+Reason KnowsBroadcastAxes(const Model& model, NodeId node);
+Reason KnowsSlopeAxes(const Model& model, NodeId node);
+Reason NamesType(const Model& model, NodeId node);
+Reason NormIsWhole(const Model& model, NodeId node);
+Reason SplitIsConstant(const Model& model, NodeId node);
+Reason TileIsConstant(const Model& model, NodeId node);
 // attributes that become inputs
 void AxesToInput(Model& model, NodeId node);
 void UnsqueezeAxesToInput(Model& model, NodeId node);
@@ -71,22 +72,22 @@ void SliceRangesToInputs(Model& model, NodeId node);
 void SplitToInput(Model& model, NodeId node);
 void TopKToInput(Model& model, NodeId node);
 void UpsampleScalesToInput(Model& model, NodeId node);
-std::string KnowsDataType(const Model& model, NodeId node);
-std::string MaskIsUnused(const Model& model, NodeId node);
+Reason KnowsDataType(const Model& model, NodeId node);
+Reason MaskIsUnused(const Model& model, NodeId node);
 // normalizations
 void BatchNormalizationDropIsTest(Model& model, NodeId node);
 void BatchNormalizationDropSpatial(Model& model, NodeId node);
 void BatchNormalizationWriteMode(Model& model, NodeId node);
 void GroupNormalizationPerChannel(Model& model, NodeId node);
-std::string HasGroups(const Model& model, NodeId node);
-std::string IsTestIsPlain(const Model& model, NodeId node);
-std::string SavedStatisticsAreUnread(const Model& model, NodeId node);
-std::string StatisticsAreFlat(const Model& model, NodeId node);
+Reason HasGroups(const Model& model, NodeId node);
+Reason IsTestIsPlain(const Model& model, NodeId node);
+Reason SavedStatisticsAreUnread(const Model& model, NodeId node);
+Reason StatisticsAreFlat(const Model& model, NodeId node);
 // Scan
 void ScanBatchByScan(Model& model, NodeId node);
-std::string ScansWholeSequences(const Model& model, NodeId node);
+Reason ScansWholeSequences(const Model& model, NodeId node);
 // pools
-std::string NoWindowStartsInPadding(const Model& model, NodeId node);
+Reason NoWindowStartsInPadding(const Model& model, NodeId node);
 // other meanings, other operators
 void DropoutMaskToBool(Model& model, NodeId node);
 void GridSampleRenameModes(Model& model, NodeId node);
@@ -98,7 +99,7 @@ void ScatterToScatterElements(Model& model, NodeId node);
 void SoftmaxUncoerce(Model& model, NodeId node);
 void SplitCountOutputs(Model& model, NodeId node);
 void UpsampleToResize(Model& model, NodeId node);
-std::string HasNewCoordinates(const Model& model, NodeId node);
+Reason HasNewCoordinates(const Model& model, NodeId node);
 int SoftmaxSettles(const Model& model, NodeId node);
 
 // ---- constants for edits

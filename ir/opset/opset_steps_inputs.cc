@@ -32,17 +32,17 @@ void BoundToInput(Model& model, NodeId node, absl::string_view attribute, int po
 }  // namespace
 
 // The mask was of the data's type up to version 7, and unspecified outside training up to 10; now it is all true.
-std::string MaskIsUnused(const Model& model, NodeId id) {
+Reason MaskIsUnused(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const bool used = node.Output(1) != kNone && !model.value(node.Output(1)).uses.empty();
-  return used ? "its mask changes meaning" : "";
+  return used ? "its mask changes meaning" : Reason::None();
 }
 
 // A bound or fill value that becomes an input has to have the data's type.
-std::string KnowsDataType(const Model& model, NodeId id) {
+Reason KnowsDataType(const Model& model, NodeId id) {
   const Value& data = model.value(model.node(id).Input(0));
   const bool known = data.is_tensor && BitsPerElement(data.dtype) >= 16 && LargestFinite(data.dtype) > 0;
-  return known ? "" : "its data is not known to be float16, float32 or float64";
+  return known ? Reason::None() : "its data is not known to be float16, float32 or float64";
 }
 
 void AxesToInput(Model& model, NodeId node) { IntsToInput(model, node, "axes", 1); }

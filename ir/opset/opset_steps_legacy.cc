@@ -1,7 +1,8 @@
 // Steps of the years before opset 8, when operators broadcast by attributes and types had names.
 //
-//   opset 6:  c = Add <broadcast = 1, axis = 1> (a, b)     opset 7:  b4 = Unsqueeze <axes = [1, 2]> (b)   c = Add (a,
-//   b4) opset 1:  y = Cast <to = "INT64"> (x)                  opset 6:  y = Cast <to = 7> (x)
+//   opset 6:  c = Add <broadcast = 1, axis = 1> (a, b)    opset 7:  b4 = Unsqueeze <axes = [1, 2]> (b)
+//                                                                   c = Add (a, b4)
+//   opset 1:  y = Cast <to = "INT64"> (x)                 opset 6:  y = Cast <to = 7> (x)
 //
 // No runtime of today runs most of the old forms; what they mean is what ONNX's text of their version says. Where that
 // text leaves two readings, the step is refused.
@@ -83,8 +84,9 @@ void DropOutputSequence(Model& model, NodeId node) { RemoveAttribute(model, node
 
 void DropBroadcast(Model& model, NodeId node) { RemoveAttribute(model, node, "broadcast"); }
 
-std::string KnowsBroadcastAxes(const Model& model, NodeId node) {
-  return OnesBehind(model, model.node(node)) ? "" : "the ranks that its attribute axis refers to are not known";
+Reason KnowsBroadcastAxes(const Model& model, NodeId node) {
+  return OnesBehind(model, model.node(node)) ? Reason::None()
+                                             : "the ranks that its attribute axis refers to are not known";
 }
 
 void BroadcastByShape(Model& model, NodeId node) {
@@ -95,8 +97,8 @@ void BroadcastByShape(Model& model, NodeId node) {
   RemoveAttribute(model, node, "axis");
 }
 
-std::string KnowsSlopeAxes(const Model& model, NodeId node) {
-  return OnesBehindSlope(model, model.node(node)) ? "" : "whether its slope is per channel is not known";
+Reason KnowsSlopeAxes(const Model& model, NodeId node) {
+  return OnesBehindSlope(model, model.node(node)) ? Reason::None() : "whether its slope is per channel is not known";
 }
 
 void PReluSlopeByShape(Model& model, NodeId node) {
@@ -104,10 +106,10 @@ void PReluSlopeByShape(Model& model, NodeId node) {
   if (ones > 0) UnsqueezeBehind(model, node, 1, 1, ones);
 }
 
-std::string NamesType(const Model& model, NodeId node) {
+Reason NamesType(const Model& model, NodeId node) {
   onnx::TensorProto::DataType type;
   const std::string name = GetString(model.node(node), "to", "");
-  return onnx::TensorProto::DataType_Parse(name, &type) ? "" : "its attribute to names no type";
+  return onnx::TensorProto::DataType_Parse(name, &type) ? Reason::None() : "its attribute to names no type";
 }
 
 void CastNameToNumber(Model& model, NodeId node) {
@@ -123,8 +125,9 @@ void ConcatWriteAxis(Model& model, NodeId node) {
 
 // "is_test" is 0 when absent, and so many files of that time leave it out by mistake; ONNX's own converter refuses
 // them.
-std::string DropoutTests(const Model& model, NodeId node) {
-  return GetInt(model.node(node), "is_test", 0) != 0 ? "" : "its training form (is_test = 0) has no equivalent";
+Reason DropoutTests(const Model& model, NodeId node) {
+  return GetInt(model.node(node), "is_test", 0) != 0 ? Reason::None()
+                                                     : "its training form (is_test = 0) has no equivalent";
 }
 
 void DropoutDropIsTest(Model& model, NodeId node) { RemoveAttribute(model, node, "is_test"); }
@@ -134,13 +137,13 @@ void GruSpellDirection(Model& model, NodeId node) {
   if (GetString(model.node(node), "direction", "") == "foward") SetString(model, node, "direction", "forward");
 }
 
-std::string NormIsWhole(const Model& model, NodeId id) {
+Reason NormIsWhole(const Model& model, NodeId id) {
   constexpr float kMost = 1 << 24;
   const Node& node = model.node(id);
   const float p = GetFloat(node, "p", 2);
   if (!(p >= 1 && p <= kMost) || p != std::floor(p)) return "its attribute p is no whole number";
   const bool pools_all = node.op_type() == "GlobalLpPool";
-  return pools_all || GetInts(node, "kernel_shape") ? "" : "it has no attribute kernel_shape";
+  return pools_all || GetInts(node, "kernel_shape") ? Reason::None() : "it has no attribute kernel_shape";
 }
 
 void LpPoolWholeNorm(Model& model, NodeId node) {
@@ -153,8 +156,8 @@ void PadRenamePaddings(Model& model, NodeId node) {
   RemoveAttribute(model, node, "paddings");
 }
 
-std::string HasShape(const Model& model, NodeId node) {
-  return GetInts(model.node(node), "shape") ? "" : "it has no attribute shape";
+Reason HasShape(const Model& model, NodeId node) {
+  return GetInts(model.node(node), "shape") ? Reason::None() : "it has no attribute shape";
 }
 
 void ReshapeShapeToInput(Model& model, NodeId node) {
@@ -169,12 +172,12 @@ void SeluWriteDefaults(Model& model, NodeId node) {
   SetFloat(model, node, "gamma", GetFloat(model.node(node), "gamma", 1.0507F));
 }
 
-std::string SplitIsConstant(const Model& model, NodeId id) {
+Reason SplitIsConstant(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (!GetInt(node, "axis")) return "it has no attribute axis, and version 1 names no default";
-  if (node.Input(1) == kNone) return "";
+  if (node.Input(1) == kNone) return Reason::None();
   if (GetInts(node, "split")) return "its lengths are given twice";
-  return ConstantLengths(model, node.Input(1)) ? "" : "its lengths are no constants";
+  return ConstantLengths(model, node.Input(1)) ? Reason::None() : "its lengths are no constants";
 }
 
 void SplitLengthsToAttribute(Model& model, NodeId node) {
@@ -183,11 +186,11 @@ void SplitLengthsToAttribute(Model& model, NodeId node) {
   model.TruncateInputs(node, 1);
 }
 
-std::string TileIsConstant(const Model& model, NodeId id) {
+Reason TileIsConstant(const Model& model, NodeId id) {
   const auto rank = RankOf(model, model.node(id).Input(0));
   const auto axis = ConstantCount(model, model.node(id).Input(2));
   if (!ConstantCount(model, model.node(id).Input(1)) || !axis) return "its tiles or its axis are no constants";
-  return rank && *axis < *rank ? "" : "its rank is not known";
+  return rank && *axis < *rank ? Reason::None() : "its rank is not known";
 }
 
 void TileRepeatsPerAxis(Model& model, NodeId node) {

@@ -49,11 +49,11 @@ ValueId GroupShape(Model& model, NodeId node) {
 }  // namespace
 
 // The text has both readings of is_test = 0 (its default) with a single output.
-std::string IsTestIsPlain(const Model& model, NodeId id) {
+Reason IsTestIsPlain(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const bool tests = GetInt(node, "is_test", 0) != 0;
-  if (!tests) return Trains(node) ? "" : "is_test = 0 with a single output has two readings";
-  return AnyRead(model, node, 1) ? "its statistics are read although it does not train" : "";
+  if (!tests) return Trains(node) ? Reason::None() : "is_test = 0 with a single output has two readings";
+  return AnyRead(model, node, 1) ? "its statistics are read although it does not train" : Reason::None();
 }
 
 void BatchNormalizationDropIsTest(Model& model, NodeId node) {
@@ -61,13 +61,13 @@ void BatchNormalizationDropIsTest(Model& model, NodeId node) {
   RemoveAttribute(model, node, "is_test");
 }
 
-std::string StatisticsAreFlat(const Model& model, NodeId id) {
+Reason StatisticsAreFlat(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (!IsPerElement(node)) return "";
+  if (!IsPerElement(node)) return Reason::None();
   if (Trains(node)) return "its training form with statistics per element (spatial = 0) has no equivalent";
   const auto extents = ShapeOf(model, node.Input(1));
   const bool known = extents && std::all_of(extents->begin(), extents->end(), [](int64_t n) { return n > 0; });
-  return known ? "" : "the shape of its statistics per element (spatial = 0) is not known";
+  return known ? Reason::None() : "the shape of its statistics per element (spatial = 0) is not known";
 }
 
 void BatchNormalizationDropSpatial(Model& model, NodeId node) {
@@ -86,9 +86,10 @@ void BatchNormalizationDropSpatial(Model& model, NodeId node) {
   PutBehind(model, output, InsertBehind(model, node, "Reshape", {output, shape}));
 }
 
-std::string SavedStatisticsAreUnread(const Model& model, NodeId id) {
+Reason SavedStatisticsAreUnread(const Model& model, NodeId id) {
   constexpr size_t kSaved = 3;
-  return AnyRead(model, model.node(id), kSaved) ? "its saved statistics are read, which no newer version gives" : "";
+  return AnyRead(model, model.node(id), kSaved) ? "its saved statistics are read, which no newer version gives"
+                                                : Reason::None();
 }
 
 void BatchNormalizationWriteMode(Model& model, NodeId node) {
@@ -98,14 +99,14 @@ void BatchNormalizationWriteMode(Model& model, NodeId node) {
   model.TruncateOutputs(node, kOutputsInTraining);
 }
 
-std::string HasGroups(const Model& model, NodeId id) {
+Reason HasGroups(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const int64_t groups = GetInt(node, "num_groups", 0);
   const auto shape = ShapeOf(model, node.Input(0));
   const int64_t channels = shape && shape->size() > 1 ? (*shape)[1] : kUnknownDim;
   if (model.value(node.Input(0)).dtype == DType::kUndefined) return "the type of its data is not known";
   return groups < 1 || (channels != kUnknownDim && channels % groups != 0) ? "its groups do not divide its channels"
-                                                                           : "";
+                                                                           : Reason::None();
 }
 
 void GroupNormalizationPerChannel(Model& model, NodeId node) {

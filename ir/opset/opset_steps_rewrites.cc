@@ -106,14 +106,14 @@ void MeanVarianceWriteAxes(Model& model, NodeId node) {
   if (!HasAttribute(model.node(node), "axes")) SetInts(model, node, "axes", {0, 2, 3});
 }
 
-std::string HasNewCoordinates(const Model& model, NodeId id) {
+Reason HasNewCoordinates(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (GetString(node, "coordinate_transformation_mode", "") != "tf_half_pixel_for_nn") return "";
+  if (GetString(node, "coordinate_transformation_mode", "") != "tf_half_pixel_for_nn") return Reason::None();
   const bool floors = GetString(node, "nearest_mode", "round_prefer_floor") == "floor";
   if (!floors || GetString(node, "mode", "nearest") != "nearest") {
     return "tf_half_pixel_for_nn coordinates have an equivalent only where nearest_mode is floor";
   }
-  return PositionsAreClear(model, node) ? ""
+  return PositionsAreClear(model, node) ? Reason::None()
                                         : "tf_half_pixel_for_nn coordinates may fall on the edge between two pixels";
 }
 

@@ -11,13 +11,13 @@
 
 namespace amp {
 
-std::string ScansWholeSequences(const Model& model, NodeId id) {
+Reason ScansWholeSequences(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (node.Input(0) != kNone) return "sequences of different lengths have no equivalent";
   const auto is_absent = [](ValueId value) { return value == kNone; };
   const bool any = std::any_of(node.inputs.begin() + 1, node.inputs.end(), is_absent) ||
                    std::any_of(node.outputs.begin(), node.outputs.end(), is_absent);
-  return any ? "an input or output is absent" : "";
+  return any ? "an input or output is absent" : Reason::None();
 }
 
 void ScanBatchByScan(Model& model, NodeId node) {

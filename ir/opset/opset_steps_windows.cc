@@ -29,9 +29,9 @@ std::vector<int64_t> IntsOr(const Node& node, absl::string_view name, size_t cou
 
 // With ceil_mode, version 22 leaves out windows that would start behind the data, in the padding on the right. There is
 // none where `pad_end + stride <= window`; else the extent of the data decides.
-std::string NoWindowStartsInPadding(const Model& model, NodeId id) {
+Reason NoWindowStartsInPadding(const Model& model, NodeId id) {
   const Node& node = model.node(id);
-  if (GetInt(node, "ceil_mode", 0) == 0 || GetString(node, "auto_pad", "NOTSET") != "NOTSET") return "";
+  if (GetInt(node, "ceil_mode", 0) == 0 || GetString(node, "auto_pad", "NOTSET") != "NOTSET") return Reason::None();
   const auto kernel = GetInts(node, "kernel_shape").value_or(std::vector<int64_t>());
   const size_t axes = kernel.size();
   const auto strides = IntsOr(node, "strides", axes, 1), dilations = IntsOr(node, "dilations", axes, 1);
@@ -51,7 +51,7 @@ std::string NoWindowStartsInPadding(const Model& model, NodeId id) {
     const int64_t last_start = (free + strides[i] - 1) / strides[i] * strides[i];
     if (!known || last_start >= extents[i] + pads[i]) return "with ceil_mode, a window may start in the padding";
   }
-  return "";
+  return Reason::None();
 }
 
 }  // namespace amp

@@ -12,6 +12,7 @@
 #include "ir/base/check.h"
 #include "ir/base/status.h"
 #include "ir/schema/contrib_signatures.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/opset_imports.h"
 
 namespace amp {
@@ -116,19 +117,17 @@ class Parser {
   absl::Status ParseOperator() {
     SkipBlanks();
     const size_t begin = at_;
-    absl::string_view name = TakeWhile(IsOperatorByte);
-    if (const size_t colons = name.rfind("::"); colons != absl::string_view::npos) {
-      domain_ = std::string(CanonicalDomain(name.substr(0, colons)));
-      if (colons == 0) return Error(begin, "expected a domain before '::'");
-      name.remove_prefix(colons + 2);
-    }
+    const auto [has_domain, domain, name] = SplitOperatorLabel(TakeWhile(IsOperatorByte));
+    if (has_domain && domain.empty()) return Error(begin, "expected a domain before '::'");
+    domain_ = std::string(CanonicalDomain(domain));
     if (absl::StrContains(name, ':')) return Error(begin, "expected DOMAIN::OPERATOR");
     if (name.empty()) return ErrorHere("the name of an operator");
     operator_ = std::string(name);
     const std::vector<std::string>& onnx = RegisteredOperators(domain_);
     if (!std::binary_search(onnx.begin(), onnx.end(), operator_)) return absl::OkStatus();
-    return Error(begin, absl::StrCat("'", operator_, "' is ONNX's own operator ", ShownDomain(domain_), "::", operator_,
-                                     ", whose types no signature can change"));
+    return Error(
+        begin, absl::StrCat("'", operator_, "' is ONNX's own operator ", OperatorLabel(ShownDomain(domain_), operator_),
+                            ", whose types no signature can change"));
   }
 
   absl::Status ParseList(absl::string_view side, std::vector<OpSchema::Port>& ports) {
@@ -228,16 +227,12 @@ class Parser {
   std::vector<OpSchema::Variable> variables_;
 };
 
-std::string Key(absl::string_view domain, absl::string_view op_type) {
-  return absl::StrCat(CanonicalDomain(domain), "::", op_type);
-}
-
 }  // namespace
 
 absl::StatusOr<OpSchema> ParseOpSignature(absl::string_view text) { return Parser(text).Parse(); }
 
 std::shared_ptr<const OpSchema> OpSignatures::Add(OpSchema schema) {
-  std::vector<std::shared_ptr<const OpSchema>>& schemas = by_operator_[Key(schema.domain(), schema.name())];
+  std::vector<std::shared_ptr<const OpSchema>>& schemas = by_operator_[OperatorKey(schema.domain(), schema.name())];
   return schemas.emplace_back(std::make_shared<const OpSchema>(std::move(schema)));
 }
 
@@ -270,7 +265,7 @@ absl::StatusOr<std::shared_ptr<const OpSignatures>> OpSignatures::WithBuiltIn(ab
 
 absl::Span<const std::shared_ptr<const OpSchema>> OpSignatures::Find(absl::string_view domain,
                                                                      absl::string_view op_type) const {
-  const auto it = by_operator_.find(Key(domain, op_type));
+  const auto it = by_operator_.find(OperatorKey(domain, op_type));
   if (it == by_operator_.end() || it->second.front()->name() != op_type) return {};  // "a::b" of "c", not "b::c" of "a"
   return it->second;
 }

@@ -6,8 +6,8 @@
 //
 // The cast sits right behind its producer, for readers in the body of a Loop or Scan too, which then find it done.
 // Readers in a branch of an If get a cast of their own at the branch's front, so that a branch not taken costs nothing.
-// A graph output keeps its name and type: the cast takes the name over and the
-// producer's value is renamed. Constants are left to narrow_weights.h. The painting decides; nothing is decided here.
+// A graph output keeps its name and type: the cast takes the name over and the producer's value is renamed. Constants
+// are left to narrow_weights.h. The painting decides; nothing is decided here.
 #ifndef AMP_PASSES_CAST_INSERT_CASTS_H_
 #define AMP_PASSES_CAST_INSERT_CASTS_H_
 

@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
 #include "ir/operators/node_facts.h"
+#include "ir/schema/operator_label.h"
 #include "passes/classify/match_rules.h"
 #include "passes/classify/suggest.h"
 

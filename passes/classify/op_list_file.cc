@@ -11,6 +11,7 @@
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
 #include "ir/operators/node_facts.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "re2/re2.h"
 
@@ -270,14 +271,13 @@ absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& si
     if (!absl::ConsumeSuffix(&conditions, "]")) return UsageError("'", Escaped(item), "': expected ']' at the end");
     AMP_RETURN_IF_ERROR(ParseConditions(conditions, row));
   }
-  if (const size_t colons = name.rfind("::"); colons != absl::string_view::npos) {
-    row.domain = std::string(name.substr(0, colons));
-    name.remove_prefix(colons + 2);
-    if (row.domain.empty()) return UsageError("'", Escaped(item), "': expected a domain before '::'");
-    if (row.domain == "ai.onnx") row.domain.clear();
+  const OperatorParts parts = SplitOperatorLabel(name);
+  if (parts.has_domain && parts.domain.empty()) {
+    return UsageError("'", Escaped(item), "': expected a domain before '::'");
   }
-  if (name.empty()) return UsageError("'", Escaped(item), "': expected the name of an operator");
-  row.op = std::string(name);
+  if (parts.op.empty()) return UsageError("'", Escaped(item), "': expected the name of an operator");
+  row.domain = std::string(CanonicalDomain(parts.domain));
+  row.op = std::string(parts.op);
   AMP_RETURN_IF_ERROR(CheckOperator(row, signatures));
   return row;
 }

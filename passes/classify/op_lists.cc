@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
+#include "ir/schema/operator_label.h"
 #include "lists/embedded_lists.h"
 #include "passes/classify/suggest.h"
 
@@ -216,10 +217,6 @@ bool HoldsFor(const OpRow& row, ConditionLookup lookup) {
                      [&](const OpCondition& condition) { return Holds(condition, lookup); });
 }
 
-std::string Key(absl::string_view domain, absl::string_view op) {
-  return absl::StrCat(domain == "ai.onnx" ? absl::string_view() : domain, "::", op);
-}
-
 }  // namespace
 
 std::vector<std::string> EmbeddedListNames() {
@@ -289,7 +286,7 @@ void OpLists::AddSource(OpListFile source, int rank) {
   for (NameRule& rule : source.name_rules) rule.source_rank = rank;
   absl::flat_hash_map<std::string, std::vector<Row>> added;
   for (auto row = source.rows.rbegin(); row != source.rows.rend(); ++row) {
-    added[Key(row->domain, row->op)].push_back(std::move(*row));
+    added[OperatorKey(row->domain, row->op)].push_back(std::move(*row));
   }
   for (auto& [key, rows] : added) {
     std::vector<Row>& table = rows_[key];
@@ -313,7 +310,7 @@ void OpLists::AddSource(OpListFile source, int rank) {
 }
 
 const OpLists::Row* OpLists::Find(absl::string_view domain, absl::string_view op, ConditionLookup lookup) const {
-  const auto it = rows_.find(Key(domain, op));
+  const auto it = rows_.find(OperatorKey(domain, op));
   if (it == rows_.end()) return nullptr;
   for (const Row& row : it->second) {
     if (HoldsFor(row, lookup)) return &row;

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ir/schema/operator_label.h"
 
 namespace amp {
 namespace {
@@ -54,10 +55,6 @@ std::string ClosestName(absl::string_view name, absl::Span<const std::string> ca
 std::string DidYouMean(absl::string_view name, absl::Span<const std::string> candidates) {
   const std::string closest = ClosestName(name, candidates);
   return closest.empty() ? "" : absl::StrCat("; did you mean '", closest, "'?");
-}
-
-std::string OperatorLabel(absl::string_view domain, absl::string_view op) {
-  return domain.empty() ? std::string(op) : absl::StrCat(domain, "::", op);
 }
 
 std::string DidYouMeanOperator(absl::string_view domain, absl::string_view op, const OperatorNames& known) {

@@ -22,9 +22,6 @@ std::string DidYouMean(absl::string_view name, absl::Span<const std::string> can
 // Names of operators by domain, "" for ai.onnx.
 using OperatorNames = std::map<std::string, std::vector<std::string>>;
 
-// "com.microsoft::Gelu"; "Gelu" in ai.onnx.
-std::string OperatorLabel(absl::string_view domain, absl::string_view op);
-
 // The same as DidYouMean for an operator, with its domain: the closest name of its domain or, where nobody knows that,
 // of the closest domain; else an operator of just that name in another domain.
 std::string DidYouMeanOperator(absl::string_view domain, absl::string_view op, const OperatorNames& known);

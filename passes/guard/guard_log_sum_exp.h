@@ -13,7 +13,7 @@
 
 namespace amp {
 
-// Linear in nodes: an island of more than 32 readers is none.
+// Linear in nodes: an island whose search overdraws its SearchBudget is none.
 void GuardLogSumExp(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp

@@ -16,7 +16,7 @@
 
 namespace amp {
 
-// Linear in nodes: an island of more than 64 values is none.
+// Linear in nodes: an island whose search overdraws its SearchBudget is none.
 void GuardNorms(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp

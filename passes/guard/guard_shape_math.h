@@ -3,8 +3,8 @@
 //   Cast(Shape) -> Div(2) -> Floor -> Cast(int64)      all of it stays float32
 //   MatMul -> Ceil -> Relu -> Cast(int64)              so does the product, which is there for nothing else
 //   MatMul -> Concat(ids) -> Cast(int64)               the product does not: Concat joins things of different kinds
-//   Conv -> Clip(0, 255) -> Cast(uint8)                a picture: 8 bits hold no count that rounding could miss ->
-//   passes Floor -> Mul -> Add (image resizing)               never an integer -> passes
+//   Conv -> Clip(0, 255) -> Cast(uint8)                a picture: 8 bits hold no count to be missed    -> passes
+//   Floor -> Mul -> Add (image resizing)               never an integer                                -> passes
 //
 // float16 has no integer between 2048 and 2050: a length of 2049 becomes 2048, and the Slice that it ends loses a row.
 #ifndef AMP_PASSES_GUARD_GUARD_SHAPE_MATH_H_

@@ -15,7 +15,7 @@
 
 namespace amp {
 
-// Linear in nodes and uses: a step of more than 64 values is none.
+// Linear in nodes and uses: a step whose search overdraws its SearchBudget is none.
 void GuardState(const GuardedGraph& graph, VetoList& vetoes);
 
 }  // namespace amp

@@ -65,8 +65,8 @@ class GuardedGraph {
   absl::Span<const ValueId> Conditions() const { return conditions_; }
 
   NodeId Producer(ValueId value) const { return value == kNone ? kNone : model_.value(value).producer; }
-  // The value that `value` was before nodes that only pass it on; of several operands the first. Looks back
-  // 32 nodes.
+  // The value that `value` was before nodes that only pass it on; of several operands the first. Looks back over
+  // kFarthest nodes at most.
   ValueId Origin(ValueId value) const;
   // "Cast_3", escaped.
   std::string Label(NodeId id) const;

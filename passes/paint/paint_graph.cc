@@ -64,7 +64,7 @@ class Painter {
   }
 
   // `kind`, unless it is the level that gave the class.
-  Reason OfOwnClass(VertexId v, ReasonKind kind) const {
+  PaintReason OfOwnClass(VertexId v, ReasonKind kind) const {
     const OpClass op_class = trait(v).op_class;
     if (ClassAtLevel(op_class) == op_class) return {kind, kNone, ""};
     const bool is_denied = options_.level == Level::kTreatInferAsDeny;
@@ -98,9 +98,10 @@ class Painter {
     at(v).reason = {kind, via, ""};
   }
 
-  // Depth-first from `roots` along `neighbours`; `enter(w, from)` tells whether to go on from w. Visits w at most once
+  enum class Direction { kForward, kBackward, kBoth };  // to readers, to producers
+  // Depth-first from `roots`; `enter(w, from)` tells whether to go on from w. Visits w at most once
   // if enter marks it.
-  void Flood(const std::vector<VertexId>& roots, bool forward, bool backward,
+  void Flood(const std::vector<VertexId>& roots, Direction direction,
              const std::function<bool(VertexId, VertexId)>& enter) {
     std::vector<VertexId> stack(roots.rbegin(), roots.rend());
     while (!stack.empty()) {
@@ -111,8 +112,8 @@ class Painter {
           if (enter(w, v)) stack.push_back(w);
         }
       };
-      if (forward) visit(graph_.Readers(v));
-      if (backward) visit(graph_.Producers(v));
+      if (direction != Direction::kBackward) visit(graph_.Readers(v));
+      if (direction != Direction::kForward) visit(graph_.Producers(v));
     }
   }
 
@@ -138,7 +139,7 @@ class Painter {
     std::vector<bool> may_be_denied(paint_.size(), false);
     const std::vector<VertexId> anchors = VerticesWhere(is_denied_or_infer);
     for (VertexId v : anchors) may_be_denied[static_cast<size_t>(v)] = true;
-    Flood(anchors, false, true, [&](VertexId w, VertexId) {
+    Flood(anchors, Direction::kBackward, [&](VertexId w, VertexId) {
       if (class_of(w) != OpClass::kClear || may_be_denied[static_cast<size_t>(w)]) return false;
       may_be_denied[static_cast<size_t>(w)] = true;
       return true;
@@ -148,7 +149,7 @@ class Painter {
       at(v).denied = true;
       if (at(v).reason.kind != ReasonKind::kGuard) at(v).reason = OfOwnClass(v, ReasonKind::kDenied);
     }
-    Flood(denied, true, false, [&](VertexId w, VertexId from) {
+    Flood(denied, Direction::kForward, [&](VertexId w, VertexId from) {
       if (!may_be_denied[static_cast<size_t>(w)] || at(w).denied) return false;
       at(w).denied = true;
       const VertexId root = at(from).reason.root == kNone ? from : at(from).reason.root;
@@ -199,12 +200,12 @@ class Painter {
 
   void PaintBetween(const std::vector<VertexId>& seeds) {
     std::vector<bool> downstream(paint_.size(), false);
-    Flood(seeds, true, false, [&](VertexId w, VertexId) {
+    Flood(seeds, Direction::kForward, [&](VertexId w, VertexId) {
       if (!LeadsThrough(w) || downstream[static_cast<size_t>(w)]) return false;
       downstream[static_cast<size_t>(w)] = true;
       return true;
     });
-    Flood(seeds, false, true, [&](VertexId w, VertexId from) {
+    Flood(seeds, Direction::kBackward, [&](VertexId w, VertexId from) {
       if (!downstream[static_cast<size_t>(w)] || at(w).low) return false;
       MakeLow(w, ReasonKind::kBetween, from);
       return true;
@@ -232,7 +233,7 @@ class Painter {
     std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });
     while (!roots.empty()) {
       std::vector<VertexId> joined;
-      Flood(roots, true, true, [&](VertexId w, VertexId from) {
+      Flood(roots, Direction::kBoth, [&](VertexId w, VertexId from) {
         if (class_of(w) != OpClass::kClear || at(w).low || at(w).denied || !MayChange(w)) return false;
         MakeLow(w, ReasonKind::kClearNeighbour, from);
         for (VertexId member : CompleteGroup(w)) joined.push_back(member);

@@ -58,7 +58,7 @@ absl::string_view ReasonName(ReasonKind kind);
 // it.
 enum class MissingEnd { kUnknown, kAhead, kBehind };
 
-struct Reason {
+struct PaintReason {
   ReasonKind kind = ReasonKind::kNoAllowedPath;
   VertexId via = kNone;  // of kNoAllowedPath: the nearest vertex where the way to the missing end is cut; none: no cut
   std::string detail;
@@ -69,7 +69,7 @@ struct Reason {
 struct VertexPaint {
   bool low = false;
   bool denied = false;  // in P2's set
-  Reason reason;
+  PaintReason reason;
 };
 
 struct PaintOptions {

@@ -12,10 +12,7 @@ namespace amp {
 class VertexGraphBuilder {
  public:
   VertexGraphBuilder(const Model& model, Statistics statistics, VertexGraph& graph)
-      : model_(model),
-        statistics_(statistics),
-        graph_(graph),
-        has_casts_(ObstacleToCasts(model, graph.low()).empty()) {}
+      : model_(model), statistics_(statistics), graph_(graph), has_casts_(!ObstacleToCasts(model, graph.low())) {}
 
   void Build() {
     graph_.ports_.resize(static_cast<size_t>(model_.num_nodes()));

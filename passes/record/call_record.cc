@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/graph/metadata.h"
+#include "ir/schema/operator_label.h"
 #include "nlohmann/json.hpp"
 #include "passes/record/metadata_json.h"
 
@@ -63,46 +64,58 @@ void Write(const Record& record, Model& model) {
   SetMetadata(model, kKey, OrderedJson({{"v", kVersion}, {"calls", calls}, {"copies", copies}}).dump());
 }
 
-const Json::array_t& List(const Json& json) { return json.get_ref<const Json::array_t&>(); }
-
-std::string Bytes(const Json& json) { return BytesOfText(json.get_ref<const std::string&>()); }
-
-Function FunctionFrom(const Json& json) { return {Bytes(json.at(0)), Bytes(json.at(1))}; }
-
-Record FromJson(const Json& json) {
-  Record record;
-  for (const auto& [copy, original] : json.at("copies").get_ref<const Json::object_t&>()) {
-    record.copies[BytesOfText(copy)] = FunctionFrom(original);
-  }
-  for (const Json& entry : List(json.at("calls"))) {
-    RecordedCall& recorded = record.calls.emplace_back();
-    std::tie(recorded.call.domain, recorded.call.function) = FunctionFrom(entry.at("function"));
-    recorded.call.label = Bytes(entry.at("label"));
-    for (const auto& [key, value] : entry.at("facts").get_ref<const Json::object_t&>()) {
-      recorded.call.facts[BytesOfText(key)] = Bytes(value);
+class CallReader : private MetadataReader {
+ public:
+  absl::StatusOr<Record> Read(Json json) {
+    Record record;
+    for (const auto& [copy, original] : TakeObject(json, "copies")) {
+      record.copies[BytesOfText(copy)] = FunctionFrom(original);
     }
-    for (const Json& node : List(entry.at("nodes"))) recorded.nodes.push_back(Bytes(node));
+    for (Json& entry : List(json, "calls")) record.calls.push_back(CallFrom(entry));
+    if (!status().ok()) return status();
+    return record;
   }
-  return record;
-}
+
+ private:
+  Json::array_t List(Json& from, const char* key) {
+    if (!from.contains(key)) Fail("expected a field '", key, "'");
+    return TakeList(from, key);
+  }
+  std::string Bytes(const Json& json) { return BytesOfText(Text(json)); }
+
+  Function FunctionFrom(const Json& json) {
+    const Json::array_t& pair = Tuple(json, 2);
+    return {Bytes(pair[0]), Bytes(pair[1])};
+  }
+
+  RecordedCall CallFrom(Json& entry) {
+    RecordedCall recorded;
+    std::tie(recorded.call.domain, recorded.call.function) = FunctionFrom(Take(entry, "function"));
+    recorded.call.label = Bytes(Take(entry, "label"));
+    for (const auto& [key, value] : TakeObject(entry, "facts")) recorded.call.facts[BytesOfText(key)] = Bytes(value);
+    for (const Json& node : List(entry, "nodes")) recorded.nodes.push_back(Bytes(node));
+    return recorded;
+  }
+};
 
 absl::StatusOr<Record> Read(const onnx::ModelProto& model) {
   const std::optional<std::string> text = FindMetadata(model, kKey);
   if (!text) return Record();
-  const auto no_record = [](absl::string_view found) {
-    return ModelError("expected a record of inlined calls, found: ", Escaped(found));
+  const auto no_record = [](const absl::Status& found) {
+    return ModelError("expected a record of inlined calls, found: ", Escaped(found.message()));
   };
-  const absl::StatusOr<Json> json = ParseMetadataJson(*text);
-  if (!json.ok()) return no_record(json.status().message());
-  try {
-    if (const Json& version = json->at("v"); version != kVersion) {
-      return ModelError("expected version ", kVersion, ", found ",
-                        version.is_number() ? version.dump() : version.type_name());
-    }
-    return FromJson(*json);
-  } catch (const Json::exception& error) {
-    return no_record(error.what());
+  absl::StatusOr<Json> json = ParseMetadataJson(*text);
+  if (!json.ok()) return no_record(json.status());
+  MetadataReader head;
+  const Json version = head.Take(*json, "v");
+  if (!head.status().ok()) return no_record(head.status());
+  if (version != kVersion) {
+    return ModelError("expected version ", kVersion, ", found ",
+                      version.is_number() ? version.dump() : version.type_name());
   }
+  absl::StatusOr<Record> record = CallReader().Read(*std::move(json));
+  if (!record.ok()) return no_record(record.status());
+  return record;
 }
 
 }  // namespace

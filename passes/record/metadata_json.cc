@@ -2,27 +2,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "ir/base/status.h"
+#include "ir/base/utf8.h"
 
 namespace amp {
 namespace {
 
 constexpr int64_t kDeepestNesting = 16;  // of lists and objects in each other; records stay far below
 constexpr absl::string_view kBase64 = "base64:";
-
-bool IsUtf8(const std::string& bytes) {
-  try {
-    nlohmann::json(bytes).dump();
-    return true;
-  } catch (const nlohmann::json::type_error&) {
-    return false;
-  }
-}
 
 // How deep a parser would get, which stops where the text is no JSON.
 int64_t DeepestNesting(absl::string_view text) {
@@ -46,11 +38,85 @@ int64_t DeepestNesting(absl::string_view text) {
 
 absl::StatusOr<nlohmann::json> ParseMetadataJson(absl::string_view text) {
   if (DeepestNesting(text) > kDeepestNesting) return ModelError("nested deeper than ", kDeepestNesting);
-  try {
+  try {  // the library's own words say where
     return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
     return ModelError(error.what());
   }
+}
+
+MetadataReader::Json MetadataReader::Take(Json& from, const char* key) {
+  if (!from.is_object()) {
+    Fail("expected an object with the field '", key, "'");
+    return nullptr;
+  }
+  const auto it = from.find(key);
+  if (it == from.end()) {
+    Fail("expected a field '", key, "'");
+    return nullptr;
+  }
+  Json taken = std::move(*it);
+  from.erase(it);
+  return taken;
+}
+
+MetadataReader::Json::array_t MetadataReader::TakeList(Json& from, const char* key) {
+  if (!from.contains(key)) return {};
+  Json taken = Take(from, key);
+  if (taken.is_array()) return std::move(taken.get_ref<Json::array_t&>());
+  Fail("'", key, "': expected a list, found ", taken.type_name());
+  return {};
+}
+
+MetadataReader::Json::object_t MetadataReader::TakeObject(Json& from, const char* key) {
+  Json taken = Take(from, key);
+  if (taken.is_object()) return std::move(taken.get_ref<Json::object_t&>());
+  Fail("'", key, "': expected an object, found ", taken.type_name());
+  return {};
+}
+
+void MetadataReader::ExpectNothingIn(const Json& json) {
+  if (json.is_object() && !json.empty()) Fail("unknown field '", json.begin().key(), "'");
+}
+
+int MetadataReader::Integer(const Json& json) {
+  constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int>::max());
+  if (json.is_number_unsigned() && json.get<uint64_t>() <= kMost) return json.get<int>();
+  Fail("expected an integer of 0 to ", kMost, ", found ", json.is_number() ? json.dump() : json.type_name());
+  return 0;
+}
+
+std::string MetadataReader::Text(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  Fail("expected a string, found ", json.type_name());
+  return "";
+}
+
+std::string MetadataReader::Name(const Json& json) {
+  std::string name = Text(json);
+  if (name.empty()) Fail("expected a name, found an empty one");
+  return name;
+}
+
+std::vector<std::string> MetadataReader::Names(const Json& json) {
+  if (!json.is_array()) {
+    Fail("expected a list of names, found ", json.type_name());
+    return {};
+  }
+  std::vector<std::string> names;
+  for (const Json& name : json) names.push_back(Name(name));
+  return names;
+}
+
+const MetadataReader::Json::array_t& MetadataReader::Tuple(const Json& json, size_t size) {
+  static const auto* const nothing = new Json::array_t(4);
+  if (json.is_array() && json.size() == size) return json.get_ref<const Json::array_t&>();
+  if (!json.is_array()) {
+    Fail("expected a list of ", size, ", found ", json.type_name());
+  } else {
+    Fail("expected a list of ", size, ", found one of ", json.size());
+  }
+  return *nothing;
 }
 
 std::string TextOfBytes(const std::string& bytes) {

@@ -103,8 +103,8 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
   }
 }
 
-std::string RewriteRecorder::Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
-                                    const std::vector<NarrowedWeight>& weights) {
+Reason RewriteRecorder::Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
+                               const std::vector<NarrowedWeight>& weights) {
   const std::string type(DTypeName(low));
   if (std::find(record_.types.begin(), record_.types.end(), type) == record_.types.end()) record_.types.push_back(type);
   for (const InsertedCast& cast : casts) {

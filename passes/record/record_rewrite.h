@@ -3,8 +3,7 @@
 // What a rewrite changes follows from the ids that it touched, but for the user's casts that folding bypassed: those
 // are found by looking at all readers of the user's casts before and after.
 //
-//   a ─ Cast(f16) ─ Cast(f32) ─ MatMul     a:f16 ─ MatMul     the second cast stood on the first one, and MatMul read
-//   it
+//   a ─ Cast(f16) ─ Cast(f32) ─ MatMul     a:f16 ─ MatMul     the second cast stood on the first, and MatMul read it
 #ifndef AMP_PASSES_RECORD_RECORD_REWRITE_H_
 #define AMP_PASSES_RECORD_RECORD_REWRITE_H_
 
@@ -30,9 +29,9 @@ class RewriteRecorder {
   // Right before types change.
   void BeforeCasts(const Model& model);
   // Right after the last edit: adds this rewrite to what the model's record says already. Where the model cannot hold a
-  // record it has none, and the reason is returned; else nothing.
-  std::string Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
-                     const std::vector<NarrowedWeight>& weights);
+  // record it has none, and the reason is returned.
+  Reason Finish(Model& model, DType low, const std::vector<InsertedCast>& casts,
+                const std::vector<NarrowedWeight>& weights);
 
  private:
   struct SeenCast {

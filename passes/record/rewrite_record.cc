@@ -1,12 +1,12 @@
 #include "passes/record/rewrite_record.h"
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "ir/base/status.h"
+#include "ir/base/utf8.h"
 #include "ir/graph/metadata.h"
 #include "ir/graph/node_paths.h"
 #include "ir/operators/operator_facts.h"
@@ -69,7 +69,7 @@ class RecordWriter {
     return json;
   }
 
-  const std::string& obstacle() const { return obstacle_; }
+  const Reason& obstacle() const { return obstacle_; }
 
  private:
   // What names something that is gone is counted instead.
@@ -121,8 +121,9 @@ class RecordWriter {
   OrderedJson Reference(NodeId id) {
     const ValueId key = KeyOf(model_.node(id));
     if (key != kNone) return ValueReference(key);
-    if (obstacle_.empty())
+    if (!obstacle_) {
       obstacle_ = absl::StrCat("node '", Escaped(NodePath(model_, id)), "' has no output to be called by");
+    }
     return nullptr;
   }
 
@@ -143,17 +144,23 @@ class RecordWriter {
   absl::flat_hash_map<GraphId, int> numbers_;
   bool is_gone_ = false;
   int num_gone_ = 0;
-  std::string obstacle_;
+  Reason obstacle_ = Reason::None();
 };
 
-// Throws what ReadRecord makes a Status of: the JSON library reports by exceptions too.
-class RecordReader {
+class RecordReader : private MetadataReader {
  public:
   explicit RecordReader(const Model& model) : model_(model) {}
 
-  RewriteRecord Read(Json json) {
+  absl::StatusOr<RewriteRecord> Read(Json json) {
+    RewriteRecord record = ReadFields(std::move(json));
+    if (!status().ok()) return status();
+    return record;
+  }
+
+ private:
+  RewriteRecord ReadFields(Json json) {
     RewriteRecord record;
-    record.types = Strings(Take(json, "types"));
+    record.types = Names(Take(json, "types"));
     if (record.types.empty()) Fail("'types': expected at least one");
     for (const std::string& type : record.types) {
       if (!IsLowFloat(Type(type))) Fail("'types': expected 16-bit floats, found '", type, "'");
@@ -168,15 +175,15 @@ class RecordReader {
       const ValueId copy = ValueOf(pair[0]), original = ValueOf(pair[1]);
       if (copy != kNone && original != kNone) record.copies.emplace_back(copy, original);
     }
-    record.inputs = Strings(TakeList(json, "inputs"));
-    record.outputs = Strings(TakeList(json, "outputs"));
+    record.inputs = Names(TakeList(json, "inputs"));
+    record.outputs = Names(TakeList(json, "outputs"));
     for (const Json& entry : TakeList(json, "body_inputs")) {
       const Json::array_t& pair = Tuple(entry, 2);
       const int port = Integer(pair[1]);
       if (const GraphId body = Body(pair[0]); body != kNone) record.body_inputs.push_back({body, port});
     }
-    record.inlined = Strings(TakeList(json, "inlined"));
-    record.frozen = Strings(TakeList(json, "frozen"));
+    record.inlined = Names(TakeList(json, "inlined"));
+    record.frozen = Names(TakeList(json, "frozen"));
     for (const Json& entry : TakeList(json, "attributes")) ReadAttribute(entry, record);
     Json::array_t casts = TakeList(json, "users_casts");
     for (Json& cast : casts) record.users_casts.push_back(ReadUsersCast(std::move(cast), casts.size()));
@@ -185,58 +192,6 @@ class RecordReader {
     return record;
   }
 
- private:
-  template <typename... Parts>
-  [[noreturn]] static void Fail(const Parts&... parts) {
-    throw std::invalid_argument(absl::StrCat(parts...));
-  }
-
-  // Taken fields are gone, so that what is left over at the end is known to be none of a record's.
-  static Json Take(Json& from, const char* key) {
-    if (!from.is_object()) Fail("expected an object with the field '", key, "'");
-    const auto it = from.find(key);
-    if (it == from.end()) Fail("expected a field '", key, "'");
-    Json taken = std::move(*it);
-    from.erase(it);
-    return taken;
-  }
-  static Json::array_t TakeList(Json& from, const char* key) {
-    if (!from.contains(key)) return {};
-    Json taken = Take(from, key);
-    if (!taken.is_array()) Fail("'", key, "': expected a list, found ", taken.type_name());
-    return std::move(taken.get_ref<Json::array_t&>());
-  }
-  static void ExpectNothingIn(const Json& json) {
-    if (!json.empty()) Fail("unknown field '", json.begin().key(), "'");
-  }
-
-  static int Integer(const Json& json) {
-    constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int>::max());
-    if (!json.is_number_unsigned() || json.get<uint64_t>() > kMost) {
-      Fail("expected an integer of 0 to ", kMost, ", found ", json.is_number() ? json.dump() : json.type_name());
-    }
-    return json.get<int>();
-  }
-  static std::string Text(const Json& json) {
-    if (!json.is_string()) Fail("expected a string, found ", json.type_name());
-    return json.get<std::string>();
-  }
-  static std::string Name(const Json& json) {
-    std::string name = Text(json);
-    if (name.empty()) Fail("expected a name, found an empty one");
-    return name;
-  }
-  static std::vector<std::string> Strings(const Json& json) {
-    if (!json.is_array()) Fail("expected a list of names, found ", json.type_name());
-    std::vector<std::string> names;
-    for (const Json& name : json) names.push_back(Name(name));
-    return names;
-  }
-  static const Json::array_t& Tuple(const Json& json, size_t size) {
-    if (!json.is_array()) Fail("expected a list of ", size, ", found ", json.type_name());
-    if (json.size() != size) Fail("expected a list of ", size, ", found one of ", json.size());
-    return json.get_ref<const Json::array_t&>();
-  }
   static DType Type(const std::string& name) {
     const std::optional<DType> type = ParseDType(name);
     return type.value_or(DType::kUndefined);
@@ -245,8 +200,9 @@ class RecordReader {
   // kNone for a body that the model does not have.
   GraphId Scope(const Json& number) {
     const auto position = static_cast<size_t>(Integer(number));
-    if (position >= scopes_.size()) Fail("expected one of ", scopes_.size(), " scopes, found number ", position);
-    return scopes_[position];
+    if (position < scopes_.size()) return scopes_[position];
+    Fail("expected one of ", scopes_.size(), " scopes, found number ", position);
+    return kNone;
   }
   GraphId Body(const Json& number) {
     const GraphId body = Scope(number);
@@ -263,9 +219,15 @@ class RecordReader {
   }
 
   ValueId ValueOf(const Json& json) {
-    const bool is_of_main = json.is_string();
-    const std::string name = Name(is_of_main ? json : Tuple(json, 2)[0]);
-    const GraphId graph = is_of_main ? kMainGraph : Scope(json[1]);
+    std::string name;
+    GraphId graph = kMainGraph;
+    if (json.is_string()) {
+      name = Name(json);
+    } else {
+      const Json::array_t& pair = Tuple(json, 2);
+      name = Name(pair[0]);
+      graph = Scope(pair[1]);
+    }
     if (graph != kNone) {
       const auto& names = model_.graph(graph).names;
       if (const auto it = names.find(name); it != names.end()) return it->second;
@@ -344,6 +306,12 @@ class RecordReader {
   int num_misfits_ = 0;
 };
 
+// Whether all strings are, keys aside, which are ours. As deep as records are.
+bool HoldsUtf8(const OrderedJson& json) {
+  if (json.is_string()) return IsUtf8(json.get_ref<const std::string&>());
+  return !json.is_structured() || std::all_of(json.begin(), json.end(), HoldsUtf8);
+}
+
 absl::Status NoRecord(absl::string_view why) {
   return ModelError("metadata '", kKey, "': not a record of a rewrite: ", Escaped(why));
 }
@@ -356,32 +324,31 @@ absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
   absl::StatusOr<Json> parsed = ParseMetadataJson(*text);
   if (!parsed.ok()) return NoRecord(parsed.status().message());
   Json& json = *parsed;
-  try {
-    const Json version = json.at("v");
-    if (version != kVersion) {
-      return ModelError("metadata '", kKey, "': expected version ", kVersion, ", found ",
-                        version.is_number() ? version.dump() : version.type_name());
-    }
-    json.erase("v");
-    return std::optional<RewriteRecord>(RecordReader(model).Read(std::move(json)));
-  } catch (const std::exception& error) {
-    return NoRecord(error.what());
+  MetadataReader head;
+  const Json version = head.Take(json, "v");
+  if (!head.status().ok()) return NoRecord(head.status().message());
+  if (version != kVersion) {
+    return ModelError("metadata '", kKey, "': expected version ", kVersion, ", found ",
+                      version.is_number() ? version.dump() : version.type_name());
   }
+  absl::StatusOr<RewriteRecord> record = RecordReader(model).Read(std::move(json));
+  if (!record.ok()) return NoRecord(record.status().message());
+  return std::optional<RewriteRecord>(*std::move(record));
 }
 
-std::string WriteRecord(Model& model, const RewriteRecord& record) {
+Reason WriteRecord(Model& model, const RewriteRecord& record) {
   if (const absl::Status earlier = ReadRecord(model).status(); !earlier.ok()) {
     return absl::StrCat(earlier.message(), "; it stays as it is");
   }
   RecordWriter writer(model);
   const OrderedJson json = writer.Write(record);
-  std::string obstacle = writer.obstacle();
-  try {
-    if (obstacle.empty()) SetMetadata(model, kKey, json.dump());
-  } catch (const OrderedJson::type_error&) {
-    obstacle = "a name in it is not UTF-8";
+  Reason obstacle = writer.obstacle();
+  if (!obstacle && !HoldsUtf8(json)) obstacle = "a name in it is not UTF-8";
+  if (obstacle) {
+    RemoveRecord(model);
+  } else {
+    SetMetadata(model, kKey, json.dump());
   }
-  if (!obstacle.empty()) RemoveRecord(model);
   return obstacle;
 }
 

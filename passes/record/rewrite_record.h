@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ir/base/reason.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
@@ -62,9 +63,9 @@ struct RewriteRecord {
 
 // Nothing for a model that was never rewritten. kDataLoss for an entry that is no such record.
 absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model);
-// Why the model cannot hold this record, which is then not in it; else nothing. An entry of that key that is no record
+// Why the model cannot hold this record, which is then not in it. An entry of that key that is no record
 // is somebody else's: writing and removing leave it as it is.
-std::string WriteRecord(Model& model, const RewriteRecord& record);
+Reason WriteRecord(Model& model, const RewriteRecord& record);
 void RemoveRecord(Model& model);
 
 }  // namespace amp

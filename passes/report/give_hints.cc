@@ -118,19 +118,19 @@ std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& grap
     const size_t count = gain.first.size();
     const absl::string_view low = DTypeName(graph.low());
     const std::string operators = absl::StrJoin(gain.second, ", ");
-    std::string obstacle;
-    if (ReachableOpset(model, opset, &obstacle) == opset) {
+    OpsetReach reach = ReachableOpset(model, opset);
+    if (reach.opset == opset) {
       hints.push_back(absl::StrCat("opset ", opset, " would let ", count, " more node", count == 1 ? "" : "s",
                                    " run in ", low, ": ", operators));
       continue;
     }
     if (opset > NewestAdaptedOpset())
-      obstacle = absl::StrCat("this program lifts to ", NewestAdaptedOpset(), " at most");
+      reach.blocking = absl::StrCat("this program lifts to ", NewestAdaptedOpset(), " at most");
     const absl::string_view nodes = count == 1 ? "node" : "nodes", stay = count == 1 ? "stays" : "stay";
     const std::string which = gain.second.size() == 1 ? absl::StrCat(count, " ", operators, " ", nodes)
                                                       : absl::StrCat(count, " ", nodes, " (", operators, ")");
     hints.push_back(absl::StrCat(which, " ", stay, " float32: ONNX allows ", low, " there from opset ", opset,
-                                 " on, and ", obstacle));
+                                 " on, and ", reach.blocking.sentence()));
   }
   return hints;
 }

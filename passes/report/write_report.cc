@@ -16,6 +16,7 @@
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/operators/operator_roles.h"
+#include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "passes/record/rewrite_record.h"
 
@@ -25,9 +26,7 @@ namespace {
 constexpr absl::string_view kFunctionCall = "function-call";
 constexpr absl::string_view kCallStays = "call of a model-local function: left as it is";
 
-std::string OperatorName(const Node& node) {
-  return node.domain().empty() ? std::string(node.op_type()) : absl::StrCat(node.domain(), "::", node.op_type());
-}
+std::string OperatorName(const Node& node) { return OperatorLabel(node.domain(), node.op_type()); }
 
 int64_t WeightBytes(const Model& model) {
   int64_t bytes = 0;
@@ -81,7 +80,7 @@ class Explainer {
     ClassOrigin origin = OriginOf(model_, c);
     report.class_origin = std::move(origin.origin);
     report.class_why = std::move(origin.why);
-    const VertexId v = TellingVertex(id);
+    const VertexId v = RepresentativeVertex(id);
     if (report.class_name == "constant") {
       ExplainConstant(node, &report);
       return report;
@@ -117,7 +116,7 @@ class Explainer {
   }
 
   // The vertex that speaks for the node: a low one, else a vetoed or denied one, else a float32 one, else the first.
-  VertexId TellingVertex(NodeId id) const {
+  VertexId RepresentativeVertex(NodeId id) const {
     const auto rank = [&](VertexId v) {
       const VertexPaint& paint = paint_[static_cast<size_t>(v)];
       if (paint.low) return 0;
@@ -184,7 +183,7 @@ class Explainer {
 
   // The first vertex of another node on the way from `v`, a vertex of `node` or of its bodies' ports, back to where its
   // paint came from.
-  VertexId Beyond(NodeId node, VertexId v) const {
+  VertexId PredecessorOutside(NodeId node, VertexId v) const {
     while (graph_[v].node == node && paint_[static_cast<size_t>(v)].reason.via != kNone) {
       v = paint_[static_cast<size_t>(v)].reason.via;
     }
@@ -192,7 +191,7 @@ class Explainer {
   }
 
   // "a <- b <- c" from the neighbour back to the node that is denied itself, at most four names.
-  std::string DenialPath(const Reason& reason) const {
+  std::string DenialPath(const PaintReason& reason) const {
     std::string path = Label(reason.via);
     NodeId last = graph_[reason.via].node;
     int shown = 1;
@@ -206,7 +205,7 @@ class Explainer {
     return path;
   }
 
-  std::string Downstream(const Reason& reason) const {
+  std::string Downstream(const PaintReason& reason) const {
     const bool is_guarded = paint_[static_cast<size_t>(reason.root)].reason.kind == ReasonKind::kGuard;
     if (is_guarded) return absl::StrCat("downstream of ", DenialPath(reason), ", which a guard keeps float32");
     return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
@@ -214,7 +213,7 @@ class Explainer {
 
   // What keeps a vertex float32, in two or three words: "is denied".
   std::string InBrief(VertexId v) const {
-    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    const PaintReason& reason = paint_[static_cast<size_t>(v)].reason;
     if (reason.kind == ReasonKind::kDenied) return "is denied";
     if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("is downstream of ", Label(reason.root));
     if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
@@ -225,7 +224,7 @@ class Explainer {
   }
 
   // Of an infer node that is not on a path between two allowed ones.
-  std::string WhyNotBetween(const Reason& reason) const {
+  std::string WhyNotBetween(const PaintReason& reason) const {
     if (reason.missing == MissingEnd::kUnknown) return "infer: not on a path between two allowed operators";
     const bool is_behind = reason.missing == MissingEnd::kBehind;
     if (reason.via == kNone) return absl::StrCat("infer: no path ", is_behind ? "to" : "from", " an allowed operator");
@@ -239,7 +238,7 @@ class Explainer {
 
   // Why a member closes its group; a short form of its own sentence.
   std::string WhyClosed(VertexId v) const {
-    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    const PaintReason& reason = paint_[static_cast<size_t>(v)].reason;
     if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("downstream of ", DenialPath(reason));
     if (reason.kind == ReasonKind::kPinned) return "a sequence or optional enters or leaves the graph there";
     if (!reason.detail.empty()) return reason.detail;
@@ -247,22 +246,24 @@ class Explainer {
   }
 
   std::string Sentence(VertexId v, const NodeReport& node) const {
-    const Reason& reason = paint_[static_cast<size_t>(v)].reason;
+    const PaintReason& reason = paint_[static_cast<size_t>(v)].reason;
     const std::string from = node.class_origin.empty() ? "" : absl::StrCat(" (", Escaped(node.class_origin), ")");
     const std::string why = node.class_why.empty() ? "" : absl::StrCat(": ", Escaped(node.class_why));
     switch (reason.kind) {
       case ReasonKind::kSeeded:
         return absl::StrCat("allowed", why, from);
       case ReasonKind::kBetween:
-        return absl::StrCat("between two allowed operators, on the way to ", Label(Beyond(graph_[v].node, reason.via)));
+        return absl::StrCat("between two allowed operators, on the way to ",
+                            Label(PredecessorOutside(graph_[v].node, reason.via)));
       case ReasonKind::kFollows:
         return absl::StrCat("follows ", Label(reason.via));
       case ReasonKind::kClearNeighbour:
-        return absl::StrCat("clear, beside ", Label(Beyond(graph_[v].node, reason.via)));
+        return absl::StrCat("clear, beside ", Label(PredecessorOutside(graph_[v].node, reason.via)));
       case ReasonKind::kCastJoins:
         return "every reader of this cast is low";
       case ReasonKind::kMatches:
-        return absl::StrCat("must have one type with ", Label(Beyond(graph_[v].node, reason.via)), ", which is low");
+        return absl::StrCat("must have one type with ", Label(PredecessorOutside(graph_[v].node, reason.via)),
+                            ", which is low");
       case ReasonKind::kForced:
         return "forced by --level unsafe-force-all";
       case ReasonKind::kDenied:
@@ -282,7 +283,7 @@ class Explainer {
         return "the type of one of its values is not known";
       case ReasonKind::kSchemaForbids:
         if (model_.node(graph_[v].node).schema->is_signature()) {
-          if (std::string why = ObstacleToCasts(model_, graph_.low()); !why.empty()) return why;
+          if (const Reason why = ObstacleToCasts(model_, graph_.low())) return why.sentence();
           return absl::StrCat("the signature of ", Escaped(node.op_type), " takes no ", DTypeName(graph_.low()));
         }
         return absl::StrCat(Escaped(node.op_type), " takes no ", DTypeName(graph_.low()), " at opset ",
@@ -391,14 +392,14 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
   }
 }
 
-void ReportWriter::RecordFunctions(const InlinedFunctions& inlined) {
+void ReportWriter::AddFunctions(const InlinedFunctions& inlined) {
   inlined_ = &inlined;
   if (inlined.opset_before > 0) report_.opset_before = inlined.opset_before;
   report_.inlined_calls = inlined.num_calls;
   report_.inlined_functions = inlined.functions;
 }
 
-void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
+void ReportWriter::AddOutlined(const OutlinedFunctions& outlined) {
   report_.specialised_functions = outlined.functions;
   report_.specialised_calls = outlined.num_calls;
   report_.original_calls = outlined.num_unchanged;
@@ -420,8 +421,8 @@ void ReportWriter::RecordOutlined(const OutlinedFunctions& outlined) {
   report_.casts = std::move(casts);
 }
 
-void ReportWriter::RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                            const CastPlan& plan, const ReleasedIo& released) {
+void ReportWriter::AddIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
+                         const CastPlan& plan, const ReleasedIo& released) {
   const absl::flat_hash_set<ValueId> low(plan.low_values.begin(), plan.low_values.end());
   const auto advise = [&](absl::string_view ports, const std::vector<std::string>& high) {
     if (high.empty()) return;
@@ -457,7 +458,7 @@ void ReportWriter::RecordIo(const Model& model, const VertexGraph& graph, const 
   advise("inputs", inputs);
 }
 
-void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCast>& casts) {
+void ReportWriter::AddCasts(const Model& model, const std::vector<InsertedCast>& casts) {
   const auto count_for = [&](NodeId id) {
     if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0)
       return;
@@ -478,7 +479,7 @@ void ReportWriter::RecordCasts(const Model& model, const std::vector<InsertedCas
                          "; --freeze-initializers makes constants of them"));
 }
 
-void ReportWriter::RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased) {
+void ReportWriter::AddRemovedCasts(const Model& model, const std::vector<NodeId>& erased) {
   for (NodeId id : erased) {
     if (!model.node(id).inserted) report_.removed_casts.push_back(model.NodeLabel(id));
   }

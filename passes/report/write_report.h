@@ -24,14 +24,14 @@ class ReportWriter {
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
                     const std::vector<VertexPaint>& paint);
   // Calls of model-local functions that were replaced before, and why the others stay.
-  void RecordFunctions(const InlinedFunctions& inlined);
-  void RecordOutlined(const OutlinedFunctions& outlined);
+  void AddFunctions(const InlinedFunctions& inlined);
+  void AddOutlined(const OutlinedFunctions& outlined);
   // Which graph inputs and outputs stay float32 although they are released. Before the plan is applied.
-  void RecordIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                const CastPlan& plan, const ReleasedIo& released);
-  void RecordCasts(const Model& model, const std::vector<InsertedCast>& casts);
-  void RecordRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
-  void RecordWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
+  void AddIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint, const CastPlan& plan,
+             const ReleasedIo& released);
+  void AddCasts(const Model& model, const std::vector<InsertedCast>& casts);
+  void AddRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
+  void AddWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
   // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.
   void SetOpsetObstacle(std::string obstacle);
   void AddHints(const std::vector<std::string>& hints) {

@@ -6,35 +6,15 @@
 #include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tests/scratch_folder.h"
+#include "tests/tool_run.h"
 #include "tools/amp.h"
 #include "tools/amp_rewrite.h"
 
 namespace amp {
 namespace {
 
-constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
-  g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float tiny = {1e-12}> {
-    [mm] a = MatMul (x, w)
-    [add] b = Add (a, tiny)
-    [sm] y = Softmax (b)
-  })";
-
-struct Run {
-  ScratchFolder folder;
-  ToolOutput output;
-
-  explicit Run(const std::vector<std::string>& flags, const std::string& bytes = *ParseOnnxText(kModel)) {
-    std::vector<std::string> arguments = {folder.Write("in.onnx", bytes), "-o", folder.File("out.onnx")};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    output = RunAmpRewrite(arguments);
-    INFO(output.err);
-  }
-  onnx::ModelProto Model() const {
-    onnx::ModelProto model;
-    REQUIRE(model.ParseFromString(folder.Read("out.onnx")));
-    return model;
-  }
+struct Run : ToolRun {
+  using ToolRun::ToolRun;
   // What was printed before the summary.
   std::string Shown() const { return output.out.substr(0, output.out.rfind("Converted ")); }
 };
@@ -45,19 +25,19 @@ TEST_CASE("stages show the model or what was decided") {
         "---- after infer\na: float32[2,2]\nb: float32[2,2]\ny: float32[2,2]\n");
   CHECK(absl::StrContains(Run({"--print-after", "classify"}).Shown(), "\nadd: infer, seed-float16.list:"));
   const Run casts_and_constants({"--print-after", "classify"},
-                                *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+                                R"(<ir_version: 8, opset_import: ["" : 17]>
     g (int64[2] i) => (float[2] y) {
       [c] f = Cast <to = 1> (i)
       [k] k = Constant <value_float = 2.0> ()
       [mul] y = Mul (f, k)
-    })"));
+    })");
   CHECK(absl::StartsWith(casts_and_constants.Shown(),
                          "---- after classify\nc: cast, on no list\nk: constant, on no list\nmul: infer, seed-"));
   CHECK(absl::StartsWith(Run({"--print-after", "guard"}).Shown(),
-                         "---- after guard\nadd T: constant 'tiny' holds 1e-12"));
+                         "---- after guard\nadd T: constant 'epsilon' holds 1e-12"));
   CHECK(Run({"--print-after", "guard", "--guards", "none"}).Shown() == "---- after guard\nno veto\n");
   CHECK(Run({"--print-after", "paint"}).Shown() ==
-        "---- after paint\nmm T: float16, seeded\nadd T: float32, guard\nsm T: float32, denied\n");
+        "---- after paint\nmm T: float16, seeded\nadd T: float32, guard\nSoftmax#0 T: float32, denied\n");
   const std::string casts = Run({"--print-after", "casts"}).Shown();
   CHECK(absl::StrContains(casts, "x_to_float16 = Cast"));
   CHECK(absl::StrContains(casts, "<float[4,2] w"));
@@ -66,7 +46,7 @@ TEST_CASE("stages show the model or what was decided") {
 }
 
 TEST_CASE("ports of bodies are shown by their names") {
-  const std::string bytes = *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+  constexpr absl::string_view kBodies = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, bool c, int64 n) => (float[2,2] y) {
       [if] a = If (c) <then_branch = t () => (float[2,2] p) { [mm] p = MatMul (x, x) },
                        else_branch = e () => (float[2,2] q) { [exp] q = Exp (x) }>
@@ -74,18 +54,18 @@ TEST_CASE("ports of bodies are shown by their names") {
         on = Identity (go)
         [mm2] t = MatMul (s, s)
       }>
-    })");
-  const std::string shown = Run({"--print-after", "paint"}, bytes).Shown();
+    })";
+  const std::string shown = Run({"--print-after", "paint"}, kBodies).Shown();
   CHECK(absl::StrContains(shown, "\nif output q of its else_branch: "));
   CHECK(absl::StrContains(shown, "\nloop input s of its body: "));
-  CHECK(absl::StrContains(Run({"--print-after", "guard"}, bytes).Shown(), "---- after guard\n"));
+  CHECK(absl::StrContains(Run({"--print-after", "guard"}, kBodies).Shown(), "---- after guard\n"));
 }
 
 TEST_CASE("control characters of names do not reach the terminal") {
-  const std::string bytes = *ParseOnnxText(
+  const std::string text =
       "<ir_version: 8, opset_import: [\"\" : 17]>\n"
-      "g (float[2,2] x) => (float[2,2] y) { [\"m\x1b[31m\"] y = MatMul (x, x) }");
-  const std::string shown = Run({"--print-after", "all"}, bytes).output.out;
+      "g (float[2,2] x) => (float[2,2] y) { [\"m\x1b[31m\"] y = MatMul (x, x) }";
+  const std::string shown = Run({"--print-after", "all"}, text).output.out;
   CHECK(absl::StrContains(shown, "m\\x1b[31m"));
   CHECK_FALSE(absl::StrContains(shown, "\x1b"));
 }
@@ -113,14 +93,14 @@ TEST_CASE("long constants are left out of the text") {
     const float value = tensor.float_data(0);
     while (tensor.float_data_size() < tensor.dims(0)) tensor.add_float_data(value);
   }
-  const Run run({"--print-after", "load", "--allow", "Mul"}, model.SerializeAsString());
+  const Run run({"--print-after", "load", "--allow", "Mul"}, model);
   CHECK(absl::StrContains(run.Shown(), R"(float[65] w = ["location": "left out"])"));
   CHECK(absl::StrContains(run.Shown(), "float[64] v =  {2.5,2.5"));
-  CHECK(run.folder.Read("out.onnx") == Run({"--allow", "Mul"}, model.SerializeAsString()).folder.Read("out.onnx"));
+  CHECK(run.folder.Read("out.onnx") == Run({"--allow", "Mul"}, model).folder.Read("out.onnx"));
 }
 
 TEST_CASE("printing has no effect on the result") {
-  onnx::ModelProto model = ModelFromText(std::string(kModel));
+  onnx::ModelProto model = ModelFromText(std::string(kThreeNodes));
   for (const char* name : {"b", "a"}) {
     auto* info = model.mutable_graph()->add_value_info();
     info->set_name(name);
@@ -130,7 +110,7 @@ TEST_CASE("printing has no effect on the result") {
        {std::vector<std::string>{}, {"--weights", "cast"}, {"--dtype", "bfloat16"}, {"--target", "cpu:avx2"}}) {
     std::vector<std::string> printing = flags;
     printing.insert(printing.end(), {"--print-after", "all"});
-    const Run quiet(flags, model.SerializeAsString()), loud(printing, model.SerializeAsString());
+    const Run quiet(flags, model), loud(printing, model);
     CHECK(quiet.folder.Read("out.onnx") == loud.folder.Read("out.onnx"));
   }
 }
@@ -177,7 +157,6 @@ std::string TextAfter(absl::string_view stage, onnx::ModelProto model) {
 }
 
 TEST_CASE("the file after a stage is the model that printing shows after it") {
-  const std::string bytes = *ParseOnnxText(kWithCall);
   const auto with = [](std::vector<std::string> flags, const std::string& flag, const std::string& stage) {
     flags.insert(flags.end(), {"--freeze-initializers", flag, stage});
     return flags;
@@ -197,18 +176,18 @@ TEST_CASE("the file after a stage is the model that printing shows after it") {
                          {"weights", "weights", lifting},
                          {"fold", "fold", lifting}}) {
     INFO(row.stage);
-    const Run stopped(with(row.flags, "--stop-after", row.stage), bytes);
+    const Run stopped(with(row.flags, "--stop-after", row.stage), kWithCall);
     REQUIRE(stopped.output.exit_code == 0);
     CHECK(absl::StrContains(stopped.output.out, absl::StrCat("Stopped after ", row.stage)));
     CHECK_FALSE(absl::StrContains(stopped.output.out, "the input as it is"));
-    const std::string shown = Run(with(row.flags, "--print-after", row.shows), bytes).Shown();
+    const std::string shown = Run(with(row.flags, "--print-after", row.shows), kWithCall).Shown();
     CHECK(TextAfter(row.shows, stopped.Model()) == shown);
   }
-  const Run infer(with(lifting, "--stop-after", "infer"), bytes);
+  const Run infer(with(lifting, "--stop-after", "infer"), kWithCall);
   CHECK(infer.Model().graph().input_size() == 1);
   CHECK(infer.Model().opset_import(0).version() == 17);
   CHECK(infer.Model().functions_size() == 0);
-  CHECK(Run(with(lifting, "--stop-after", "load"), bytes).Model().graph().input_size() == 2);
+  CHECK(Run(with(lifting, "--stop-after", "load"), kWithCall).Model().graph().input_size() == 2);
 }
 
 TEST_CASE("the library stops where the program does") {
@@ -221,10 +200,10 @@ TEST_CASE("the library stops where the program does") {
 }
 
 TEST_CASE("a function that nobody calls is not there after loading") {
-  const std::string uncalled = *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
+  const std::string uncalled = R"(<ir_version: 8, opset_import: ["" : 17, "f" : 1]>
     g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) }
     <domain: "f", opset_import: ["" : 17]>
-    idle (x) => (y) { y = Neg (x) })");
+    idle (x) => (y) { y = Neg (x) })";
   const Run run({"--stop-after", "load"}, uncalled);
   CHECK(run.Model().functions_size() == 0);
   CHECK(TextAfter("load", run.Model()) == Run({"--print-after", "load"}, uncalled).Shown());
@@ -236,11 +215,11 @@ TEST_CASE("the help says which stage can only be looked at") {
 }
 
 TEST_CASE("stopping after the weights leaves superfluous casts in, after folding is the whole rewrite") {
-  const std::string users = *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+  const std::string users = R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float16[2,2] h, float[2,2] w) => (float[2,2] y) {
       f = Cast <to = 1> (h)
       y = MatMul (f, w)
-    })");
+    })";
   const Run weights({"--stop-after", "weights"}, users), fold({"--stop-after", "fold"}, users), whole({}, users);
   CHECK(weights.Model().graph().node_size() == 5);
   CHECK(whole.Model().graph().node_size() == 3);
@@ -257,7 +236,8 @@ TEST_CASE("a stage whose model is not valid cannot be written, only looked at") 
   CHECK(absl::StrContains(dry.output.out, "Stopped after casts; dry run, wrote nothing\n"));
   RewriteOptions options;
   options.stop_after = "casts";
-  CHECK(Rewrite(ModelFromText(std::string(kModel)), options).status().code() == absl::StatusCode::kInvalidArgument);
+  CHECK(Rewrite(ModelFromText(std::string(kThreeNodes)), options).status().code() ==
+        absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("specialised functions are not written half made") {

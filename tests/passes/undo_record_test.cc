@@ -59,7 +59,7 @@ struct Recorded : Undo {
 
   Recorded() : Undo(kModel) {
     Rewrite({"--allow", "Add", "--keep-io", "x,z", "--freeze-initializers"});
-    low = Load("low.onnx");
+    low = Model("low.onnx");
   }
   void SetRecord(const std::string& record) {
     for (auto& entry : *low.mutable_metadata_props()) entry.set_value(record);
@@ -281,19 +281,19 @@ TEST_CASE("what is no record is left to whose it is by a rewrite, and advice say
     <domain: "local", opset_import: ["" : 17]> f (a) => (b) { b = MatMul (a, a) })");
   for (const char* text : {"my own notes", R"({"v":1,"types":["float16"]})", R"({"v":2,"types":["float16"]})"}) {
     INFO(text);
-    onnx::ModelProto model = undo.Load("in.onnx");
+    onnx::ModelProto model = undo.Model("in.onnx");
     auto* entry = model.add_metadata_props();
     entry->set_key("amp.rewrite");
     entry->set_value(text);
     undo.folder.Write("noted.onnx", model.SerializeAsString());
-    const ToolOutput output = undo.Run("noted.onnx", "low.onnx", {});
+    const ToolOutput output = undo.RunTool("noted.onnx", "low.onnx", {});
     CHECK(output.exit_code == 0);
     CHECK(absl::StrContains(output.err, "--policy float32 cannot take this rewrite back: metadata 'amp.rewrite': "));
     CHECK(absl::EndsWith(output.err, "; it stays as it is\n"));
-    CHECK(Record(undo.Load("low.onnx")) == text);
+    CHECK(Record(undo.Model("low.onnx")) == text);
     CHECK(undo.TakeBack().exit_code == 3);
-    REQUIRE(undo.Run("noted.onnx", "low.onnx", {"--functions", "specialise"}).exit_code == 0);
-    CHECK(Record(undo.Load("low.onnx")) == text);
+    REQUIRE(undo.RunTool("noted.onnx", "low.onnx", {"--functions", "specialise"}).exit_code == 0);
+    CHECK(Record(undo.Model("low.onnx")) == text);
   }
 }
 

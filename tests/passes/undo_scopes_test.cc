@@ -11,12 +11,12 @@ void CheckRoundTrip(const Undo& undo, const std::vector<std::vector<std::string>
   std::string from = "in.onnx";
   for (const std::vector<std::string>& flags : rewrites) {
     const std::string to = absl::StrCat("low_", from);
-    REQUIRE(undo.Run(from, to, flags).exit_code == 0);
+    REQUIRE(undo.RunTool(from, to, flags).exit_code == 0);
     REQUIRE(undo.folder.Read(to) != undo.folder.Read(from));
     from = to;
   }
-  INFO(Record(undo.Load(from)));
-  REQUIRE_FALSE(Record(undo.Load(from)).empty());
+  INFO(Record(undo.Model(from)));
+  REQUIRE_FALSE(Record(undo.Model(from)).empty());
   const ToolOutput output = undo.TakeBack(from);
   INFO(output.err);
   REQUIRE(output.exit_code == 0);
@@ -33,8 +33,8 @@ TEST_CASE("one name in two branches is told apart") {
       y = MatMul (k, x)
     })");
   CheckRoundTrip(undo);
-  CHECK(absl::StrContains(Record(undo.Load("low_in.onnx")), R"("narrowed":[["s",1],["s",2]])"));
-  CHECK(absl::StrContains(Record(undo.Load("low_in.onnx")), R"("scopes":[["k",0],["k",1]]})"));
+  CHECK(absl::StrContains(Record(undo.Model("low_in.onnx")), R"("narrowed":[["s",1],["s",2]])"));
+  CHECK(absl::StrContains(Record(undo.Model("low_in.onnx")), R"("scopes":[["k",0],["k",1]]})"));
 }
 
 TEST_CASE("one name in bodies of bodies is told apart, and bodies by owners of one name") {
@@ -140,15 +140,15 @@ TEST_CASE("declared types behind a call of a function come back, in bodies and i
 TEST_CASE("a name that is not UTF-8 leaves no record, and advice says so") {
   const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })");
-  onnx::ModelProto model = undo.Load("in.onnx");
+  onnx::ModelProto model = undo.Model("in.onnx");
   const std::string odd = "w\xff";
   model.mutable_graph()->mutable_initializer(0)->set_name(odd);
   model.mutable_graph()->mutable_node(0)->set_input(1, odd);
   undo.folder.Write("in.onnx", model.SerializeAsString());
-  const ToolOutput output = undo.Run("in.onnx", "low.onnx", {});
+  const ToolOutput output = undo.RunTool("in.onnx", "low.onnx", {});
   CHECK(output.exit_code == 0);
   CHECK(absl::StrContains(output.err, "cannot take this rewrite back: a name in it is not UTF-8\n"));
-  CHECK(Record(undo.Load("low.onnx")).empty());
+  CHECK(Record(undo.Model("low.onnx")).empty());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_CASE("what became a function again cannot be taken back, and is left alone"
     <domain: "local", opset_import: ["" : 17]>
     f (a) => (b) { k = Constant <value = float[2,2] {1, 2, 3, 4}> ()  b = MatMul (a, k) })");
   undo.Rewrite({"--functions", "specialise"});
-  CHECK(Record(undo.Load("low.onnx")).empty());
+  CHECK(Record(undo.Model("low.onnx")).empty());
   const ToolOutput output = undo.TakeBack();
   CHECK(absl::StrContains(output.out, "it has no record of a rewrite"));
   CHECK(absl::StrContains(output.err, "the model computes in float16 and stays so"));
@@ -71,7 +71,7 @@ TEST_CASE("an input that is an output too is taken back as both") {
     g (float[2,2] x) => (float[2,2] x, float[2,2] y) { y = MatMul (x, x) })");
   undo.Rewrite({"--keep-io", "none"});
   REQUIRE(undo.TakeBack().exit_code == 0);
-  const onnx::GraphProto graph = undo.Load("back.onnx").graph();
+  const onnx::GraphProto graph = undo.Model("back.onnx").graph();
   CHECK(graph.output(0).type().tensor_type().elem_type() == onnx::TensorProto::FLOAT);
   CHECK(graph.input(0).type().tensor_type().elem_type() == onnx::TensorProto::FLOAT);
 }
@@ -87,7 +87,7 @@ TEST_CASE("casts that a user called like ours are the user's") {
 TEST_CASE("the record says what was done, compactly") {
   const Undo undo(kModel);
   undo.Rewrite({"--keep-io", "y", "--allow", "Add"});
-  CHECK(Record(undo.Load("low.onnx")) ==
+  CHECK(Record(undo.Model("low.onnx")) ==
         R"({"v":2,"types":["float16"],"opset":17,"ir":8,"casts":["y"],"narrowed":["w"],)"
         R"("copies":[["b_float16","b"]],"inputs":["x"]})");
 }
@@ -95,7 +95,7 @@ TEST_CASE("the record says what was done, compactly") {
 TEST_CASE("the record does not keep a second run from changing nothing") {
   const Undo undo(kModel);
   undo.Rewrite();
-  REQUIRE(undo.Run("low.onnx", "again.onnx", {}).exit_code == 0);
+  REQUIRE(undo.RunTool("low.onnx", "again.onnx", {}).exit_code == 0);
   CHECK(undo.folder.Read("again.onnx") == undo.folder.Read("low.onnx"));
 }
 
@@ -110,7 +110,7 @@ TEST_CASE("taking back gives the original") {
     CHECK(
         absl::StartsWith(output.out, "Compute dtype: float32\nVariable dtype: float32\nTook back the conversion to "));
     CHECK(undo.Text("back.onnx") == undo.Text("in.onnx"));
-    REQUIRE(undo.Run("back.onnx", "again.onnx", {"--policy", "float32"}).exit_code == 0);
+    REQUIRE(undo.RunTool("back.onnx", "again.onnx", {"--policy", "float32"}).exit_code == 0);
     CHECK(undo.folder.Read("again.onnx") == undo.folder.Read("back.onnx"));
   }
 }
@@ -142,7 +142,7 @@ TEST_CASE("a rounded weight keeps its rounding, an original that stayed does not
   undo.Rewrite({"--allow", "Mul"});
   REQUIRE(undo.TakeBack().exit_code == 0);
   const auto values = [&](const std::string& name) {
-    const onnx::ModelProto model = undo.Load("back.onnx");
+    const onnx::ModelProto model = undo.Model("back.onnx");
     for (const auto& tensor : model.graph().initializer()) {
       if (tensor.name() != name) continue;
       std::vector<float> floats(tensor.float_data().begin(), tensor.float_data().end());
@@ -197,7 +197,7 @@ TEST_CASE("a cast of the user's that was folded away is there again") {
 TEST_CASE("two rewrites with different flags are taken back at once") {
   const Undo undo(kModel);
   undo.Rewrite({"--deny-node", "add"});
-  REQUIRE(undo.Run("low.onnx", "lower.onnx", {"--allow", "Add,Mul", "--keep-io", "none"}).exit_code == 0);
+  REQUIRE(undo.RunTool("low.onnx", "lower.onnx", {"--allow", "Add,Mul", "--keep-io", "none"}).exit_code == 0);
   REQUIRE(undo.folder.Read("lower.onnx") != undo.folder.Read("low.onnx"));
   const ToolOutput output = undo.TakeBack("lower.onnx");
   INFO(output.err);
@@ -211,7 +211,7 @@ TEST_CASE("weights in external data are widened while they are saved") {
       m = Expand (w, shape)
       y = MatMul (x, m)
     })");
-  onnx::ModelProto model = undo.Load("in.onnx");
+  onnx::ModelProto model = undo.Model("in.onnx");
   auto* weight = model.mutable_graph()->mutable_initializer(0);
   std::vector<float> values(512);
   for (size_t i = 0; i < values.size(); ++i) values[i] = 1.0f + static_cast<float>(i) / 7;
@@ -219,14 +219,15 @@ TEST_CASE("weights in external data are widened while they are saved") {
   weight->set_raw_data(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
   undo.folder.Write("in.onnx", model.SerializeAsString());
   undo.Rewrite({"--external-data", "always"});
-  REQUIRE(undo.Load("low.onnx").graph().initializer(0).external_data_size() > 0);
+  REQUIRE(undo.Model("low.onnx").graph().initializer(0).external_data_size() > 0);
   REQUIRE(undo.TakeBack().exit_code == 0);
-  const onnx::ModelProto back = undo.Load("back.onnx");
+  const onnx::ModelProto back = undo.Model("back.onnx");
   CHECK(back.graph().initializer(0).external_data_size() > 0);
   CHECK(back.graph().initializer(0).data_type() == onnx::TensorProto::FLOAT);
-  REQUIRE(undo.Run("back.onnx", "inside.onnx", {"--external-data", "never", "--policy", "mixed_float16"}).exit_code ==
-          0);
-  const std::string raw = undo.Load("inside.onnx").graph().initializer(0).raw_data();
+  REQUIRE(
+      undo.RunTool("back.onnx", "inside.onnx", {"--external-data", "never", "--policy", "mixed_float16"}).exit_code ==
+      0);
+  const std::string raw = undo.Model("inside.onnx").graph().initializer(0).raw_data();
   REQUIRE(raw.size() == values.size() * sizeof(float));
   for (size_t i = 0; i < values.size(); ++i) {
     float widened;
@@ -242,7 +243,7 @@ TEST_CASE("what cannot be taken back is said") {
   const ToolOutput output = undo.TakeBack();
   CHECK(output.exit_code == 0);
   CHECK(absl::StrContains(output.err, "advice: 1 initializer stays frozen: callers can no longer override w\n"));
-  if (undo.Load("back.onnx").opset_import(0).version() != 17) {
+  if (undo.Model("back.onnx").opset_import(0).version() != 17) {
     CHECK(absl::StrContains(output.err, "advice: the opset stays 22: lifting it from 17 is not taken back\n"));
   }
 }
@@ -250,7 +251,7 @@ TEST_CASE("what cannot be taken back is said") {
 TEST_CASE("a model that was edited since: what fits is taken back, the rest is counted") {
   const Undo undo(kModel);
   undo.Rewrite();
-  onnx::ModelProto model = undo.Load("low.onnx");
+  onnx::ModelProto model = undo.Model("low.onnx");
   for (auto& node : *model.mutable_graph()->mutable_node()) {
     if (node.name() == "x_to_float16") node.set_name("renamed");
   }
@@ -274,7 +275,7 @@ TEST_CASE("flags that steer a rewrite do not apply to taking one back") {
   const Undo undo(kModel);
   const auto error = [&](std::vector<std::string> flags) {
     flags.insert(flags.end(), {"--policy", "float32"});
-    const ToolOutput output = undo.Run("in.onnx", "back.onnx", flags);
+    const ToolOutput output = undo.RunTool("in.onnx", "back.onnx", flags);
     CHECK(output.exit_code == 2);
     return output.err;
   };

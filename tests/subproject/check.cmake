@@ -1,13 +1,7 @@
 # cmake -DBUILD=<build tree> -DSOURCE=<source tree> -DWORK=<folder> -DLAUNCHER=<compiler launcher> -P check.cmake
 # Configures and builds a small project that adds this one, and runs its program. <folder> stands beside the build tree
 # and our flags are those of the release build, so that a compiler cache knows nearly all of it.
-function(run)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE out RESULT_VARIABLE rc)
-  if(NOT rc EQUAL 0)
-    message(FATAL_ERROR "${ARGN}: ${rc}\n${out}")
-  endif()
-  set(out "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../run_and_check.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 set(project -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK} -G Ninja -DAMP_SOURCE=${SOURCE} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
@@ -22,8 +16,4 @@ endif()
 run(${CMAKE_COMMAND} ${project} -DCMAKE_CXX_FLAGS= -DCMAKE_BUILD_TYPE=Release -DEXPECTED_BUILD_TYPE=Release
   -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DAMP_WERROR=ON)
 run(${CMAKE_COMMAND} --build ${WORK} --target example)
-run(${BUILD}/tools/make_demo ${SOURCE}/tools/demo/demo.onnxtxt ${WORK}/demo.onnx)
-run(${WORK}/example ${WORK}/demo.onnx)
-if(NOT out MATCHES "^Converted [1-9][0-9]* of [0-9]+ nodes to float16 with [1-9][0-9]* casts; .*; [0-9]+ nodes now\n$")
-  message(FATAL_ERROR "the example says: ${out}")
-endif()
+check_example(${WORK}/example)

@@ -9,7 +9,7 @@
 #include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tests/scratch_folder.h"
+#include "tests/tool_run.h"
 #include "tools/amp.h"
 #include "tools/amp_rewrite.h"
 
@@ -19,22 +19,14 @@ namespace {
 constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) })";
 
-struct Folder {
-  ScratchFolder scratch;
-  std::string model = scratch.Write("in.onnx", *ParseOnnxText(kModel));
+struct Folder : ToolFolder {
+  Folder() : ToolFolder(kModel) {}
 
-  std::string File(const std::string& name) const { return scratch.File(name); }
-  // The error line of a run that fails with this exit code, without "amp-rewrite: error: " and the newline.
+  std::string File(const std::string& name) const { return folder.File(name); }
+  // The error line of a run that fails with this exit code.
   std::string Error(int exit_code, std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), model);
-    const ToolOutput output = RunAmpRewrite(arguments);
-    INFO(output.err);
-    CHECK(output.exit_code == exit_code);
-    CHECK(output.out.empty());
-    constexpr absl::string_view kBegin = "amp-rewrite: error: ";
-    REQUIRE(absl::StartsWith(output.err, kBegin));
-    REQUIRE(output.err.find('\n') + 1 == output.err.size());
-    return output.err.substr(kBegin.size(), output.err.size() - kBegin.size() - 1);
+    arguments.insert(arguments.begin(), in);
+    return ErrorLine(RunAmpRewrite(arguments), exit_code);
   }
 };
 
@@ -52,7 +44,7 @@ TEST_CASE("an output that cannot be written is named") {
         absl::StrCat(f.File("in.onnx/o.onnx"), ": cannot open the directory: Not a directory"));
   const std::string same = f.File("d/../in.onnx");
   CHECK(f.Error(4, {"-o", same}) == absl::StrCat(same, ": the output is the input; expected --in-place"));
-  CHECK(f.scratch.Read("in.onnx") == *ParseOnnxText(kModel));
+  CHECK(f.folder.Read("in.onnx") == *ParseOnnxText(kModel));
 }
 
 TEST_CASE("a report that cannot be written is named, with its flag") {
@@ -64,7 +56,7 @@ TEST_CASE("a report that cannot be written is named, with its flag") {
   CHECK(f.Error(4, {"-o", out, "--report", f.File("d")}) ==
         absl::StrCat("--report: '", f.File("d"), "' exists and is not a regular file"));
   CHECK(f.Error(4, {"-o", out, "--report", "/dev/full"}) == "--report: '/dev/full' exists and is not a regular file");
-  CHECK_FALSE(f.scratch.Has("o.onnx"));
+  CHECK_FALSE(f.folder.Has("o.onnx"));
   CHECK(f.Error(6, {"--dry-run", "--report", "/proc/r.json"}) ==
         "--report: /proc/r.json: cannot create a file beside it: No such file or directory");
 }
@@ -85,8 +77,8 @@ TEST_CASE("an operator that ONNX does not have may be one of the model's other n
     g (float[2,2] x) => (float[2,2] y) { [mm0] a = MatMul (x, x) [gate] b = my.domain.Gate (a) y = my.domain.Block (b) }
     <domain: "my.domain", opset_import: ["" : 17]> Block (a) => (b) { [inside] b = MatMul (a, a) })";
   Folder f;
-  f.model = f.scratch.Write("names.onnx", *ParseOnnxText(kNames));
-  const std::string list = f.scratch.Write("x.list", "Gate deny why\n");
+  f.in = f.folder.Write("names.onnx", *ParseOnnxText(kNames));
+  const std::string list = f.folder.Write("x.list", "Gate deny why\n");
   CHECK(f.Error(2, {"--dry-run", "--deny", "Gate"}) ==
         "--deny: unknown operator 'Gate'; the model has 'my.domain::Gate'");
   CHECK(f.Error(2, {"--dry-run", "--lists", list}) ==
@@ -96,30 +88,30 @@ TEST_CASE("an operator that ONNX does not have may be one of the model's other n
   CHECK(f.Error(2, {"--dry-run", "--deny", "mm0"}) ==
         "--deny: unknown operator 'mm0'; a node of the model has that name: --deny-node mm0 or --allow-node");
   CHECK(f.Error(2, {"--dry-run", "--deny", "Xyzzy"}) == "--deny: unknown operator 'Xyzzy'");
-  f.model = f.File("none.onnx");
+  f.in = f.File("none.onnx");
   CHECK(f.Error(2, {"--dry-run", "--deny", "Gate"}) == "--deny: unknown operator 'Gate'");
 }
 
 TEST_CASE("what names nothing in the model is an error under --strict") {
   const Folder f;
   CHECK(f.Error(2, {"--dry-run", "--strict", "--deny", "foo::Bar"}) ==
-        absl::StrCat(f.model,
+        absl::StrCat(f.in,
                      ": --deny: unknown operator 'foo::Bar': neither ONNX, nor a signature, nor the model has "
                      "one of that name"));
   CHECK(f.Error(2, {"--dry-run", "--strict", "--op-signature", "foo::Bar(T) -> T"}) ==
-        absl::StrCat(f.model, ": --op-signature: the model has no operator 'foo::Bar'"));
+        absl::StrCat(f.in, ": --op-signature: the model has no operator 'foo::Bar'"));
   CHECK(f.Error(2, {"--dry-run", "--strict", "--deny-node", "nobody"}) ==
-        absl::StrCat(f.model, ": --deny-node: pattern 'nobody' matches no node"));
+        absl::StrCat(f.in, ": --deny-node: pattern 'nobody' matches no node"));
 }
 
 TEST_CASE("what is wrong with the model names the model, also where a flag asks too much of it") {
   const Folder f;
   CHECK(f.Error(2, {"--dry-run", "--keep-io", "zz"}) ==
-        absl::StrCat(f.model, ": --keep-io: 'zz' is no input or output of the graph"));
+        absl::StrCat(f.in, ": --keep-io: 'zz' is no input or output of the graph"));
   CHECK(f.Error(2, {"--dry-run", "--opset", "9"}) ==
-        absl::StrCat(f.model, ": --opset 9: the model has opset 17; it can only be raised"));
+        absl::StrCat(f.in, ": --opset 9: the model has opset 17; it can only be raised"));
   CHECK(f.Error(5, {"--dry-run", "--max-nodes", "0"}) ==
-        absl::StrCat(f.model, ": the model: expected at most 0 nodes, found more"));
+        absl::StrCat(f.in, ": the model: expected at most 0 nodes, found more"));
   const ToolOutput missing = RunAmpRewrite({f.File("none.onnx"), "--dry-run"});
   CHECK(missing.err ==
         absl::StrCat("amp-rewrite: error: ", f.File("none.onnx"), ": cannot open: No such file or directory\n"));
@@ -139,20 +131,19 @@ TEST_CASE("a disk that is full names the output") {
   CHECK(absl::StartsWith(model, absl::StrCat(f.File("o.onnx"), ": cannot ")));
   CHECK(absl::EndsWith(model, ": File too large"));
   CHECK(report == absl::StrCat("--report: ", f.File("r.json"), ": cannot write: File too large"));
-  CHECK_FALSE(f.scratch.Has("o.onnx"));
-  CHECK_FALSE(f.scratch.Has("r.json"));
+  CHECK_FALSE(f.folder.Has("o.onnx"));
+  CHECK_FALSE(f.folder.Has("r.json"));
 }
 
 TEST_CASE("the library names the same") {
   const Folder f;
   RewriteOptions options;
-  CHECK(RewriteFile(f.model, f.File("none/o.onnx"), options).status().message() ==
+  CHECK(RewriteFile(f.in, f.File("none/o.onnx"), options).status().message() ==
         absl::StrCat(f.File("none/o.onnx"), ": cannot open the directory: No such file or directory"));
   CHECK(RewriteFile(f.File("none.onnx"), f.File("o.onnx"), options).status().message() ==
         absl::StrCat(f.File("none.onnx"), ": cannot open: No such file or directory"));
   options.deny = {"Sotfmax"};
-  CHECK(
-      absl::StartsWith(RewriteFile(f.model, f.File("o.onnx"), options).status().message(), "--deny: unknown operator"));
+  CHECK(absl::StartsWith(RewriteFile(f.in, f.File("o.onnx"), options).status().message(), "--deny: unknown operator"));
 }
 
 }  // namespace

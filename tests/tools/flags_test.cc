@@ -19,20 +19,9 @@
 namespace amp {
 namespace {
 
-constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
-  g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float epsilon = {1e-12}> {
-    [mm] a = MatMul (x, w)
-    [add] b = Add (a, epsilon)
-    y = Softmax (b)
-  })";
-
-struct Run : ToolRun {
-  explicit Run(const std::vector<std::string>& flags) : ToolRun(flags, kModel) {}
-};
-
 // One line on stderr, nothing written, nothing on stdout.
 void CheckFails(const std::vector<std::string>& flags, int exit_code, absl::string_view what) {
-  const Run run(flags);
+  const ToolRun run(flags);
   INFO(run.output.err);
   CHECK(run.output.exit_code == exit_code);
   CHECK(absl::StartsWith(run.output.err, "amp-rewrite: error: "));
@@ -75,7 +64,7 @@ TEST_CASE("a flag twice, and one without its value") {
   CheckFails({"--deny", "Add", "--deny", "Mul", "--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
   CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");
   CheckFails({"--dtype"}, 2, "error: --dtype: expected float16|bfloat16|auto\n");
-  CHECK(Run({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
+  CHECK(ToolRun({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
 }
 
 TEST_CASE("a limit that cannot be kept to is refused, the largest that can be is taken") {
@@ -83,7 +72,7 @@ TEST_CASE("a limit that cannot be kept to is refused, the largest that can be is
   ForEachLimit(limits, [](const std::string& flag, auto& value, int64_t largest, const char*) {
     INFO(flag);
     CHECK(value <= largest);
-    CHECK(Run({flag, absl::StrCat(largest)}).output.exit_code == 0);
+    CHECK(ToolRun({flag, absl::StrCat(largest)}).output.exit_code == 0);
     const std::string above = absl::StrCat(static_cast<uint64_t>(largest) + 1);
     const std::string expected = absl::StrCat(flag, ": expected a whole number from 0 to ", largest, ", found ");
     CheckFails({flag, above}, 2, absl::StrCat(expected, "'", above, "'"));
@@ -107,7 +96,7 @@ TEST_CASE("an empty item of --keep-io is no name") {
   CheckFails({"--keep-io", ""}, 2, "error: --keep-io: empty item in ''\n");
   CheckFails({"--keep-io="}, 2, "--keep-io");
   CheckFails({"--keep-io", "x,,y"}, 2, "error: --keep-io: empty item in 'x,,y'\n");
-  CHECK(Run({"--keep-io", "x,y"}).output.exit_code == 0);
+  CHECK(ToolRun({"--keep-io", "x,y"}).output.exit_code == 0);
 }
 
 TEST_CASE("a missing, a malformed and a refused file have exit codes of their own") {
@@ -116,22 +105,23 @@ TEST_CASE("a missing, a malformed and a refused file have exit codes of their ow
   CHECK(RunAmpRewrite({folder.File("none.onnx"), "-o", folder.File("out.onnx")}).exit_code == 6);
   const std::string garbage = folder.Write("garbage.onnx", "no model at all");
   CHECK(RunAmpRewrite({garbage, "-o", folder.File("out.onnx")}).exit_code == 3);
-  const std::string model = folder.Write("model.onnx", *ParseOnnxText(kModel));
+  const std::string model = folder.Write("model.onnx", *ParseOnnxText(kThreeNodes));
   CHECK(RunAmpRewrite({model, "-o", model}).exit_code == 4);
   CHECK(RunAmpRewrite({model, "-o", folder.File("out.onnx"), "--max-nodes", "2"}).exit_code == 5);
   CHECK_FALSE(folder.Has("out.onnx"));
 }
 
 TEST_CASE("a report never replaces the model or the output") {
-  const ScratchFolder folder;
-  const std::string bytes = *ParseOnnxText(kModel);
-  const std::string in = folder.Write("in.onnx", bytes), out = folder.File("out.onnx");
-  CHECK(RunAmpRewrite({in, "-o", out, "--report", in}).exit_code == 4);
-  CHECK(RunAmpRewrite({in, "--dry-run", "--report", folder.File("./in.onnx")}).exit_code == 4);
-  CHECK(RunAmpRewrite({in, "-o", out, "--report", folder.File("../") + out.substr(5)}).exit_code == 4);
-  CHECK(RunAmpRewrite({in, "--in-place", "--report", in}).exit_code == 4);
-  CHECK(folder.Read("in.onnx") == bytes);
-  CHECK_FALSE(folder.Has("out.onnx"));
+  const ToolFolder model(kThreeNodes);
+  const std::string bytes = model.folder.Read("in.onnx");
+  const std::string way_round =
+      absl::StrCat("../", std::filesystem::path(model.folder.path()).filename().string(), "/out.onnx");
+  CHECK(model.RunTool({"--report", model.in}).exit_code == 4);
+  CHECK(RunAmpRewrite({model.in, "--dry-run", "--report", model.folder.File("./in.onnx")}).exit_code == 4);
+  CHECK(model.RunTool({"--report", model.folder.File(way_round)}).exit_code == 4);
+  CHECK(RunAmpRewrite({model.in, "--in-place", "--report", model.in}).exit_code == 4);
+  CHECK(model.folder.Read("in.onnx") == bytes);
+  CHECK_FALSE(model.folder.Has("out.onnx"));
 }
 
 TEST_CASE("no model is written when its report has no place") {
@@ -140,11 +130,9 @@ TEST_CASE("no model is written when its report has no place") {
 }
 
 TEST_CASE("two dashes end the flags") {
-  const Run run({"--"});
+  const ToolRun run({"--"});
   CHECK(run.output.exit_code == 0);
-  const ScratchFolder folder;
-  const std::string in = folder.Write("in.onnx", *ParseOnnxText(kModel));
-  CHECK(RunAmpRewrite({"--dry-run", "--", in}).exit_code == 0);
+  CHECK(RunAmpRewrite({"--dry-run", "--", run.in}).exit_code == 0);
   CheckFails({"--", "another.onnx"}, 2, "unexpected argument 'another.onnx'");
 }
 
@@ -167,7 +155,7 @@ TEST_CASE("nan is no weight error") { CheckFails({"--max-weight-error", "nan"}, 
 
 TEST_CASE("a pattern that matches nothing is a warning, and an error under --strict") {
   for (const char* flag : {"--deny-node", "--allow-node", "--deny-tensor"}) {
-    const Run run({flag, "nobody*"});
+    const ToolRun run({flag, "nobody*"});
     CHECK(run.output.exit_code == 0);
     CHECK(absl::StartsWith(run.output.err, "amp-rewrite: warning: "));
     CHECK(absl::StrContains(run.output.err, "nobody*"));
@@ -178,7 +166,6 @@ TEST_CASE("a pattern that matches nothing is a warning, and an error under --str
 
 TEST_CASE("weights go to a file always from the size on that the help states") {
   const auto has_data_file = [](int columns) {
-    const ScratchFolder folder;
     onnx::ModelProto model =
         ModelFromText(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]> g (float[1,16] x) => (float[1,)",
                                    columns, "] y) { y = MatMul (x, w) }"));
@@ -188,11 +175,10 @@ TEST_CASE("weights go to a file always from the size on that the help states") {
     weight->add_dims(16);
     weight->add_dims(columns);
     for (int i = 0; i < 16 * columns; ++i) weight->add_float_data(1.0f);
-    const std::string in = folder.Write("in.onnx", model.SerializeAsString());
-    const ToolOutput output = RunAmpRewrite({in, "-o", folder.File("out.onnx"), "--external-data", "always"});
-    INFO(output.err);
-    REQUIRE(output.exit_code == 0);
-    return absl::c_any_of(std::filesystem::directory_iterator(folder.File(".")),
+    const ToolRun run({"--external-data", "always"}, model);
+    INFO(run.output.err);
+    REQUIRE(run.output.exit_code == 0);
+    return absl::c_any_of(std::filesystem::directory_iterator(run.folder.path()),
                           [](const auto& entry) { return entry.path().extension() == ".data"; });
   };
   static_assert(kSmallTensorBytes == 16 * 32 * 2);
@@ -219,8 +205,8 @@ TEST_CASE("the help shows every default in one notation") {
 
 TEST_CASE("the highest opset that the help names can be asked for, and none above it") {
   const std::string newest = absl::StrCat(NewestAdaptedOpset()), above = absl::StrCat(NewestAdaptedOpset() + 1);
-  CHECK(Run({"--opset", newest}).output.exit_code == 0);
-  CHECK(Run({"--opset", above}).output.exit_code != 0);
+  CHECK(ToolRun({"--opset", newest}).output.exit_code == 0);
+  CHECK(ToolRun({"--opset", above}).output.exit_code != 0);
 }
 
 TEST_CASE("the help is complete and fits a wide terminal") {

@@ -8,7 +8,7 @@
 #include "runtime/hardware/compatibility.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tests/scratch_folder.h"
+#include "tests/tool_run.h"
 #include "tools/amp.h"
 #include "tools/amp_rewrite.h"
 
@@ -22,32 +22,17 @@ constexpr absl::string_view kClassifier = R"(<ir_version: 8, opset_import: ["" :
     [rs] y = Reshape (b, shape)
   })";
 
-struct Run {
-  ScratchFolder folder;
+struct Run : ToolFolder {
   ToolOutput output;
 
-  explicit Run(const std::vector<std::string>& flags, absl::string_view model = kClassifier) {
-    const absl::StatusOr<std::string> bytes = ParseOnnxText(model);
-    REQUIRE(bytes.ok());
-    std::vector<std::string> arguments = {folder.Write("in.onnx", *bytes), "-o", folder.File("out.onnx"), "--report",
-                                          folder.File("r.json")};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    output = RunAmpRewrite(arguments);
-    INFO(output.err);
+  explicit Run(std::vector<std::string> flags, absl::string_view model = kClassifier) : ToolFolder(model) {
+    flags.insert(flags.begin(), {"--report", folder.File("r.json")});
+    output = RunTool(flags);
   }
   nlohmann::json Report() const { return nlohmann::json::parse(folder.Read("r.json")); }
-  onnx::ModelProto Model() const {
-    onnx::ModelProto model;
-    REQUIRE(model.ParseFromString(folder.Read("out.onnx")));
-    return model;
-  }
-  std::string Error() const {
-    CHECK(output.exit_code == 2);
-    constexpr absl::string_view kBegin = "amp-rewrite: error: ";
-    REQUIRE(absl::StartsWith(output.err, kBegin));
-    return output.err.substr(kBegin.size());
-  }
 };
+
+std::string ErrorOf(const std::vector<std::string>& flags) { return ErrorLine(Run(flags).output, 2); }
 
 std::string ReasonOf(const nlohmann::json& report, const std::string& node) {
   for (const auto& entry : report["nodes"]) {
@@ -145,17 +130,17 @@ TEST_CASE("auto looks at this machine") {
 }
 
 TEST_CASE("an unknown target lists the known ones") {
-  CHECK(absl::StartsWith(Run({"--target", "cpu:amd"}).Error(), "--target: expected any, auto, cuda:CC, cpu:avx2, "));
-  CHECK(absl::EndsWith(Run({"--target", "cpu:amd"}).Error(), "found 'cpu:amd'; did you mean 'cpu:amx'?\n"));
+  CHECK(absl::StartsWith(ErrorOf({"--target", "cpu:amd"}), "--target: expected any, auto, cuda:CC, cpu:avx2, "));
+  CHECK(absl::EndsWith(ErrorOf({"--target", "cpu:amd"}), "found 'cpu:amd'; did you mean 'cpu:amx'?"));
   const auto hint = [](const char* target) {
-    const std::string error = Run({"--target", target}).Error();
+    const std::string error = ErrorOf({"--target", target});
     return error.substr(std::min(error.find("; did you mean"), error.size()));
   };
-  CHECK(hint("cpu") == "; did you mean 'cpu:avx2'?\n");
-  CHECK(hint("cuda") == "; did you mean 'cuda:8.0'?\n");
-  CHECK(hint("cuda:80") == "; did you mean 'cuda:8.0'?\n");  // sm_80 is 8.0
-  CHECK(hint("cuda:CC") == "; did you mean 'cuda:8.0'?\n");
-  CHECK(hint("tpv") == "; did you mean 'tpu'?\n");
+  CHECK(hint("cpu") == "; did you mean 'cpu:avx2'?");
+  CHECK(hint("cuda") == "; did you mean 'cuda:8.0'?");
+  CHECK(hint("cuda:80") == "; did you mean 'cuda:8.0'?");  // sm_80 is 8.0
+  CHECK(hint("cuda:CC") == "; did you mean 'cuda:8.0'?");
+  CHECK(hint("tpv") == "; did you mean 'tpu'?");
   CHECK(hint("pdp:11").empty());
 }
 
@@ -209,23 +194,23 @@ TEST_CASE("a policy is the flags that it stands for") {
 }
 
 TEST_CASE("a policy and a flag that say different things: both are named") {
-  CHECK(Run({"--policy", "mixed_float16", "--dtype", "bf16"}).Error() ==
-        "--policy mixed_float16 and --dtype bfloat16 contradict each other: the policy computes in float16\n");
+  CHECK(ErrorOf({"--policy", "mixed_float16", "--dtype", "bf16"}) ==
+        "--policy mixed_float16 and --dtype bfloat16 contradict each other: the policy computes in float16");
   CHECK(Run({"--policy", "mixed_float16", "--dtype", "auto"}).output.exit_code == 2);
-  CHECK(Run({"--policy", "mixed_bfloat16", "--keep-io", "none"}).Error() ==
+  CHECK(ErrorOf({"--policy", "mixed_bfloat16", "--keep-io", "none"}) ==
         "--policy mixed_bfloat16 and --keep-io none contradict each other: the policy keeps inputs and outputs in "
-        "float32\n");
-  CHECK(Run({"--policy", "float16", "--keep-io", "x"}).Error() ==
-        "--policy float16 and --keep-io x contradict each other: the policy makes inputs and outputs float16\n");
-  CHECK(Run({"--policy", "mixed_float16", "--weights", "convert"}).Error() ==
-        "--policy mixed_float16 and --weights convert contradict each other: the policy keeps weights in float32\n");
+        "float32");
+  CHECK(ErrorOf({"--policy", "float16", "--keep-io", "x"}) ==
+        "--policy float16 and --keep-io x contradict each other: the policy makes inputs and outputs float16");
+  CHECK(ErrorOf({"--policy", "mixed_float16", "--weights", "convert"}) ==
+        "--policy mixed_float16 and --weights convert contradict each other: the policy keeps weights in float32");
   CHECK(Run({"--policy", "bfloat16", "--weights", "cast"}).output.exit_code == 2);
 }
 
 TEST_CASE("an unknown policy lists the valid ones") {
-  CHECK(Run({"--policy", "mixed_float"}).Error() ==
+  CHECK(ErrorOf({"--policy", "mixed_float"}) ==
         "--policy: expected mixed_float16|mixed_bfloat16|float32|float16|bfloat16, found 'mixed_float'; did you mean "
-        "'mixed_float16'?\n");
+        "'mixed_float16'?");
 }
 
 TEST_CASE("a printed list says for which type it is, and is refused for another") {
@@ -236,8 +221,8 @@ TEST_CASE("a printed list says for which type it is, and is refused for another"
   CHECK(absl::StartsWith(brain, "# effective lists of profile tf-latest for bfloat16\ntype bfloat16\nfollow on"));
   const std::string path = folder.Write("p.list", lists);
   CHECK(Run({"--lists", path}).folder.Read("out.onnx") == Run({}).folder.Read("out.onnx"));
-  CHECK(Run({"--lists", path, "--dtype", "bfloat16"}).Error() ==
-        absl::StrCat(path, ":2: the list is for float16, but the low type is bfloat16\n"));
+  CHECK(ErrorOf({"--lists", path, "--dtype", "bfloat16"}) ==
+        absl::StrCat(path, ":2: the list is for float16, but the low type is bfloat16"));
 }
 
 TEST_CASE("policy and target through the library") {

@@ -29,15 +29,15 @@ class NoOpenat2 : public FileSystem {
 };
 
 struct Fixture {
-  TempDir dir;
+  ScratchFolder dir;
   onnx::ModelProto model = SmallModel();
   std::string data;
 
   Fixture() : data(model.graph().initializer(0).raw_data()) {}
   onnx::TensorProto& weight() { return *model.mutable_graph()->mutable_initializer(0); }
   std::string Folder(const std::string& name) {
-    fs::create_directories(dir / name);
-    return dir / name;
+    fs::create_directories(dir.File(name));
+    return dir.File(name);
   }
   ChildResult Load(const std::string& path, FileSystem& files = FileSystem::Real()) {
     ReadOptions options;
@@ -72,20 +72,20 @@ TEST_CASE("data beside and below the model") {
       INFO(location);
       Fixture f;
       f.Folder("sub");
-      WriteText(f.dir / "w.bin", "0123" + f.data + "tail");
-      WriteText(f.dir / "sub/w.bin", "0123" + f.data);
+      WriteText(f.dir.File("w.bin"), "0123" + f.data + "tail");
+      WriteText(f.dir.File("sub/w.bin"), "0123" + f.data);
       MakeExternal(&f.weight(), location, 4);
-      WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
-      CHECK(load(f, f.dir / "m.onnx").message.empty());
+      WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
+      CHECK(load(f, f.dir.File("m.onnx")).message.empty());
     }
   }
 }
 
 TEST_CASE("a model named without a directory looks in the current one") {
   Fixture f;
-  WriteText(f.dir / "w.bin", f.data);
+  WriteText(f.dir.File("w.bin"), f.data);
   MakeExternal(&f.weight(), "w.bin");
-  WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
+  WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
   const auto here = fs::current_path();
   fs::current_path(f.dir.path());
   CHECK(f.Load("m.onnx").message.empty());
@@ -95,20 +95,20 @@ TEST_CASE("a model named without a directory looks in the current one") {
 TEST_CASE("locations that leave the model's directory are refused") {
   Fixture f;
   f.Folder("models/sub");
-  WriteText(f.dir / "secret.bin", f.data);
+  WriteText(f.dir.File("secret.bin"), f.data);
   for (const std::string location :
        {"../secret.bin", "sub/../../secret.bin", "sub/../../models/../secret.bin", "..", "sub/..\\..\\secret.bin",
         "C:\\secret.bin", "C:secret.bin", "/etc/passwd", "//etc/passwd", "sub/", ".", "\\\\host\\share\\x"}) {
     INFO(location);
     Fixture each;
     MakeExternal(&each.weight(), location);
-    WriteText(f.dir / "models/m.onnx", each.model.SerializeAsString());
-    CheckRefused(f.Load(f.dir / "models/m.onnx"), StatusCode::kPermissionDenied, "external data location");
+    WriteText(f.dir.File("models/m.onnx"), each.model.SerializeAsString());
+    CheckRefused(f.Load(f.dir.File("models/m.onnx")), StatusCode::kPermissionDenied, "external data location");
   }
   Fixture zero;
   MakeExternal(&zero.weight(), std::string("w.bin\0/../../x", 14));
-  WriteText(f.dir / "models/m.onnx", zero.model.SerializeAsString());
-  CheckRefused(f.Load(f.dir / "models/m.onnx"), StatusCode::kPermissionDenied, "has a zero byte");
+  WriteText(f.dir.File("models/m.onnx"), zero.model.SerializeAsString());
+  CheckRefused(f.Load(f.dir.File("models/m.onnx")), StatusCode::kPermissionDenied, "has a zero byte");
 }
 
 TEST_CASE("symbolic links") {
@@ -116,34 +116,34 @@ TEST_CASE("symbolic links") {
     Fixture f;
     f.Folder("models");
     f.Folder("outside");
-    WriteText(f.dir / "outside/secret.bin", f.data);
+    WriteText(f.dir.File("outside/secret.bin"), f.data);
     MakeExternal(&f.weight(), "w.bin");
-    WriteText(f.dir / "models/m.onnx", f.model.SerializeAsString());
-    fs::create_symlink("../outside/secret.bin", f.dir / "models/w.bin");
-    CheckRefused(load(f, f.dir / "models/m.onnx"), StatusCode::kPermissionDenied, "symbolic link that leaves");
-    fs::remove(f.dir / "models/w.bin");
-    fs::create_symlink(f.dir / "outside/secret.bin", f.dir / "models/w.bin");
-    CheckRefused(load(f, f.dir / "models/m.onnx"), StatusCode::kPermissionDenied, "symbolic link that leaves");
+    WriteText(f.dir.File("models/m.onnx"), f.model.SerializeAsString());
+    fs::create_symlink("../outside/secret.bin", f.dir.File("models/w.bin"));
+    CheckRefused(load(f, f.dir.File("models/m.onnx")), StatusCode::kPermissionDenied, "symbolic link that leaves");
+    fs::remove(f.dir.File("models/w.bin"));
+    fs::create_symlink(f.dir.File("outside/secret.bin"), f.dir.File("models/w.bin"));
+    CheckRefused(load(f, f.dir.File("models/m.onnx")), StatusCode::kPermissionDenied, "symbolic link that leaves");
     // A folder that is a link.
     Fixture g;
     g.Folder("models");
     g.Folder("outside");
-    WriteText(g.dir / "outside/w.bin", g.data);
-    fs::create_directory_symlink("../outside", g.dir / "models/sub");
+    WriteText(g.dir.File("outside/w.bin"), g.data);
+    fs::create_directory_symlink("../outside", g.dir.File("models/sub"));
     MakeExternal(&g.weight(), "sub/w.bin");
-    WriteText(g.dir / "models/m.onnx", g.model.SerializeAsString());
-    CheckRefused(load(g, g.dir / "models/m.onnx"), StatusCode::kPermissionDenied, "symbolic link that leaves");
+    WriteText(g.dir.File("models/m.onnx"), g.model.SerializeAsString());
+    CheckRefused(load(g, g.dir.File("models/m.onnx")), StatusCode::kPermissionDenied, "symbolic link that leaves");
   }
 }
 
 TEST_CASE("a link that stays below the model's directory is followed") {
   Fixture f;
   f.Folder("sub");
-  WriteText(f.dir / "sub/real.bin", f.data);
-  fs::create_symlink("sub/real.bin", f.dir / "w.bin");
+  WriteText(f.dir.File("sub/real.bin"), f.data);
+  fs::create_symlink("sub/real.bin", f.dir.File("w.bin"));
   MakeExternal(&f.weight(), "w.bin");
-  WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
-  CHECK(f.Load(f.dir / "m.onnx").message.empty());
+  WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
+  CHECK(f.Load(f.dir.File("m.onnx")).message.empty());
 }
 
 TEST_CASE("a hub cache: model and data are links into one folder of blobs") {
@@ -152,16 +152,16 @@ TEST_CASE("a hub cache: model and data are links into one folder of blobs") {
     f.Folder("hub/blobs");
     f.Folder("hub/snapshots/abc");
     MakeExternal(&f.weight(), "m.onnx_data");
-    WriteText(f.dir / "hub/blobs/111", f.model.SerializeAsString());
-    WriteText(f.dir / "hub/blobs/222", f.data);
-    fs::create_symlink("../../blobs/111", f.dir / "hub/snapshots/abc/m.onnx");
-    fs::create_symlink("../../blobs/222", f.dir / "hub/snapshots/abc/m.onnx_data");
-    CHECK(load(f, f.dir / "hub/snapshots/abc/m.onnx").message.empty());
+    WriteText(f.dir.File("hub/blobs/111"), f.model.SerializeAsString());
+    WriteText(f.dir.File("hub/blobs/222"), f.data);
+    fs::create_symlink("../../blobs/111", f.dir.File("hub/snapshots/abc/m.onnx"));
+    fs::create_symlink("../../blobs/222", f.dir.File("hub/snapshots/abc/m.onnx_data"));
+    CHECK(load(f, f.dir.File("hub/snapshots/abc/m.onnx")).message.empty());
     // A link elsewhere stays refused, and so does one whose model is no link.
-    WriteText(f.dir / "secret.bin", f.data);
-    fs::remove(f.dir / "hub/snapshots/abc/m.onnx_data");
-    fs::create_symlink("../../../secret.bin", f.dir / "hub/snapshots/abc/m.onnx_data");
-    CheckRefused(load(f, f.dir / "hub/snapshots/abc/m.onnx"), StatusCode::kPermissionDenied,
+    WriteText(f.dir.File("secret.bin"), f.data);
+    fs::remove(f.dir.File("hub/snapshots/abc/m.onnx_data"));
+    fs::create_symlink("../../../secret.bin", f.dir.File("hub/snapshots/abc/m.onnx_data"));
+    CheckRefused(load(f, f.dir.File("hub/snapshots/abc/m.onnx")), StatusCode::kPermissionDenied,
                  "symbolic link that leaves");
   }
 }
@@ -170,13 +170,13 @@ TEST_CASE("only regular files are data") {
   for (const auto& load : kWaysToOpen) {
     Fixture f;
     MakeExternal(&f.weight(), "w.bin");
-    WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
-    CheckRefused(load(f, f.dir / "m.onnx"), StatusCode::kUnavailable, "No such file");
+    WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
+    CheckRefused(load(f, f.dir.File("m.onnx")), StatusCode::kUnavailable, "No such file");
     f.Folder("w.bin");
-    CheckRefused(load(f, f.dir / "m.onnx"), StatusCode::kPermissionDenied, "not a regular file");
-    fs::remove(f.dir / "w.bin");
-    REQUIRE(::mkfifo((f.dir / "w.bin").c_str(), 0600) == 0);
-    CheckRefused(load(f, f.dir / "m.onnx"), StatusCode::kPermissionDenied, "not a regular file");
+    CheckRefused(load(f, f.dir.File("m.onnx")), StatusCode::kPermissionDenied, "not a regular file");
+    fs::remove(f.dir.File("w.bin"));
+    REQUIRE(::mkfifo((f.dir.File("w.bin")).c_str(), 0600) == 0);
+    CheckRefused(load(f, f.dir.File("m.onnx")), StatusCode::kPermissionDenied, "not a regular file");
   }
 }
 
@@ -210,15 +210,15 @@ TEST_CASE("offsets and lengths") {
     INFO(test.what);
     Fixture f;
     MakeExternal(&f.weight(), "w.bin", 10);
-    WriteText(f.dir / "w.bin", std::string(10, 'x') + f.data);
+    WriteText(f.dir.File("w.bin"), std::string(10, 'x') + f.data);
     for (auto& entry : *f.weight().mutable_external_data()) {
       if (entry.key() == test.key) entry.set_value(test.value);
     }
-    WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
+    WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
     if (test.code == StatusCode::kOk) {
-      CHECK(f.Load(f.dir / "m.onnx").message.empty());
+      CHECK(f.Load(f.dir.File("m.onnx")).message.empty());
     } else {
-      CheckRefused(f.Load(f.dir / "m.onnx"), test.code, test.message);
+      CheckRefused(f.Load(f.dir.File("m.onnx")), test.code, test.message);
     }
   }
 }
@@ -227,10 +227,10 @@ TEST_CASE("keys of external data") {
   const auto load = [](const std::function<void(onnx::TensorProto&)>& change, std::vector<std::string>* warnings) {
     Fixture f;
     MakeExternal(&f.weight(), "w.bin");
-    WriteText(f.dir / "w.bin", f.data);
+    WriteText(f.dir.File("w.bin"), f.data);
     change(f.weight());
-    WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
-    auto file = LoadModel(f.dir / "m.onnx");
+    WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
+    auto file = LoadModel(f.dir.File("m.onnx"));
     if (file.ok()) *warnings = file->warnings;
     return file.status();
   };
@@ -255,10 +255,10 @@ TEST_CASE("keys of external data") {
 TEST_CASE("a file with several hard links is read with a warning") {
   Fixture f;
   MakeExternal(&f.weight(), "w.bin");
-  WriteText(f.dir / "other.bin", f.data);
-  fs::create_hard_link(f.dir / "other.bin", f.dir / "w.bin");
-  WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
-  auto file = LoadModel(f.dir / "m.onnx");
+  WriteText(f.dir.File("other.bin"), f.data);
+  fs::create_hard_link(f.dir.File("other.bin"), f.dir.File("w.bin"));
+  WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
+  auto file = LoadModel(f.dir.File("m.onnx"));
   REQUIRE(file.ok());
   CHECK(file->warnings == std::vector<std::string>{"external data 'w.bin' is a file with several hard links"});
 }
@@ -266,11 +266,11 @@ TEST_CASE("a file with several hard links is read with a warning") {
 TEST_CASE("data that shrinks after it was opened") {
   Fixture f;
   MakeExternal(&f.weight(), "w.bin");
-  WriteText(f.dir / "w.bin", f.data);
-  WriteText(f.dir / "m.onnx", f.model.SerializeAsString());
-  auto file = LoadModel(f.dir / "m.onnx");
+  WriteText(f.dir.File("w.bin"), f.data);
+  WriteText(f.dir.File("m.onnx"), f.model.SerializeAsString());
+  auto file = LoadModel(f.dir.File("m.onnx"));
   REQUIRE(file.ok());
-  REQUIRE(::truncate((f.dir / "w.bin").c_str(), 100) == 0);
+  REQUIRE(::truncate((f.dir.File("w.bin")).c_str(), 100) == 0);
   auto view = TensorView::Of(file->model->graph().initializer(0), file->external.get());
   REQUIRE(view.ok());
   const absl::Status status = view->ForEachChunk([](absl::Span<const std::byte>) { return absl::OkStatus(); });

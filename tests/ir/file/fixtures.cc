@@ -16,17 +16,6 @@
 
 namespace amp {
 
-TempDir::TempDir() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "amp_io_XXXXXX").string();
-  REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-  path_ = pattern;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void WriteText(const std::string& path, absl::string_view bytes) {
   std::ofstream file(path, std::ios::binary);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

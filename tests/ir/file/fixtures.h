@@ -11,20 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "onnx/onnx_pb.h"
+#include "tests/scratch_folder.h"
 
 namespace amp {
-
-// A folder that goes with its contents.
-class TempDir {
- public:
-  TempDir();
-  ~TempDir();
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void WriteText(const std::string& path, absl::string_view bytes);
 std::string ReadText(const std::string& path);

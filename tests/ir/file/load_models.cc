@@ -2,8 +2,6 @@
 // trip with the same message. Prints what was refused or warned about. For checking the loader against folders of real
 // models:
 //   find DIR -name '*.onnx' | xargs load_models
-#include <unistd.h>
-
 #include <cstdio>
 #include <string>
 
@@ -11,6 +9,7 @@
 #include "ir/file/save.h"
 #include "ir/graph/graph.h"
 #include "onnx/onnx_pb.h"
+#include "tests/scratch_folder.h"
 
 namespace amp {
 namespace {
@@ -44,15 +43,14 @@ absl::Status Check(const std::string& path, const std::string& copy_path) {
 }  // namespace amp
 
 int main(int argc, char** argv) {
-  const std::string copy = "/tmp/load_models_" + std::to_string(::getpid()) + ".onnx";
+  const amp::ScratchFolder folder;
   int failures = 0;
   for (int i = 1; i < argc; ++i) {
-    const absl::Status status = amp::Check(argv[i], copy);
+    const absl::Status status = amp::Check(argv[i], folder.File("copy.onnx"));
     if (status.ok()) continue;
     ++failures;
     std::printf("%s: %s\n", argv[i], status.ToString().c_str());
   }
-  ::unlink(copy.c_str());
   std::printf("%d of %d models failed\n", failures, argc - 1);
   return failures == 0 ? 0 : 1;
 }

@@ -87,8 +87,8 @@ std::string Damage(std::string bytes, std::mt19937& random) {
 }
 
 TEST_CASE("damaged models are refused or loaded") {
-  TempDir dir;
-  WriteText(dir / "w.bin", std::string(32, '\0'));
+  ScratchFolder dir;
+  WriteText(dir.File("w.bin"), std::string(32, '\0'));
   const std::string good = RichModel().SerializeAsString();
   std::mt19937 random(7);
   int parsed = 0, valid = 0, refused = 0;
@@ -106,7 +106,7 @@ TEST_CASE("damaged models are refused or loaded") {
     const absl::Status status = ValidateModel(*file->model, {}, &warnings);
     CHECK(status.message().find('\n') == std::string::npos);
     if (!status.ok()) continue;
-    auto external = ExternalData::Open(dir / "m.onnx");
+    auto external = ExternalData::Open(dir.File("m.onnx"));
     REQUIRE(external.ok());
     if (!(*external)->Check(*file->model, &warnings).ok()) continue;
     ++valid;

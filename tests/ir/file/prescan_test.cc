@@ -34,11 +34,11 @@ std::string Repeat(const std::string& text, int times) {
 std::string GraphOf(const std::string& contents) { return Delimited(7, contents); }
 
 ChildResult Load(const std::string& bytes, const Limits& limits = {}) {
-  TempDir dir;
-  WriteText(dir / "m.onnx", bytes);
+  ScratchFolder dir;
+  WriteText(dir.File("m.onnx"), bytes);
   ReadOptions options;
   options.limits = limits;
-  ChildResult result = RunInChild([&] { return ReadModelFile(dir / "m.onnx", options).status(); });
+  ChildResult result = RunInChild([&] { return ReadModelFile(dir.File("m.onnx"), options).status(); });
   CHECK(Snapshot(dir.path()) == std::map<std::string, std::string>{{"m.onnx", bytes}});
   return result;
 }
@@ -179,9 +179,9 @@ TEST_CASE("large payloads are left out of the parse and put back") {
   value->set_type(onnx::AttributeProto::TENSOR);
   *value->mutable_t() = FloatTensor("", {200, 200});
   const std::string bytes = model.SerializeAsString();
-  TempDir dir;
-  WriteText(dir / "m.onnx", bytes);
-  auto file = ReadModelFile(dir / "m.onnx");
+  ScratchFolder dir;
+  WriteText(dir.File("m.onnx"), bytes);
+  auto file = ReadModelFile(dir.File("m.onnx"));
   REQUIRE(file.ok());
   CHECK(file->counts.payloads.size() == 4);
   CHECK(file->model->SerializeAsString() == bytes);
@@ -190,7 +190,7 @@ TEST_CASE("large payloads are left out of the parse and put back") {
   CHECK(parsed->model->SerializeAsString() == bytes);
   ReadOptions leave_out;
   leave_out.payloads = Payloads::kLeaveOut;
-  auto skeleton = ReadModelFile(dir / "m.onnx", leave_out);
+  auto skeleton = ReadModelFile(dir.File("m.onnx"), leave_out);
   REQUIRE(skeleton.ok());
   CHECK(skeleton->left_out.size() == 4);
   CHECK(skeleton->left_out.at(&skeleton->model->graph().initializer(2)) == 360000);
@@ -198,13 +198,13 @@ TEST_CASE("large payloads are left out of the parse and put back") {
 }
 
 TEST_CASE("a model is a regular file") {
-  TempDir dir;
-  CheckRefused(RunInChild([&] { return ReadModelFile(dir / "none.onnx").status(); }), StatusCode::kUnavailable,
+  ScratchFolder dir;
+  CheckRefused(RunInChild([&] { return ReadModelFile(dir.File("none.onnx")).status(); }), StatusCode::kUnavailable,
                "No such file");
   CheckRefused(RunInChild([&] { return ReadModelFile(dir.path()).status(); }), StatusCode::kPermissionDenied,
                "regular file");
-  REQUIRE(::mkfifo((dir / "pipe").c_str(), 0600) == 0);
-  CheckRefused(RunInChild([&] { return ReadModelFile(dir / "pipe").status(); }), StatusCode::kPermissionDenied,
+  REQUIRE(::mkfifo((dir.File("pipe")).c_str(), 0600) == 0);
+  CheckRefused(RunInChild([&] { return ReadModelFile(dir.File("pipe")).status(); }), StatusCode::kPermissionDenied,
                "regular file");
   CheckRefused(RunInChild([&] { return ReadModelFile("/dev/zero").status(); }), StatusCode::kPermissionDenied,
                "regular file");
@@ -229,14 +229,14 @@ class ChangingFiles : public FileSystem {
 };
 
 TEST_CASE("a file that changes while it is read is an error") {
-  TempDir dir;
-  WriteText(dir / "m.onnx", SmallModel().SerializeAsString());
+  ScratchFolder dir;
+  WriteText(dir.File("m.onnx"), SmallModel().SerializeAsString());
   const auto load = [&](ChangingFiles::How how) {
     ChangingFiles files;
     files.how = how;
     ReadOptions options;
     options.fs = &files;
-    return ReadModelFile(dir / "m.onnx", options).status();
+    return ReadModelFile(dir.File("m.onnx"), options).status();
   };
   CHECK(load(ChangingFiles::How::kEndsEarly).message().find("file changed") != std::string::npos);
   CHECK(load(ChangingFiles::How::kIsTouched).message().find("file changed") != std::string::npos);

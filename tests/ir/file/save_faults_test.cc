@@ -64,30 +64,30 @@ class FailingFiles : public FileSystem {
   bool fired_ = false;
 };
 
-void WriteInput(const TempDir& dir) {
+void WriteInput(const ScratchFolder& dir) {
   onnx::ModelProto model = SmallModel();
   onnx::TensorProto big = FloatTensor("big", {600'000});
-  WriteText(dir / "w.bin", big.raw_data());
+  WriteText(dir.File("w.bin"), big.raw_data());
   MakeExternal(&big, "w.bin");
   *model.mutable_graph()->add_initializer() = big;
   *model.mutable_graph()->add_initializer() = FloatTensor("embedded", {40'000}, 3);
-  WriteText(dir / "m.onnx", model.SerializeAsString());
+  WriteText(dir.File("m.onnx"), model.SerializeAsString());
 }
 
-absl::Status LoadAndSave(const TempDir& dir, FileSystem& files, ExternalDataPolicy policy) {
+absl::Status LoadAndSave(const ScratchFolder& dir, FileSystem& files, ExternalDataPolicy policy) {
   ReadOptions read;
   read.fs = &files;
-  auto file = LoadModel(dir / "m.onnx", read);
+  auto file = LoadModel(dir.File("m.onnx"), read);
   if (!file.ok()) return file.status();
   SaveOptions options;
   options.input = &*file;
   options.fs = &files;
   options.external_data = policy;
   absl::StatusOr<std::unique_ptr<PreparedSave>> prepared =
-      PrepareSave(*file->model, file->weights(), dir / "out.onnx", options);
+      PrepareSave(*file->model, file->weights(), dir.File("out.onnx"), options);
   if (!prepared.ok()) return prepared.status();
   absl::StatusOr<FinishedFile> report = PrepareFile(
-      dir / "report.json", [](AtomicFile& out) { return out.Append("new report"); }, files);
+      dir.File("report.json"), [](AtomicFile& out) { return out.Append("new report"); }, files);
   if (!report.ok()) return report.status();
   std::vector<FinishedFile> companions;
   companions.push_back(*std::move(report));
@@ -101,11 +101,11 @@ std::string Listing(const std::map<std::string, std::string>& entries) {
   return text;
 }
 
-void Restore(const TempDir& dir, const std::map<std::string, std::string>& entries) {
+void Restore(const ScratchFolder& dir, const std::map<std::string, std::string>& entries) {
   for (const auto& [name, contents] : Snapshot(dir.path())) {
-    if (entries.count(name) == 0) ::unlink((dir / name).c_str());
+    if (entries.count(name) == 0) ::unlink((dir.File(name)).c_str());
   }
-  for (const auto& [name, contents] : entries) WriteText(dir / name, contents);
+  for (const auto& [name, contents] : entries) WriteText(dir.File(name), contents);
 }
 
 TEST_CASE("every failing call leaves the earlier output and no stray file") {
@@ -128,17 +128,17 @@ TEST_CASE("every failing call leaves the earlier output and no stray file") {
   };
   for (const bool earlier_output : {true, false}) {
     for (const auto policy : {ExternalDataPolicy::kAuto, ExternalDataPolicy::kNever}) {
-      TempDir dir;
+      ScratchFolder dir;
       WriteInput(dir);
       if (earlier_output) {
-        WriteText(dir / "out.onnx", SmallModel().SerializeAsString());
-        WriteText(dir / "out.onnx.0123456789abcdef.data", "somebody's");
-        WriteText(dir / "report.json", "old report");
+        WriteText(dir.File("out.onnx"), SmallModel().SerializeAsString());
+        WriteText(dir.File("out.onnx.0123456789abcdef.data"), "somebody's");
+        WriteText(dir.File("report.json"), "old report");
       }
       const auto before = Snapshot(dir.path());
-      TempDir good;
+      ScratchFolder good;
       WriteInput(good);
-      if (earlier_output) WriteText(good / "out.onnx.0123456789abcdef.data", "somebody's");
+      if (earlier_output) WriteText(good.File("out.onnx.0123456789abcdef.data"), "somebody's");
       REQUIRE(LoadAndSave(good, FileSystem::Real(), policy).ok());
       const auto expected = Snapshot(good.path());
       for (const Kind& kind : kinds) {
@@ -176,14 +176,14 @@ TEST_CASE("every failing call leaves the earlier output and no stray file") {
 }
 
 TEST_CASE("killed at any time, a save leaves a whole model") {
-  TempDir dir;
+  ScratchFolder dir;
   WriteInput(dir);
-  TempDir good;
+  ScratchFolder good;
   WriteInput(good);
   std::set<std::string> whole = {""};  // contents of out.onnx that are right
   for (const auto policy : {ExternalDataPolicy::kAuto, ExternalDataPolicy::kNever}) {
     REQUIRE(LoadAndSave(good, FileSystem::Real(), policy).ok());
-    whole.insert(ReadText(good / "out.onnx"));
+    whole.insert(ReadText(good.File("out.onnx")));
   }
   std::mt19937 random(20240229);
   std::uniform_int_distribution<int> delay(0, 25'000);
@@ -204,7 +204,7 @@ TEST_CASE("killed at any time, a save leaves a whole model") {
     if (output != after.end()) {
       const bool is_whole = whole.count(output->second) == 1;
       CHECK(is_whole);
-      CHECK(LoadModel(dir / "out.onnx").ok());
+      CHECK(LoadModel(dir.File("out.onnx")).ok());
     }
     for (const auto& [name, contents] : after) left_behind += name.rfind(".out.onnx.amp-", 0) == 0 ? 1 : 0;
   }

@@ -15,14 +15,14 @@ namespace amp {
 namespace {
 
 // How a process ends that is sent `signal` while it writes out.onnx; `begin` comes before all.
-int StatusAfter(int signal, const TempDir& dir, void (*begin)()) {
+int StatusAfter(int signal, const ScratchFolder& dir, void (*begin)()) {
   const pid_t child = ::fork();
   if (child == 0) {
     const struct rlimit no_core = {0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     begin();
     RemoveTemporariesOnSignals();
-    (void)WriteFileAtomically(dir / "out.onnx", [&](AtomicFile&) {
+    (void)WriteFileAtomically(dir.File("out.onnx"), [&](AtomicFile&) {
       ::raise(signal);
       return absl::OkStatus();
     });
@@ -36,7 +36,7 @@ int StatusAfter(int signal, const TempDir& dir, void (*begin)()) {
 TEST_CASE("signals that ask a process to end remove what is not finished") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU}) {
     INFO("signal " << signal);
-    TempDir dir;
+    ScratchFolder dir;
     const int status = StatusAfter(signal, dir, [] {});
     CHECK(WIFSIGNALED(status));
     CHECK(WTERMSIG(status) == signal);
@@ -45,7 +45,7 @@ TEST_CASE("signals that ask a process to end remove what is not finished") {
 }
 
 TEST_CASE("a signal that is ignored, as SIGHUP is under nohup, stays ignored") {
-  TempDir dir;
+  ScratchFolder dir;
   const int status = StatusAfter(SIGHUP, dir, [] { ::signal(SIGHUP, SIG_IGN); });
   CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
   CHECK(Snapshot(dir.path()).count("out.onnx") == 1);
@@ -61,21 +61,21 @@ class SignalledFiles : public FileSystem {
 };
 
 TEST_CASE("a signal while several files are put in place waits until all are") {
-  TempDir dir;
-  WriteText(dir / "m.onnx", SmallModel().SerializeAsString());
-  WriteText(dir / "report.json", "old");
+  ScratchFolder dir;
+  WriteText(dir.File("m.onnx"), SmallModel().SerializeAsString());
+  WriteText(dir.File("report.json"), "old");
   const pid_t child = ::fork();
   if (child == 0) {
     RemoveTemporariesOnSignals();
     SignalledFiles files;
-    const LoadedFile file = *LoadModel(dir / "m.onnx");
+    const LoadedFile file = *LoadModel(dir.File("m.onnx"));
     SaveOptions options;
     options.input = &file;
     options.fs = &files;
-    auto prepared = PrepareSave(*file.model, file.weights(), dir / "out.onnx", options);
+    auto prepared = PrepareSave(*file.model, file.weights(), dir.File("out.onnx"), options);
     std::vector<FinishedFile> companions;
     companions.push_back(*PrepareFile(
-        dir / "report.json", [](AtomicFile& out) { return out.Append("new"); }, files));
+        dir.File("report.json"), [](AtomicFile& out) { return out.Append("new"); }, files));
     (void)(*prepared)->Commit(std::move(companions));
     ::_exit(0);
   }
@@ -89,12 +89,13 @@ TEST_CASE("a signal while several files are put in place waits until all are") {
 }
 
 TEST_CASE("SIGXFSZ is an error, not an end") {
-  TempDir dir;
+  ScratchFolder dir;
   const ChildResult limited = RunInChild([&] {
     RemoveTemporariesOnSignals();
     const struct rlimit limit = {1000, 1000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    return WriteFileAtomically(dir / "out.onnx", [](AtomicFile& file) { return file.Append(std::string(2000, 'x')); });
+    return WriteFileAtomically(dir.File("out.onnx"),
+                               [](AtomicFile& file) { return file.Append(std::string(2000, 'x')); });
   });
   CheckRefused(limited, absl::StatusCode::kUnavailable, "File too large");
   CHECK(Snapshot(dir.path()).empty());

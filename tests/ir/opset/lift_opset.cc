@@ -30,14 +30,13 @@ int Lift(const char* in_path, const char* out_path, int target) {
   if (!model.ok()) return Fail(model.status().message());
   Model& m = **model;
   InferTypes(m);
-  std::string blocking;
-  const int reach = ReachableOpset(m, target, &blocking);
+  const auto [reach, blocking] = ReachableOpset(m, target);
   if (m.edited()) return Fail("ReachableOpset edited the model");
   const absl::Status lifted = LiftOpset(m, target);
   if (lifted.ok() != (reach >= target)) return Fail("ReachableOpset and LiftOpset disagree");
   if (!lifted.ok()) {
     if (m.edited()) return Fail("a refused lift edited the model");
-    std::printf("REACH %d %s\n", reach, blocking.c_str());
+    std::printf("REACH %d %s\n", reach, blocking.sentence().c_str());
     return 3;
   }
   m.CheckConsistency();

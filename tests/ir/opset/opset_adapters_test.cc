@@ -51,9 +51,9 @@ std::string GraphText(const onnx::GraphProto& graph) {
 
 void CheckLift(int from, int to, absl::string_view before, absl::string_view after) {
   const auto model = Parse(absl::StrCat(Head(from), before));
-  std::string blocking;
-  CHECK(ReachableOpset(*model, to, &blocking) == to);
-  CHECK(blocking.empty());
+  const OpsetReach reach = ReachableOpset(*model, to);
+  CHECK(reach.opset == to);
+  CHECK_FALSE(reach.blocking);
   CHECK_FALSE(model->edited());
   REQUIRE(LiftOpset(*model, to).ok());
   model->CheckConsistency();
@@ -69,11 +69,11 @@ void CheckLift(int from, int to, absl::string_view before, absl::string_view aft
   CHECK(GraphText(model->proto().graph()) == GraphText(wanted));
 }
 
-void CheckStop(int from, int to, int reach, absl::string_view why, absl::string_view text) {
+void CheckStop(int from, int to, int expected, absl::string_view why, absl::string_view text) {
   const auto model = Parse(absl::StrCat(Head(from), text));
-  std::string blocking;
-  CHECK(ReachableOpset(*model, to, &blocking) == reach);
-  CHECK(blocking == why);
+  const OpsetReach reach = ReachableOpset(*model, to);
+  CHECK(reach.opset == expected);
+  CHECK(reach.blocking.sentence() == why);
   const absl::Status status = LiftOpset(*model, to);
   CHECK(status.code() == absl::StatusCode::kPermissionDenied);
   CHECK_FALSE(model->edited());
@@ -88,9 +88,9 @@ TEST_CASE("a node of another domain keeps its form and its version") {
 TEST_CASE("a model at the target already is not touched") {
   const auto model = Parse(absl::StrCat(Head(22), "g (float[1, 2] x) => (float[1, 2] y) { y = Softmax (x) }"));
   for (int target : {22, 13}) {
-    std::string blocking;
-    CHECK(ReachableOpset(*model, target, &blocking) == 22);
-    CHECK(blocking.empty());
+    const OpsetReach reach = ReachableOpset(*model, target);
+    CHECK(reach.opset == 22);
+    CHECK_FALSE(reach.blocking);
     CHECK(LiftOpset(*model, target).ok());
     CHECK_FALSE(model->edited());
   }

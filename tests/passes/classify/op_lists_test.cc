@@ -1,44 +1,22 @@
 #include "passes/classify/op_lists.h"
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ir/base/status.h"
 #include "tests/catch2.h"
+#include "tests/scratch_folder.h"
 
 namespace amp {
 namespace {
 
-// A folder of list files that lives as long as the test case.
-class ListFolder {
- public:
-  ListFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "amp_lists_XXXXXX").string();
-    REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-  }
-  ~ListFolder() { std::filesystem::remove_all(folder_); }
-
-  std::string Write(const std::string& name, absl::string_view text) const {
-    std::string path = (folder_ / name).string();
-    std::ofstream(path, std::ios::binary) << std::string(text);
-    return path;
-  }
-  // The message without the folder's name.
-  std::string Local(absl::string_view message) const {
-    std::string text(message);
-    const std::string prefix = folder_.string() + "/";
-    for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) text.erase(at, prefix.size());
-    return text;
-  }
-
- private:
-  std::filesystem::path folder_;
-};
+// Without the folder's name.
+std::string Local(const ScratchFolder& folder, absl::string_view message) {
+  return absl::StrReplaceAll(message, {{folder.path() + "/", ""}});
+}
 
 OpLists MustLoad(const OpListOptions& options) {
   absl::StatusOr<OpLists> lists = OpLists::Load(options);
@@ -209,34 +187,34 @@ TEST_CASE("a list file may have 1 MiB and 100,000 lines and no more") {
   CHECK(ParseOpListFile("x.list", lines).ok());
   const absl::Status too_many = ParseOpListFile("x.list", lines + "#").status();
   CHECK(too_many.message() == "x.list: more than 100000 lines, the limit for a list file");
-  const ListFolder folder;
+  const ScratchFolder folder;
   CHECK(OpLists::Load({.files = {folder.Write("full.list", full)}}).ok());
   CHECK(ExitCode(OpLists::Load({.files = {folder.Write("more.list", full + "x")}}).status()) == 5);
 }
 
 TEST_CASE("flag beats later file beats earlier file beats profile") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const std::string first = folder.Write("first.list", "Softmax infer\nGelu deny\nErf deny\n");
   const std::string second = folder.Write("second.list", "Gelu clear\nErf clear\n");
   const OpLists lists = MustLoad({.files = {first, second}, .edits = {{OpClass::kAllow, "Erf"}}});
   CHECK(absl::StartsWith(Decision(lists, "Exp"), "deny, seed-float16.list:"));
-  CHECK(folder.Local(Decision(lists, "Softmax")) == "infer, first.list:1");
-  CHECK(folder.Local(Decision(lists, "Gelu")) == "clear, second.list:1");
+  CHECK(Local(folder, Decision(lists, "Softmax")) == "infer, first.list:1");
+  CHECK(Local(folder, Decision(lists, "Gelu")) == "clear, second.list:1");
   CHECK(Decision(lists, "Erf") == "allow, --allow");
   CHECK(Decision(lists, "Sin") == "none");
   CHECK(Decision(lists, "NoSuchOperator") == "none");
 }
 
 TEST_CASE("the most specific row of a source wins") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const std::string path = folder.Write(
       "x.list",
       "Resize infer\nResize[mode=nearest] clear\nResize[mode=nearest,antialias=1] deny\nResize[antialias=1] allow\n");
   const OpLists lists = MustLoad({.files = {path}});
-  CHECK(folder.Local(Decision(lists, "Resize", {{"mode", "linear"}})) == "infer, x.list:1");
-  CHECK(folder.Local(Decision(lists, "Resize", {{"mode", "nearest"}, {"antialias", "0"}})) == "clear, x.list:2");
-  CHECK(folder.Local(Decision(lists, "Resize", {{"mode", "nearest"}, {"antialias", "1"}})) == "deny, x.list:3");
-  CHECK(folder.Local(Decision(lists, "Resize", {{"antialias", "1"}})) == "allow, x.list:4");
+  CHECK(Local(folder, Decision(lists, "Resize", {{"mode", "linear"}})) == "infer, x.list:1");
+  CHECK(Local(folder, Decision(lists, "Resize", {{"mode", "nearest"}, {"antialias", "0"}})) == "clear, x.list:2");
+  CHECK(Local(folder, Decision(lists, "Resize", {{"mode", "nearest"}, {"antialias", "1"}})) == "deny, x.list:3");
+  CHECK(Local(folder, Decision(lists, "Resize", {{"antialias", "1"}})) == "allow, x.list:4");
 }
 
 TEST_CASE("a higher source without conditions overrides conditions below") {
@@ -289,17 +267,17 @@ TEST_CASE("flags that are wrong say which") {
 }
 
 TEST_CASE("include looks beside the file, then among the built-in lists") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   folder.Write("base.list", "Softmax clear\nErf deny\n");
   const std::string path = folder.Write("top.list", "Erf allow\ninclude base\ninclude tf-latest-float16.list\n");
   const OpLists lists = MustLoad({.profile = "seed-float16", .files = {path}});
-  CHECK(folder.Local(Decision(lists, "Erf")) == "allow, top.list:1");
+  CHECK(Local(folder, Decision(lists, "Erf")) == "allow, top.list:1");
   CHECK(absl::StartsWith(Decision(lists, "Softmax"), "infer, tf-latest-float16.list:"));
   CHECK(lists.follow());
 }
 
 TEST_CASE("a file called like a built-in list may build upon it") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const std::string path = folder.Write("tf-latest-float16.list", "include tf-latest-float16\nErf deny\n");
   const OpLists lists = MustLoad({.files = {path}});
   CHECK(absl::StartsWith(Decision(lists, "Softmax"), "infer"));
@@ -307,25 +285,25 @@ TEST_CASE("a file called like a built-in list may build upon it") {
 }
 
 TEST_CASE("include takes a profile's list for the low type") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const std::string path = folder.Write("top.list", "include tf-latest\nErf deny\n");
   const OpLists half = MustLoad({.files = {path}});
   const OpLists brain = MustLoad({.profile = "seed-bfloat16", .files = {path}, .low = DType::kBfloat16});
   CHECK(absl::StartsWith(Decision(half, "Softmax"), "infer, tf-latest-float16.list:"));
   CHECK(absl::StartsWith(Decision(brain, "Softmax"), "infer, tf-latest-bfloat16.list:"));
   const std::string same = folder.Write("seed.list", "include seed\nErf deny\n");
-  CHECK(folder.Local(Decision(MustLoad({.files = {same}}), "Erf")) == "deny, seed.list:2");
+  CHECK(Local(folder, Decision(MustLoad({.files = {same}}), "Erf")) == "deny, seed.list:2");
   const OpListOptions no_list = {.profile = "seed-bfloat16",
                                  .files = {folder.Write("c.list", "include tf-latest-cpu\n")},
                                  .low = DType::kBfloat16};
-  CHECK(absl::StartsWith(folder.Local(OpLists::Load(no_list).status().message()),
+  CHECK(absl::StartsWith(Local(folder, OpLists::Load(no_list).status().message()),
                          "c.list:1: profile 'tf-latest-cpu' has no list for bfloat16; lists: "));
 }
 
 TEST_CASE("a list that names another type is refused") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const auto error = [&](const std::string& path, DType low) {
-    return folder.Local(OpLists::Load({.files = {path}, .low = low}).status().message());
+    return Local(folder, OpLists::Load({.files = {path}, .low = low}).status().message());
   };
   const std::string half = folder.Write("half.list", "type float16 # mine\nErf deny\n");
   CHECK(error(half, DType::kFloat16) == "");
@@ -338,9 +316,9 @@ TEST_CASE("a list that names another type is refused") {
 }
 
 TEST_CASE("includes that go wrong are errors with their place") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const auto error = [&](const std::string& path) {
-    return folder.Local(OpLists::Load({.files = {path}}).status().message());
+    return Local(folder, OpLists::Load({.files = {path}}).status().message());
   };
   CHECK(error(folder.Write("a.list", "\ninclude a\n")) == "a.list:2: 'a' includes itself");
   folder.Write("b.list", "include c.list\n");
@@ -354,7 +332,7 @@ TEST_CASE("includes that go wrong are errors with their place") {
 }
 
 TEST_CASE("includes that fan out are cut off") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   folder.Write("l0.list", "Softmax deny\n");
   for (int i = 1; i < 30; ++i) {
     folder.Write(absl::StrCat("l", i, ".list"), absl::StrCat("include l", i - 1, "\ninclude l", i - 1, "\n"));
@@ -364,7 +342,7 @@ TEST_CASE("includes that fan out are cut off") {
 }
 
 TEST_CASE("files that cannot be read are I/O errors") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   CHECK(ExitCode(OpLists::Load({.files = {"/no/such/file.list"}}).status()) == 6);
   const auto error = [](const char* path) { return std::string(OpLists::Load({.files = {path}}).status().message()); };
   CHECK(error("/no/such/file.list") == "/no/such/file.list: cannot be opened");
@@ -375,7 +353,7 @@ TEST_CASE("files that cannot be read are I/O errors") {
 }
 
 TEST_CASE("follow: flag, then files, then profile") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const std::string on = folder.Write("on.list", "follow on\n");
   const std::string silent = folder.Write("silent.list", "Erf deny\n");
   CHECK_FALSE(MustLoad({}).follow());
@@ -385,13 +363,14 @@ TEST_CASE("follow: flag, then files, then profile") {
 }
 
 TEST_CASE("name rules come strongest first") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const std::string path =
       folder.Write("x.list", "node a* infer\nnode \"a b#c\" allow # exact\ntensor t deny  logits\nnode b* deny\n");
   const OpLists lists = MustLoad({.files = {path}, .allow_nodes = {"n"}, .deny_nodes = {"n"}, .deny_tensors = {"t*"}});
   std::string order;
   for (const NameRule& rule : lists.name_rules()) {
-    absl::StrAppend(&order, rule.glob.pattern(), " ", OpClassName(rule.op_class), " ", folder.Local(rule.origin), "\n");
+    absl::StrAppend(&order, rule.glob.pattern(), " ", OpClassName(rule.op_class), " ", Local(folder, rule.origin),
+                    "\n");
   }
   CHECK(order ==
         "n deny --deny-node\nn allow --allow-node\nt* deny --deny-tensor\n"
@@ -399,7 +378,7 @@ TEST_CASE("name rules come strongest first") {
 }
 
 TEST_CASE("the printed table reads back as the same table") {
-  const ListFolder folder;
+  const ScratchFolder folder;
   const OpLists lists = MustLoad({.profile = "itex-bfloat16",
                                   .edits = {{OpClass::kDeny, "Resize,-Gelu,my.domain::Fast"}},
                                   .allow_nodes = {"/a b/*"},

@@ -2,27 +2,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "ir/file/text.h"
 #include "tests/catch2.h"
-#include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tests/tool_run.h"
 
 namespace amp {
 namespace {
 
 // stderr of a run on a model of opset 17, without the program's and the model's name.
 std::string Said(const std::string& graph, const std::vector<std::string>& flags = {}) {
-  const ScratchFolder folder;
-  const absl::StatusOr<std::string> bytes =
-      ParseOnnxText(absl::StrCat("<ir_version: 8, opset_import: [\"\" : 17]> ", graph));
-  REQUIRE(bytes.ok());
-  const std::string in = folder.Write("in.onnx", *bytes);
-  std::vector<std::string> arguments = {in, "-o", folder.File("out.onnx")};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  const ToolOutput output = RunAmpRewrite(arguments);
-  INFO(output.err);
-  REQUIRE(output.exit_code == 0);
-  return absl::StrReplaceAll(output.err, {{"amp-rewrite: ", ""}, {in + ": ", ""}});
+  const ToolRun run(flags, absl::StrCat("<ir_version: 8, opset_import: [\"\" : 17]> ", graph));
+  INFO(run.output.err);
+  REQUIRE(run.output.exit_code == 0);
+  return absl::StrReplaceAll(run.output.err, {{"amp-rewrite: ", ""}, {run.in + ": ", ""}});
 }
 
 TEST_CASE("weights that grew: the readers that keep an original are named") {

@@ -2,12 +2,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "ir/file/text.h"
-#include "nlohmann/json.hpp"
 #include "passes/report/report.h"
 #include "tests/catch2.h"
-#include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tests/passes/report/report_of.h"
+#include "tests/tool_run.h"
 
 namespace amp {
 namespace {
@@ -16,21 +14,10 @@ using Json = nlohmann::ordered_json;
 using Flags = std::vector<std::string>;
 
 std::string WithHead(const std::string& graph) {
-  const absl::StatusOr<std::string> bytes =
-      ParseOnnxText(absl::StrCat("<ir_version: 8, opset_import: [\"\" : 17]> ", graph));
-  REQUIRE(bytes.ok());
-  return *bytes;
+  return absl::StrCat("<ir_version: 8, opset_import: [\"\" : 17]> ", graph);
 }
 
-Json ReportOf(const std::string& graph, const Flags& flags = {}) {
-  const ScratchFolder folder;
-  Flags arguments = {folder.Write("in.onnx", WithHead(graph)), "--dry-run", "--quiet", "--report", "-"};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  const ToolOutput output = RunAmpRewrite(arguments);
-  INFO(output.err);
-  REQUIRE(output.exit_code == 0);
-  return Json::parse(output.out);
-}
+Json ReportOfGraph(const std::string& graph, const Flags& flags = {}) { return ReportOf(WithHead(graph), flags); }
 
 // "kind: sentence", without the place in the list.
 std::string Because(const Json& report, const std::string& path) {
@@ -51,7 +38,8 @@ constexpr char kAllClasses[] = R"(g (float[2,2] x) => (float[2,2] y) {
   })";
 
 TEST_CASE("what is not between two allowed operators names where the way is cut, on the side that lacks one") {
-  const Json report = ReportOf(R"(g (float[2,2] x, float[2,2] u) => (float[2,2] y, float[2,2] end, float[2,2] alone) {
+  const Json report =
+      ReportOfGraph(R"(g (float[2,2] x, float[2,2] u) => (float[2,2] y, float[2,2] end, float[2,2] alone) {
     [first] a = Add (u, u)
     [mm] b = MatMul (a, x)
     [behind] c = Mul (b, b)
@@ -63,7 +51,7 @@ TEST_CASE("what is not between two allowed operators names where the way is cut,
     [odd] o = Sin (u)
     [after] alone = Mul (o, o)
   })",
-                               {"--guards", "none"});
+                    {"--guards", "none"});
   CHECK(Because(report, "first") == "no-allowed-path: infer: no path from an allowed operator");
   CHECK(Because(report, "behind") ==
         "no-allowed-path: infer: no allowed operator behind it before exp, which is denied");
@@ -74,7 +62,7 @@ TEST_CASE("what is not between two allowed operators names where the way is cut,
 }
 
 TEST_CASE("what is downstream of a guarded operator does not call it denied") {
-  const Json report = ReportOf(R"(g (float[2,2] x) => (float[2,2] y) <float tiny = {1e-12}> {
+  const Json report = ReportOfGraph(R"(g (float[2,2] x) => (float[2,2] y) <float tiny = {1e-12}> {
     [mm] a = MatMul (x, x)
     [guarded] b = Add (a, tiny)
     [relu] c = Relu (b)
@@ -86,10 +74,10 @@ TEST_CASE("what is downstream of a guarded operator does not call it denied") {
 }
 
 TEST_CASE("a level that keeps a node float32 is the reason, not the list that it overrules") {
-  const Json denied = ReportOf(kAllClasses, {"--level", "treat-infer-as-deny"});
+  const Json denied = ReportOfGraph(kAllClasses, {"--level", "treat-infer-as-deny"});
   CHECK(Because(denied, "add") == "level: --level treat-infer-as-deny takes class infer for deny");
   CHECK(absl::StartsWith(Because(denied, "exp"), "denied: denied: "));
-  const Json alone = ReportOf(kAllClasses, {"--level", "tensor-cores-only"});
+  const Json alone = ReportOfGraph(kAllClasses, {"--level", "tensor-cores-only"});
   CHECK(Because(alone, "add") == "level: --level tensor-cores-only converts class allow alone; this is infer");
   CHECK(Because(alone, "relu") == "level: --level tensor-cores-only converts class allow alone; this is clear");
   CHECK(Because(alone, "exp") == "level: --level tensor-cores-only converts class allow alone; this is deny");
@@ -106,7 +94,7 @@ TEST_CASE("casts and constants have a class and a reason of their own") {
     [stays] z = Cast <to = 7> (x)
     [odd] s = Sin (x)
   })";
-  const Json report = ReportOf(graph, {"--guards", "none"});
+  const Json report = ReportOfGraph(graph, {"--guards", "none"});
   std::vector<std::string> classes;
   for (const Json& node : report["nodes"]) classes.push_back(node["class"]);
   CHECK(classes == Flags{"constant", "constant", "cast", "allow", "infer", "cast", "unlisted"});
@@ -115,18 +103,16 @@ TEST_CASE("casts and constants have a class and a reason of their own") {
   CHECK(Because(report, "joins") == "cast-joins: every reader of this cast is low");
   CHECK(Because(report, "stays") == "cast: the model's own cast: stays as it is");
   CHECK(Because(report, "odd") == "unlisted: on no list: stays float32 and stops every propagation");
-  CHECK(Because(ReportOf(graph, {"--deny", "Cast"}), "stays") == "denied: denied: given on the command line (--deny)");
+  CHECK(Because(ReportOfGraph(graph, {"--deny", "Cast"}), "stays") ==
+        "denied: denied: given on the command line (--deny)");
 }
 
 TEST_CASE("a model that a rewrite gave the other 16-bit type says how to change it") {
-  const ScratchFolder folder;
-  const std::string in = folder.Write("in.onnx", WithHead("g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) }"));
-  const std::string mixed = folder.File("mixed.onnx");
-  REQUIRE(RunAmpRewrite({in, "-o", mixed}).exit_code == 0);
-  const auto last_words = [&](const Flags& flags) {
-    Flags arguments = {mixed, "--dry-run"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    return RunAmpRewrite(arguments).out;
+  const ToolRun mixed({}, WithHead("g (float[2,2] x) => (float[2,2] y) { y = MatMul (x, x) }"));
+  REQUIRE(mixed.output.exit_code == 0);
+  const auto last_words = [&](Flags flags) {
+    flags.push_back("--dry-run");
+    return mixed.RunTool("out.onnx", "none.onnx", flags).out;
   };
   CHECK(
       absl::StrContains(last_words({"--dtype", "bfloat16"}),
@@ -136,15 +122,15 @@ TEST_CASE("a model that a rewrite gave the other 16-bit type says how to change 
 }
 
 TEST_CASE("a model in 16 bits is said to be so") {
-  const Json half = ReportOf("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }");
+  const Json half = ReportOfGraph("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(half, "mm") == "not-float32: already float16");
   const Json other =
-      ReportOf("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }", {"--dtype", "bfloat16"});
+      ReportOfGraph("g (float16[2,2] x) => (float16[2,2] y) { [mm] y = MatMul (x, x) }", {"--dtype", "bfloat16"});
   CHECK(other["unchanged_because"] == "no allowed operator can become low (1 node: already float16)");
   CHECK(half["unchanged_because"] == "no allowed operator can become low (1 node: already float16)");
-  const Json brain = ReportOf("g (bfloat16[2,2] x) => (bfloat16[2,2] y) { [mm] y = MatMul (x, x) }");
+  const Json brain = ReportOfGraph("g (bfloat16[2,2] x) => (bfloat16[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(brain, "mm") == "not-float32: already bfloat16");
-  const Json integers = ReportOf("g (int32[2,2] x) => (int32[2,2] y) { [mm] y = MatMul (x, x) }");
+  const Json integers = ReportOfGraph("g (int32[2,2] x) => (int32[2,2] y) { [mm] y = MatMul (x, x) }");
   CHECK(Because(integers, "mm") == "not-float32: no float32 in or out");
 }
 
@@ -194,8 +180,7 @@ TEST_CASE("specialised functions in words") {
 }
 
 TEST_CASE("taking a rewrite back is explained by what was taken back") {
-  const ScratchFolder folder;
-  const std::string in = folder.Write("in.onnx", WithHead(R"(g (float[2,2] x) => (float[2,2] y)
+  const ToolRun mixed({}, WithHead(R"(g (float[2,2] x) => (float[2,2] y)
       <float[2,2] w = {1, 2, 3, 4}, float[2,2] both = {5, 6, 7, 8}> {
     a = MatMul (x, w)
     k = Constant <value = float[2,2] {1, 1, 1, 1}> ()
@@ -204,15 +189,15 @@ TEST_CASE("taking a rewrite back is explained by what was taken back") {
     e = Exp (both)
     y = Add (c, e)
   })"));
-  const std::string mixed = folder.File("mixed.onnx"), back = folder.File("back.onnx");
-  REQUIRE(RunAmpRewrite({in, "-o", mixed}).exit_code == 0);
-  const std::string text = RunAmpRewrite({mixed, "-o", back, "--policy", "float32", "--explain"}).out;
+  REQUIRE(mixed.output.exit_code == 0);
+  const Flags take_back = {"--policy", "float32", "--explain"};
+  const std::string text = mixed.RunTool("out.onnx", "back.onnx", take_back).out;
   CHECK(absl::StrContains(text, "\ncasts removed\n  x_to_float16\n"));
   CHECK(absl::StrContains(text, "\nweights widened\n  w\n  k\n"));
   CHECK(absl::StrContains(text, "\nadvice: 1 weight keeps the rounding of float16: "));
   CHECK_FALSE(absl::StrContains(text, "nodes by reason"));
   CHECK_FALSE(absl::StrContains(text, "operator  class"));
-  const std::string nothing = RunAmpRewrite({in, "-o", back, "--policy", "float32", "--explain"}).out;
+  const std::string nothing = mixed.RunTool("in.onnx", "back.onnx", take_back).out;
   CHECK(absl::StartsWith(nothing, "Nothing to take back; "));
   CHECK_FALSE(absl::StrContains(nothing, "weights widened"));
 }

@@ -1,26 +1,15 @@
 // Hints about sizes and opsets in the report.
 #include "absl/strings/str_cat.h"
-#include "ir/file/text.h"
-#include "nlohmann/json.hpp"
 #include "tests/catch2.h"
-#include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tests/passes/report/report_of.h"
+#include "tests/tool_run.h"
 
 namespace amp {
 namespace {
 
 std::vector<std::string> AdviceOn(const std::string& graph, const std::vector<std::string>& flags = {},
                                   int opset = 17) {
-  const ScratchFolder folder;
-  const absl::StatusOr<std::string> bytes =
-      ParseOnnxText(absl::StrCat("<ir_version: 8, opset_import: [\"\" : ", opset, "]> ", graph));
-  REQUIRE(bytes.ok());
-  std::vector<std::string> arguments = {folder.Write("in.onnx", *bytes), "--dry-run", "--quiet", "--report", "-"};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  const ToolOutput output = RunAmpRewrite(arguments);
-  INFO(output.err);
-  REQUIRE(output.exit_code == 0);
-  return nlohmann::json::parse(output.out)["advice"];
+  return ReportOf(absl::StrCat("<ir_version: 8, opset_import: [\"\" : ", opset, "]> ", graph), flags)["advice"];
 }
 
 using Lines = std::vector<std::string>;
@@ -93,22 +82,20 @@ TEST_CASE("nothing about what is float32, unknown, or for a device without Tenso
 }
 
 TEST_CASE("hints are for reports: they are not printed by every run") {
-  const ScratchFolder folder;
-  const std::string in = folder.Write("in.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
-        g (float[8,9] x, float[9,8] w) => (float[8,8] y) { [mm] y = MatMul (x, w) })"));
-  CHECK(RunAmpRewrite({in, "--dry-run"}).err.empty());
-  CHECK(RunAmpRewrite({in, "--dry-run", "--explain"}).out.find("advice: 1 of 1 low") != std::string::npos);
+  const ToolFolder model(R"(<ir_version: 8, opset_import: ["" : 17]>
+        g (float[8,9] x, float[9,8] w) => (float[8,8] y) { [mm] y = MatMul (x, w) })");
+  CHECK(model.RunTool({"--dry-run"}).err.empty());
+  CHECK(model.RunTool({"--dry-run", "--explain"}).out.find("advice: 1 of 1 low") != std::string::npos);
 }
 
 TEST_CASE("advice is said once: in the table, or on stderr where there is none") {
-  const ScratchFolder folder;
-  const std::string in = folder.Write("in.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
-        g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })"));
+  const ToolFolder model(R"(<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
   const std::string advice = "advice: weights that a caller may override are cast at run time: w;";
-  const ToolOutput brief = RunAmpRewrite({in, "--dry-run"});
+  const ToolOutput brief = model.RunTool({"--dry-run"});
   CHECK(brief.out.find(advice) == std::string::npos);
   CHECK(brief.err.find(advice) != std::string::npos);
-  const ToolOutput explained = RunAmpRewrite({in, "--dry-run", "--explain"});
+  const ToolOutput explained = model.RunTool({"--dry-run", "--explain"});
   CHECK(explained.out.find(advice) != std::string::npos);
   CHECK(explained.err.empty());
 }

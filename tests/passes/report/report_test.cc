@@ -2,9 +2,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "nlohmann/json.hpp"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
+#include "tests/passes/report/report_of.h"
 #include "tests/tool_run.h"
 #include "tools/amp_rewrite.h"
 
@@ -13,27 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// mm is low, add is held high by a guard, the node without a name by its class.
-constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
-  g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float epsilon = {1e-12}> {
-    [mm] a = MatMul (x, w)
-    [add] b = Add (a, epsilon)
-    y = Softmax (b)
-  })";
-
-struct Run : ToolRun {
-  explicit Run(const std::vector<std::string>& flags, absl::string_view model = kModel) : ToolRun(flags, model) {}
-};
-
-Json ReportOf(const std::vector<std::string>& flags, absl::string_view model = kModel) {
-  std::vector<std::string> all = {"--report", "-", "--quiet"};
-  all.insert(all.end(), flags.begin(), flags.end());
-  const Run run(all, model);
-  INFO(run.output.err);
-  REQUIRE(run.output.exit_code == 0);
-  return Json::parse(run.output.out);
-}
-
 std::vector<std::string> KeysOf(const Json& object) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : object.items()) keys.push_back(key);
@@ -41,7 +20,7 @@ std::vector<std::string> KeysOf(const Json& object) {
 }
 
 TEST_CASE("the report has these fields, in this order") {
-  const Json report = ReportOf({});
+  const Json report = ReportOf(kThreeNodes);
   CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool", "model", "dtype", "profile", "target",
                                                    "changed", "unchanged_because", "opset", "ir_version", "totals",
                                                    "nodes", "casts", "weights", "removed_casts", "widened_weights",
@@ -57,7 +36,7 @@ TEST_CASE("the report has these fields, in this order") {
 }
 
 TEST_CASE("the report's head and totals") {
-  const Json report = ReportOf({});
+  const Json report = ReportOf(kThreeNodes);
   CHECK(report["schema_version"] == 1);
   CHECK(absl::EndsWith(report["model"].get<std::string>(), "/in.onnx"));
   CHECK(report["dtype"] == "float16");
@@ -75,7 +54,7 @@ TEST_CASE("the report's head and totals") {
 }
 
 TEST_CASE("the report's nodes") {
-  const Json nodes = ReportOf({})["nodes"];
+  const Json nodes = ReportOf(kThreeNodes)["nodes"];
   REQUIRE(nodes.size() == 3);
   const auto is_from_seed = [](const Json& node) {
     return absl::StartsWith(node["class_origin"].get<std::string>(), "seed-float16.list:");
@@ -103,7 +82,7 @@ TEST_CASE("the report's nodes") {
 }
 
 TEST_CASE("the report's casts and weights") {
-  const Json report = ReportOf({});
+  const Json report = ReportOf(kThreeNodes);
   CHECK(report["casts"] == Json::parse(R"([
     {"name": "x_to_float16", "value": "x", "from": "float32", "to": "float16", "readers": ["mm"], "elements": 8},
     {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["add"], "elements": 4}])"));
@@ -113,7 +92,7 @@ TEST_CASE("the report's casts and weights") {
 }
 
 TEST_CASE("a cast for a graph output names it, and an unknown size is null") {
-  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[n,n] x) => (float[n,n] y) { y = MatMul (x, x) })");
   CHECK(report["casts"][0]["elements"] == nullptr);
   CHECK(report["casts"][1]["readers"] == Json::array({"(output y)"}));
@@ -121,7 +100,7 @@ TEST_CASE("a cast for a graph output names it, and an unknown size is null") {
 }
 
 TEST_CASE("readers inside bodies are named by path, as nodes are") {
-  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, bool c) => (float[2,2] y, float[2,2] z) <float[2,2] w = {1, 2, 3, 4}> {
       y = MatMul (x, w)
       [if] z = If (c) <then_branch = yes () => (float[2,2] p) { [exp] e = Exp (w) p = MatMul (x, e) },
@@ -140,7 +119,7 @@ TEST_CASE("readers inside bodies are named by path, as nodes are") {
 }
 
 TEST_CASE("the user's casts that go are listed") {
-  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float16[2,2] x) => (float[2,2] y) { [widen] a = Cast <to = 1> (x)  y = MatMul (a, a) })");
   CHECK(report["removed_casts"] == Json::array({"widen"}));
 }
@@ -153,7 +132,7 @@ TEST_CASE("the opset before is the file's, also where a function of another one 
       b = ReduceMean <keepdims = 1> (a, axes)
     })";
   for (const std::string functions : {"inline", "specialise"}) {
-    const Json report = ReportOf({"--functions", functions}, kOlder);
+    const Json report = ReportOf(kOlder, {"--functions", functions});
     CHECK(report["opset"] == Json::parse(R"({"before": 17, "after": 18})"));
   }
 }
@@ -168,7 +147,7 @@ constexpr absl::string_view kCalls = R"(<ir_version: 8, opset_import: ["" : 17, 
   })";
 
 TEST_CASE("casts in specialised functions are reported as they are in the file") {
-  const Run run({"--functions", "specialise", "--report", "-", "--quiet"}, kCalls);
+  const ToolRun run({"--functions", "specialise", "--report", "-", "--quiet"}, kCalls);
   REQUIRE(run.output.exit_code == 0);
   std::vector<std::string> reported;
   const Json report = Json::parse(run.output.out);
@@ -190,27 +169,29 @@ TEST_CASE("casts in specialised functions are reported as they are in the file")
 }
 
 TEST_CASE("advice does not say that functions were specialised where all calls went back to theirs") {
-  const Json report = ReportOf({"--functions", "specialise"}, R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
     g (float[2,2] x) => (float[2,2] y) { [call] a = my.act (x)  [mm] y = MatMul (a, x) }
-    <domain: "my", opset_import: ["" : 17]> act (a) => (b) { [act] b = Exp (a) })");
+    <domain: "my", opset_import: ["" : 17]> act (a) => (b) { [act] b = Exp (a) })",
+                               {"--functions", "specialise"});
   CHECK(report["functions"]["original_calls"] == 1);
   CHECK(report["advice"] == Json::array({"--policy float32 cannot take this rewrite back: --functions specialise "
                                          "leaves no record"}));
 }
 
 TEST_CASE("weights that a caller may override get advice") {
-  const Json report = ReportOf({}, R"(<ir_version: 8, opset_import: ["" : 17]>
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}) => (float[2,2] y) { y = MatMul (x, w) })");
   REQUIRE(report["advice"].size() == 1);
   CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "--freeze-initializers"));
 }
 
 TEST_CASE("what blocks a newer opset is named") {
-  const Json report = ReportOf({"--dtype", "bfloat16"}, R"(<ir_version: 10, opset_import: ["" : 21]>
+  const Json report = ReportOf(R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[1,1,n,n] x) => (float[1,1,n,n] y, float[1,1,m,m] z) {
       [pool] z = AveragePool <kernel_shape = [2, 2], strides = [3, 3], ceil_mode = 1> (x)
       y = MatMul (x, x)
-    })");
+    })",
+                               {"--dtype", "bfloat16"});
   REQUIRE(report["advice"].size() == 2);
   const std::string why = "pool (AveragePool) at opset 22: with ceil_mode, a window may start in the padding";
   CHECK(report["advice"][0] ==
@@ -221,10 +202,10 @@ TEST_CASE("what blocks a newer opset is named") {
 }
 
 TEST_CASE("a model that stays says why, and keeps its bytes") {
-  const Run run({"--report", "-", "--deny-node", "mm"});
+  const ToolRun run({"--report", "-", "--deny-node", "mm"});
   REQUIRE(run.output.exit_code == 0);
   CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
-  const Json report = ReportOf({"--deny-node", "mm"});
+  const Json report = ReportOf(kThreeNodes, {"--deny-node", "mm"});
   CHECK(report["changed"] == false);
   CHECK(report["unchanged_because"] == "no allowed operator can become low (1 node: excluded by --deny-node)");
   CHECK(report["totals"]["low"] == 0);
@@ -235,14 +216,14 @@ TEST_CASE("a model that stays says why, and keeps its bytes") {
 }
 
 TEST_CASE("unsafe-force-all carries a warning") {
-  const Json report = ReportOf({"--level", "unsafe-force-all"});
+  const Json report = ReportOf(kThreeNodes, {"--level", "unsafe-force-all"});
   REQUIRE(report["warnings"].size() == 1);
   CHECK(report["warnings"][0] == "--level unsafe-force-all ignores deny lists and guards: check the results");
   for (const Json& node : report["nodes"]) CHECK(node["low"] == true);
 }
 
 TEST_CASE("a successful run ends with the summary line") {
-  const Run run({});
+  const ToolRun run({});
   CHECK(run.output.exit_code == 0);
   CHECK(run.output.err.empty());
   CHECK(run.output.out ==
@@ -251,14 +232,14 @@ TEST_CASE("a successful run ends with the summary line") {
 }
 
 TEST_CASE("a quiet run prints nothing") {
-  const Run run({"--quiet", "--explain", "--deny-node", "nobody"});
+  const ToolRun run({"--quiet", "--explain", "--deny-node", "nobody"});
   CHECK(run.output.exit_code == 0);
   CHECK(run.output.out.empty());
   CHECK(run.output.err.empty());
 }
 
 TEST_CASE("a dry run writes no model") {
-  const Run run({"--dry-run"});
+  const ToolRun run({"--dry-run"});
   CHECK(run.output.exit_code == 0);
   CHECK_FALSE(run.folder.Has("out.onnx"));
   CHECK(run.output.out ==
@@ -266,7 +247,7 @@ TEST_CASE("a dry run writes no model") {
 }
 
 TEST_CASE("the table of --explain has a line per node, cast and weight") {
-  const std::string table = Run({"--explain", "--dry-run"}).output.out;
+  const std::string table = ToolRun({"--explain", "--dry-run"}).output.out;
   const std::vector<std::string> lines = absl::StrSplit(table, '\n');
   REQUIRE(lines.size() > 4);
   CHECK(lines[0] == "node       operator  class     type     why");
@@ -286,19 +267,19 @@ TEST_CASE("the relative error of what overflows is no zero") {
       c = Clip (b, , bound)
       y = MatMul (c, c)
     })";
-  const Json weights = ReportOf({"--guards", "none"}, kHuge)["weights"];
+  const Json weights = ReportOf(kHuge, {"--guards", "none"})["weights"];
   REQUIRE(weights.size() == 2);
   CHECK(weights[0]["relative_error"] == "inf");
   CHECK(weights[1]["saturated"] == true);
   CHECK(weights[1]["relative_error"] == 0.5);
-  const std::string table = Run({"--explain", "--guards", "none"}, kHuge).output.out;
+  const std::string table = ToolRun({"--explain", "--guards", "none"}, kHuge).output.out;
   CHECK(absl::StrContains(table, "\n  huge  8 B -> 4 B  largest 1e+06, relative error inf, 1 overflow\n"));
   CHECK(absl::StrContains(table,
                           "\n  bound  4 B -> 2 B  largest 1.31e+05, relative error 0.5, 1 overflow (saturated)\n"));
 }
 
 TEST_CASE("the lines of --diff are what changes and nothing else") {
-  const Run run({"--diff", "--dry-run"});
+  const ToolRun run({"--diff", "--dry-run"});
   CHECK(absl::StartsWith(run.output.out,
                          "- initializer w:float32[4,2]\n"
                          "+ initializer w:float16[4,2]\n"
