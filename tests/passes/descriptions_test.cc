@@ -48,7 +48,7 @@ constexpr int kUnknownField = 4242;
 struct Described : Undo {
   onnx::ModelProto model;
 
-  explicit Described(absl::string_view text) : Undo(text), model(Load("in.onnx")) {
+  explicit Described(absl::string_view text) : Undo(text), model(Model("in.onnx")) {
     for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
       Describe(tensor, tensor.name());
       tensor.mutable_unknown_fields()->AddVarint(kUnknownField, 7);
@@ -68,11 +68,11 @@ struct Described : Undo {
   onnx::ModelProto Rewritten(const std::vector<std::string>& flags = {}) {
     folder.Write("in.onnx", model.SerializeAsString());
     Rewrite(flags);
-    return Load("low.onnx");
+    return Model("low.onnx");
   }
   onnx::ModelProto TakenBack() const {
     REQUIRE(TakeBack().exit_code == 0);
-    return Load("back.onnx");
+    return Model("back.onnx");
   }
 };
 

@@ -86,7 +86,7 @@ TEST_CASE("taking a rewrite back ends with a look at the model") {
     LoadedFile file = InMemory();
     absl::StatusOr<RewriteOutcome> rewritten = Rewrite(file, {}, Stage::kFold);
     LoadedFile low;
-    low.model = &rewritten->model->proto();
+    low.model = &rewritten->model->EditProto();
     low.arena = rewritten->model->ReleaseArena();
     const absl::StatusOr<RewriteOutcome> undone = UndoRewrite(low, nullptr, Breaking(low, Stage::kLoad, how));
     if (!undone.ok() || !undone->report.changed) ::_exit(3);
@@ -104,7 +104,7 @@ TEST_CASE("a name, a use too many and a forgotten use are seen") {
     });
   };
   const auto uses = [](Model& model) -> std::vector<Use>& {
-    return model.mutable_value(model.graph(kMainGraph).inputs[0]).uses;
+    return const_cast<Value&>(model.value(model.graph(kMainGraph).inputs[0])).uses;  // what nobody may do
   };
   CHECK_FALSE(broken([](Model&) {}));
   CHECK(broken([](Model& model) { model.EditProto(1).set_output(0, "nobody"); }));

@@ -85,15 +85,15 @@ TEST_CASE("present ports leave out absent ones, in the middle and at the end") {
 }
 
 TEST_CASE("a model reads constants beside its file if it was told where they are") {
-  TempDir dir;
+  ScratchFolder dir;
   onnx::ModelProto message = SmallModel();
   onnx::TensorProto* tensor = message.mutable_graph()->add_initializer();
   *tensor = FloatTensor("beside", {3}, 7);
-  WriteText(dir / "m.bin", tensor->raw_data());
+  WriteText(dir.File("m.bin"), tensor->raw_data());
   MakeExternal(tensor, "m.bin");
-  WriteText(dir / "m.onnx", message.SerializeAsString());
+  WriteText(dir.File("m.onnx"), message.SerializeAsString());
   const auto elements = [&](Weights (*weights_of)(const LoadedFile&)) {
-    LoadedFile file = *LoadModel(dir / "m.onnx");
+    LoadedFile file = *LoadModel(dir.File("m.onnx"));
     Weights weights = weights_of(file);
     const auto model = *Model::Create(std::move(file.arena), file.model, nullptr, std::move(weights));
     return ConstantElements(*model, model->graph(kMainGraph).names.at("beside"), 3);
