@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -210,8 +211,16 @@ class Saver : public PreparedSave {
     return XXH3_64bits_digest(&hash);
   }
 
-  // Looks at the folder again only if the model that is to be replaced has changed since the last time.
+  // Reads the model that is to be replaced, and looks at its folder, only if it has changed since the last time.
   void JudgeOldData() {
+    struct stat there = {};
+    if (fs_.StatPath(dir_.get(), parts_.name, &there) != 0) there = {};
+    const auto version = [](const struct stat& file) {
+      return std::tuple(file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+    };
+    if (has_judged_ && version(there) == version(judged_)) return;
+    has_judged_ = true;
+    judged_ = there;
     ReadOptions read;
     read.limits = options_.limits;
     read.payloads = Payloads::kLeaveOut;
@@ -314,7 +323,9 @@ class Saver : public PreparedSave {
   mode_t mode_ = 0666;
   std::optional<AtomicFile> data_, model_;  // finished, under their temporary names
   std::set<std::string> new_references_, old_references_;
-  OldDataFiles old_data_;  // of old_references_
+  OldDataFiles old_data_;    // of old_references_
+  struct stat judged_ = {};  // the model that is to be replaced, when it was looked at
+  bool has_judged_ = false;
   SaveResult result_;
 };
 
