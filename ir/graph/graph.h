@@ -17,7 +17,6 @@
 #include <experimental/propagate_const>
 #include <functional>
 #include <memory>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +28,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
+#include "ir/base/filtered.h"
 #include "ir/file/weights.h"
 #include "ir/schema/operator_table.h"
 
@@ -106,8 +106,8 @@ struct Node {
   ValueId Input(size_t port) const { return port < inputs.size() ? inputs[port] : kNone; }
   ValueId Output(size_t port) const { return port < outputs.size() ? outputs[port] : kNone; }
   // Those that are not absent, in order.
-  auto PresentInputs() const { return std::views::filter(inputs, IsPresent); }
-  auto PresentOutputs() const { return std::views::filter(outputs, IsPresent); }
+  auto PresentInputs() const { return Filtered(inputs.begin(), inputs.end(), IsPresent); }
+  auto PresentOutputs() const { return Filtered(outputs.begin(), outputs.end(), IsPresent); }
   // Of its operator, by domain and name: see RolesOf (ir/operators/operator_roles.h) for nodes that may call functions.
   bool Has(Role role) const { return op->Has(role); }
   absl::string_view op_type() const;
@@ -179,7 +179,7 @@ class Model {
   // The live nodes of all graphs, the lowest id first. Nodes that are inserted during the walk are left out, and so are
   // those that are erased before it comes to them.
   auto AllNodes() const {
-    return std::views::filter(std::views::iota(0, num_nodes()), [this](NodeId id) { return !node(id).erased; });
+    return Filtered(Counter{0}, Counter{num_nodes()}, [this](NodeId id) { return !node(id).erased; });
   }
   // The graph's live nodes in order.
   std::vector<NodeId> NodesInOrder(GraphId graph) const;
