@@ -4,8 +4,10 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/graph/control_flow.h"
@@ -23,10 +25,10 @@ class NodeCheck {
 
   void Run() {
     for (size_t i = 0; i < node_.inputs.size() && node_.schema->num_inputs() > 0; ++i) {
-      CheckPort(node_.inputs[i], node_.schema->InputVariable(static_cast<int>(i)), absl::StrCat("input ", i));
+      CheckPort(node_.inputs[i], node_.schema->InputVariable(static_cast<int>(i)), "input ", i);
     }
     for (size_t i = 0; i < node_.outputs.size() && node_.schema->num_outputs() > 0; ++i) {
-      CheckPort(node_.outputs[i], node_.schema->OutputVariable(static_cast<int>(i)), absl::StrCat("output ", i));
+      CheckPort(node_.outputs[i], node_.schema->OutputVariable(static_cast<int>(i)), "output ", i);
     }
     const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id_);
     if (!flow.has_value()) return;
@@ -56,17 +58,21 @@ class NodeCheck {
     faults_.push_back({id_, place, std::move(expected), found});
   }
 
-  void CheckPort(ValueId id, int variable, const std::string& place) {
+  void CheckPort(ValueId id, int variable, absl::string_view side, size_t port) {
     if (id == kNone) return;
     const Value& value = model_.value(id);
     const DType found = ElementType(value);
     if (found == DType::kUndefined) return;
     const bool is_allowed =
         value.is_tensor ? node_.schema->Allows(variable, found) : node_.schema->AllowsContained(variable, found);
-    if (!is_allowed) return Note(place, "a type that its schema allows", found);
-    auto [it, is_new] = bound_.try_emplace(variable, found);
-    if (!is_new && it->second != found && variable < static_cast<int>(node_.schema->variables().size())) {
-      Note(place, absl::StrCat(DTypeName(it->second), " as at the other ports of its type variable"), found);
+    if (!is_allowed) return Note(absl::StrCat(side, port), "a type that its schema allows", found);
+    if (variable >= static_cast<int>(node_.schema->variables().size())) return;
+    const auto bound = absl::c_find_if(bound_, [&](const auto& one) { return one.first == variable; });
+    if (bound == bound_.end()) {
+      bound_.emplace_back(variable, found);
+    } else if (bound->second != found) {
+      Note(absl::StrCat(side, port),
+           absl::StrCat(DTypeName(bound->second), " as at the other ports of its type variable"), found);
     }
   }
 
@@ -81,7 +87,7 @@ class NodeCheck {
   const NodeId id_;
   const Node& node_;
   std::vector<TypeFault>& faults_;
-  absl::flat_hash_map<int, DType> bound_;
+  absl::InlinedVector<std::pair<int, DType>, 4> bound_;  // by type variable
 };
 
 absl::flat_hash_set<NodeId> NodesOf(const std::vector<TypeFault>& faults) {
