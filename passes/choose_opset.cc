@@ -36,7 +36,7 @@ class OpsetChooser {
     OpsetPlan plan;
     const OpsetReach reach = ReachableOpset(model_, wanted);
     plan.lift_to = reach.opset;
-    if (plan.lift_to == wanted) return plan;
+    if (plan.lift_to >= wanted) return plan;
     plan.obstacle = absl::StrCat("opset ", wanted, " cannot be reached: ", reach.blocking.sentence());
     const int for_casts = ForCasts() <= plan.lift_to ? ForCasts() : 0;
     if (LowestForAll(plan.lift_to, kAllowed) == 0 && for_casts == 0) {

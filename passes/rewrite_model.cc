@@ -93,10 +93,19 @@ absl::Status RaiseOpset(RewriteState& state) {
   return Lift(state, plan);
 }
 
+absl::Status NameUnmatchedRules(RewriteState& state) {
+  for (std::string& sentence : DescribeUnmatchedRules(state.model(), state.lists, state.decision->classes)) {
+    if (state.settings.strict) return UsageError(sentence);
+    state.model().AddWarning(std::move(sentence));
+  }
+  return absl::OkStatus();
+}
+
 // A decision may ask for another opset, and is made again there.
 absl::Status MakeDecision(RewriteState& state) {
   const DecisionInputs inputs = {state.lists, state.settings, state.released, state.type_faults, *state.survey};
   AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), inputs));
+  AMP_RETURN_IF_ERROR(NameUnmatchedRules(state));  // of the user's nodes
   if (state.decision->opset == 0) return absl::OkStatus();
   AMP_RETURN_IF_ERROR(Lift(state, PlanLift(state.model(), state.lists, state.settings, state.decision->opset)));
   AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), inputs));
@@ -106,10 +115,6 @@ absl::Status MakeDecision(RewriteState& state) {
 absl::Status ExplainDecision(RewriteState& state) {
   Model& model = state.model();
   const Decision& decision = *state.decision;
-  for (std::string& sentence : DescribeUnmatchedRules(model, state.lists, decision.classes)) {
-    if (state.settings.strict) return UsageError(sentence);
-    model.AddWarning(std::move(sentence));
-  }
   if (const Reason why = ObstacleToCasts(model, state.settings.low)) {
     model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
   }

@@ -49,7 +49,7 @@ struct LoadedFile {
   std::shared_ptr<const DataFile> original;  // the file, still open; null for a model from memory
   std::shared_ptr<ExternalData> external;    // null for a model from memory
   uint64_t device = 0, inode = 0;            // of the file
-  int highest_opset_import = 0;              // of ai.onnx, before conflicting imports were repaired; set by LoadModel
+  int highest_opset_import = 0;  // of ai.onnx, before conflicting imports were repaired; set by ValidateFile
   LeftOutPayloads left_out;
   PrescanResult counts;
   std::vector<std::string> warnings;

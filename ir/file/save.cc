@@ -214,7 +214,7 @@ class Saver : public PreparedSave {
   // Reads the model that is to be replaced, and looks at its folder, only if it has changed since the last time.
   void JudgeOldData() {
     struct stat there = {};
-    if (fs_.StatPath(dir_.get(), parts_.name, &there) != 0) there = {};
+    if (fs_.StatTarget(dir_.get(), parts_.name, &there) != 0) there = {};
     const auto version = [](const struct stat& file) {
       return std::tuple(file.st_dev, file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
     };

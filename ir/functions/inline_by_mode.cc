@@ -25,7 +25,8 @@ absl::StatusOr<InlinedFunctions> InlineByMode(std::unique_ptr<google::protobuf::
   const int functions_before = model.functions_size();
   AMP_ASSIGN_OR_RETURN(InlinedFunctions inlined, InlineFunctions(model, options));
   inlined.opset_before = opset_before;
-  inlined.model_edited = inlined.num_calls > 0 || model.functions_size() != functions_before;
+  const bool is_lifted = ImportedVersion(model, "") != opset_before;
+  inlined.model_edited = is_lifted || inlined.num_calls > 0 || model.functions_size() != functions_before;
   std::vector<std::string> known_warnings;
   if (inlined.num_calls > 0) AMP_RETURN_IF_ERROR(ValidateModel(model, limits.AfterInlining(), &known_warnings));
   return inlined;

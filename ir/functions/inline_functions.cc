@@ -313,7 +313,7 @@ absl::Status Inliner::Rename(NodeProto& node, const Instance& instance, const Sc
   BindAttributes(node, instance);
   if (!FindOperator(CanonicalDomain(node.domain()), node.op_type()).Has(Role::kConstant)) return absl::OkStatus();
   const absl::Status status = ValidateConstantValues(node);
-  if (status.ok()) return status;
+  if (status.ok()) return absl::OkStatus();
   return absl::Status(status.code(), absl::StrCat("function '", Escaped(instance.function.name()), "': node '",
                                                   Escaped(label), "' (Constant): ", status.message()));
 }

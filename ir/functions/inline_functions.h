@@ -48,7 +48,7 @@ struct InlineOptions {
 struct InlinedFunctions {
   int opset_before = 0;                                           // of ai.onnx, before LiftModelToFunctions
   int num_calls = 0;                                              // that were inlined
-  bool model_edited = false;                                      // by inlining, or functions that nobody calls went
+  bool model_edited = false;                                      // lifted, inlined, or rid of functions
   std::vector<InlinedCall> calls;                                 // the same, outer ones first
   absl::flat_hash_map<const onnx::NodeProto*, int32_t> call_of;   // of inlined nodes, into `calls`
   std::vector<std::string> functions;                             // whose calls were, in the model's order

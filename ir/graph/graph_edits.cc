@@ -73,10 +73,11 @@ void Model::Unlink(NodeId id) {
 }
 
 void Model::SetOperator(NodeId id, absl::string_view domain, absl::string_view op_type) {
-  onnx::NodeProto& proto = EditProto(id);
-  if (domain != node(id).domain()) proto.set_domain(std::string(domain));
-  proto.set_op_type(std::string(op_type));
   mutable_node(id).op = &FindOperator(domain, op_type);
+  std::string new_domain(domain), new_op_type(op_type);  // the node's own, perhaps, which setting one frees
+  onnx::NodeProto& proto = EditProto(id);
+  if (new_domain != node(id).domain()) proto.set_domain(std::move(new_domain));
+  proto.set_op_type(std::move(new_op_type));
 }
 
 NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) {

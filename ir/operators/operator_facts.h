@@ -30,7 +30,7 @@ bool ChoosesItsType(const Node& node);
 // The lowest opset whose Cast takes and gives the low type, and says so to inference.
 int FirstOpsetWithCasts(DType low);
 
-// Why a Cast to or from the low type in the main graph would not be one; empty when it would. Without casts nothing can
+// Why a Cast to or from the low type in the main graph would not be one; none when it would. Without casts nothing can
 // change its type.
 Reason ObstacleToCasts(const Model& model, DType low);
 

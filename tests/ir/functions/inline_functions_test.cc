@@ -270,6 +270,26 @@ TEST_CASE("a model that was edited in vain is written as it was, its external da
   }
 }
 
+TEST_CASE("a model that was lifted in vain to its functions' opset is written at its own") {
+  const ScratchFolder folder;
+  folder.Write("in.onnx", ModelFromText(R"(<ir_version: 8, opset_import: ["" : 12, "local" : 1, "com.microsoft" : 1]>
+    g (float[1,2] x) => (float[2] y) <float[2] w = {1, 2}> { [call] y = local.f (x) }
+    <domain: "local", opset_import: ["" : 13, "com.microsoft" : 2]> f (a) => (b) {
+      axes = Constant <value: tensor = int64[1] {0}> ()
+      c = com.microsoft.Gelu (a)
+      b = Squeeze (c, axes)
+    })")
+                              .SerializeAsString());
+  RewriteOptions options;
+  options.external_data = ExternalDataPolicy::kAlways;  // then the bytes of the file will not do
+  const absl::StatusOr<RewriteSummary> summary = RewriteFile(folder.File("in.onnx"), folder.File("out.onnx"), options);
+  REQUIRE(summary.ok());
+  CHECK(absl::StrContains(summary->unchanged_because, "it uses Gelu of com.microsoft 2"));
+  onnx::ModelProto written;
+  REQUIRE(written.ParseFromString(folder.Read("out.onnx")));
+  CHECK(written.opset_import(0).version() == 12);
+}
+
 // Inlined, the two halves of the function stand apart, and nothing goes round.
 onnx::ModelProto ReadsItself(const std::string& second) {
   return ModelFromText(absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>

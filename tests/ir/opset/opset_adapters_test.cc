@@ -215,6 +215,16 @@ TEST_CASE("ONNX Runtime's LayerNormalization becomes ONNX's as it is") {
             "g (float[2] x, float[2] s) => (float[2] y) { [ln] y = LayerNormalization (x, s) }");
 }
 
+TEST_CASE("an operator that ai.onnx has never had moves to the runtime's domain, and is known there") {
+  const auto model = Parse(R"(<ir_version: 8, opset_import: ["" : 11, "com.microsoft" : 1]>
+    g (float[1,2,4] x) => (float[1,2,4] y) { y = MultiHeadAttention <num_heads = 2> (x, x, x) })");
+  REQUIRE_FALSE(model->node(0).Has(Role::kHeavy));
+  REQUIRE(UnifyOpset(*model, 12));
+  CHECK(model->node(0).domain() == "com.microsoft");
+  CHECK(model->node(0).op_type() == "MultiHeadAttention");
+  CHECK(model->node(0).Has(Role::kHeavy));
+}
+
 TEST_CASE("a node that lacks what its schema demands is not touched") {
   CheckStop(9, 22, 9, "TopK#0 (TopK) at opset 10: its attribute k is missing or of the wrong kind",
             "g (float[4] x) => (float[2] y, int64[2] i) { y, i = TopK (x) }");
