@@ -25,7 +25,7 @@ const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const 
   const Node& node = model.node(id);
   if (node.domain().empty() && model.IsCallOfFunction(id)) return nullptr;
   const auto lookup = [&](const OpCondition& condition) -> std::optional<std::string> {
-    if (const auto promised = Promised(promises, condition)) return promised;
+    if (auto promised = Promised(promises, condition)) return promised;
     return NodeFact(model, id, condition.key);
   };
   return lists.Find(node.domain(), node.op_type(), lookup);
@@ -36,7 +36,7 @@ std::vector<const OpRow*> FindFunctionRows(const Model& model, const OpLists& li
   std::vector<const OpRow*> rows;
   for (const InlinedCall& call : model.calls()) {
     const auto lookup = [&](const OpCondition& condition) -> std::optional<std::string> {
-      if (const auto promised = Promised(promises, condition)) return promised;
+      if (auto promised = Promised(promises, condition)) return promised;
       const auto fact = call.facts.find(condition.key);
       return fact == call.facts.end() ? std::nullopt : std::optional<std::string>(fact->second);
     };
