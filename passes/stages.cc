@@ -7,7 +7,7 @@
 #include "ir/graph/shape.h"
 #include "ir/schema/schema.h"
 #include "passes/classify/suggest.h"
-#include "passes/report/write_report.h"
+#include "passes/report/explain_nodes.h"
 
 namespace amp {
 namespace {

@@ -137,16 +137,6 @@ bool Model::IsConstant(ValueId id) const {
   return producer.Has(Role::kConstant) && !IsCallOfFunction(v.producer) && !HasAttribute(producer, "sparse_value");
 }
 
-std::string Model::UniqueName(absl::string_view wanted) {
-  std::string name(wanted);
-  if (names_.insert(name).second) return name;
-  int& suffix = last_suffix_[name];
-  do {
-    name = absl::StrCat(wanted, "_", ++suffix);
-  } while (!names_.insert(name).second);
-  return name;
-}
-
 void Model::AddWarning(std::string text) {
   if (seen_warnings_.insert(text).second) warnings_.push_back(std::move(text));
 }

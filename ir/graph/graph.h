@@ -29,6 +29,7 @@
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
 #include "ir/base/filtered.h"
+#include "ir/base/unique_names.h"
 #include "ir/file/weights.h"
 #include "ir/schema/operator_table.h"
 
@@ -211,7 +212,7 @@ class Model {
   bool IsConstant(ValueId id) const;
 
   // A name that no value or node of any scope has: `wanted`, else `wanted_1`, `wanted_2` ... Reserved at once.
-  std::string UniqueName(absl::string_view wanted);
+  std::string UniqueName(absl::string_view wanted) { return names_.Make(wanted); }
 
   // ---- edits (graph_edits.cc)
   // The node's message, for its attributes (ir/graph/attributes.h); operator, inputs and outputs are edited with the
@@ -322,9 +323,8 @@ class Model {
   std::vector<Value> values_;
   std::vector<Graph> graphs_;
   std::vector<InlinedCall> calls_;
-  absl::flat_hash_set<std::string> names_;             // all names of all scopes
-  absl::flat_hash_map<std::string, int> last_suffix_;  // that UniqueName gave, by the name wanted
-  absl::flat_hash_set<std::string> functions_;         // "domain::name:overload" of model-local functions
+  UniqueNames names_;                           // all names of all scopes
+  absl::flat_hash_set<std::string> functions_;  // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;
   absl::flat_hash_set<std::string> seen_warnings_;
   bool edited_ = false;

@@ -131,7 +131,7 @@ absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* node
     if (node_proto.name().empty()) {
       n.ordinal = unnamed[node_proto.op_type()]++;
     } else {
-      model_.names_.insert(node_proto.name());
+      model_.names_.Take(node_proto.name());
     }
     for (const std::string& name : node_proto.output()) {
       ValueId out = kNone;

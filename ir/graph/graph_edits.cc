@@ -22,7 +22,7 @@ ValueId Model::NewValue(GraphId graph_id, std::string name) {
   Value& v = values_.emplace_back();
   v.graph = graph_id;
   mutable_graph(graph_id).names[name] = id;
-  names_.insert(name);
+  names_.Take(name);
   v.name = std::move(name);
   return id;
 }
@@ -95,7 +95,7 @@ NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) 
   if (!spec.domain.empty()) n.proto->set_domain(std::string(spec.domain));
   n.op = &FindOperator(n.domain(), spec.op_type);
   if (!spec.name.empty()) {
-    names_.insert(spec.name);
+    names_.Take(spec.name);
     n.proto->set_name(spec.name);
   }
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
@@ -299,7 +299,7 @@ void Model::Rename(ValueId id, std::string name) {
   Value& v = mutable_value(id);
   Graph& g = mutable_graph(v.graph);
   if (auto it = g.names.find(v.name); it != g.names.end() && it->second == id) g.names.erase(it);
-  names_.insert(name);
+  names_.Take(name);
   g.names[name] = id;
   v.name = std::move(name);
   if (v.producer != kNone) mutable_node(v.producer).proto->set_output(v.producer_port, v.name);

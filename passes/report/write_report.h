@@ -12,10 +12,6 @@
 
 namespace amp {
 
-// The name of the class, or "cast" and "constant" for nodes that no list names, since what they do is decided by what
-// they stand between.
-std::string ShownClass(const Model& model, NodeId id, const Classification& classification);
-
 class ReportWriter {
  public:
   // What the model is before any edit; its types are inferred.
