@@ -68,7 +68,7 @@ class OpsetChooser {
     OpsetsThatOpen opsets(model_, settings_.low, limit);
     int lowest = 0;
     for (const NodeId id : model_.AllNodes()) {
-      if (!absl::c_linear_search(of, classes.nodes[static_cast<size_t>(id)].op_class)) continue;
+      if (!absl::c_linear_search(of, classes.nodes[id].op_class)) continue;
       lowest = std::max(lowest, opsets.For(id));
     }
     return lowest;
@@ -97,10 +97,10 @@ class OpsetChooser {
     for (const NodeId id : model_.AllNodes()) {
       const Node& node = model_.node(id);
       if (node.schema == nullptr || node.domain().empty()) continue;
-      if (!absl::c_linear_search(kPaintable, classes.nodes[static_cast<size_t>(id)].op_class)) continue;
+      if (!absl::c_linear_search(kPaintable, classes.nodes[id].op_class)) continue;
       for (size_t port = 0; port < node.inputs.size(); ++port) {
         if (node.inputs[port] == kNone) continue;
-        const bool takes_low = node.schema->Allows(node.schema->InputVariable(static_cast<int>(port)), settings_.low);
+        const bool takes_low = node.schema->Allows(node.schema->InputVariable(port), settings_.low);
         if (takes_low && model_.value(node.inputs[port]).dtype == DType::kFloat32) return true;
       }
     }

@@ -23,7 +23,7 @@ absl::flat_hash_set<NodeId> FindLastSoftmaxes(const Model& model, const NodeClas
     if (id == kNone || model.value(value).producer_port != 0 || !seen.insert(id).second) continue;
     if (IsSoftmax(model.node(id))) {
       found.insert(id);
-    } else if (classes.nodes[static_cast<size_t>(id)].op_class == OpClass::kClear) {
+    } else if (classes.nodes[id].op_class == OpClass::kClear) {
       stack.insert(stack.end(), model.node(id).inputs.begin(), model.node(id).inputs.end());
     }
   }
@@ -32,7 +32,7 @@ absl::flat_hash_set<NodeId> FindLastSoftmaxes(const Model& model, const NodeClas
 
 std::string ExcludedBy(const Model& model, const Classification& classification) {
   std::string rule = absl::StrCat("excluded by ", Escaped(classification.rule->origin));
-  if (classification.call < 0) return rule;
+  if (classification.call == kNone) return rule;
   const InlinedCall& call = model.call(classification.call);
   return absl::StrCat(rule, ": inlined from '", Escaped(call.label), "', a call of ", Escaped(call.FunctionName()));
 }
@@ -53,7 +53,7 @@ class TraitCollector {
 
   NodeTraits Of(NodeId id) const {
     const Node& node = model_.node(id);
-    const Classification& c = classes_.nodes[static_cast<size_t>(id)];
+    const Classification& c = classes_.nodes[id];
     NodeTraits traits;
     traits.op_class = c.op_class;
     traits.is_cast = IsCast(node);
@@ -92,11 +92,11 @@ class TraitCollector {
 
 }  // namespace
 
-std::vector<NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes,
-                                      const std::vector<TypeFault>& faults, const RewriteSettings& settings) {
+IdVector<NodeId, NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes,
+                                           const std::vector<TypeFault>& faults, const RewriteSettings& settings) {
   const TraitCollector collector(model, classes, faults, settings);
-  std::vector<NodeTraits> traits(static_cast<size_t>(model.num_nodes()));
-  for (const NodeId id : model.AllNodes()) traits[static_cast<size_t>(id)] = collector.Of(id);
+  IdVector<NodeId, NodeTraits> traits(model.num_nodes());
+  for (const NodeId id : model.AllNodes()) traits[id] = collector.Of(id);
   return traits;
 }
 

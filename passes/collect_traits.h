@@ -13,8 +13,8 @@
 namespace amp {
 
 // By NodeId; erased nodes have none of their own. A node with one of `faults` stays as it is. Linear in the nodes.
-std::vector<NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes,
-                                      const std::vector<TypeFault>& faults, const RewriteSettings& settings);
+IdVector<NodeId, NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes,
+                                           const std::vector<TypeFault>& faults, const RewriteSettings& settings);
 
 }  // namespace amp
 

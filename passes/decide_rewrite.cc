@@ -20,17 +20,17 @@ Statistics StatisticsType(const RewriteSettings& settings) {
 }
 
 // Without one nothing becomes low, and guards have nothing to look at.
-bool HasSeed(const VertexGraph& graph, const std::vector<NodeTraits>& traits, const RewriteSettings& settings) {
+bool HasSeed(const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits, const RewriteSettings& settings) {
   if (settings.paint.level == Level::kUnsafeForceAll) return true;
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    const NodeTraits& trait = traits[static_cast<size_t>(graph[v].node)];
+  for (const VertexId v : graph.ids()) {
+    const NodeTraits& trait = traits[graph[v].node];
     if (trait.op_class == OpClass::kAllow && trait.processed && graph[v].is_high && graph[v].can_be_low) return true;
   }
   return false;
 }
 
 absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGraph& graph,
-                                             const std::vector<NodeTraits>& traits, const DecisionInputs& inputs) {
+                                             const IdVector<NodeId, NodeTraits>& traits, const DecisionInputs& inputs) {
   const RewriteSettings& settings = inputs.settings;
   std::vector<Veto> vetoes;
   if (settings.guards == Guards::kNone || !HasSeed(graph, traits, settings)) return vetoes;
@@ -50,8 +50,8 @@ int OpsetForStatistics(const Model& model, const Decision& decision, const Rewri
   if (settings.opset.kind != OpsetChoice::Kind::kAuto) return 0;
   if (StatisticsType(settings) == Statistics::kFollowInput) return 0;
   int wanted = 0;
-  for (VertexId v = 0; v < decision.graph.size(); ++v) {
-    if (!decision.paint[static_cast<size_t>(v)].low) continue;
+  for (const VertexId v : decision.graph.ids()) {
+    if (!decision.paint[v].low) continue;
     wanted = std::max(wanted, OpsetWithSeparateStatistics(model.node(decision.graph[v].node)));
   }
   return wanted;
@@ -68,7 +68,7 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
   Decision decision{.classes = ClassifyNodes(model, inputs.lists, settings.target.promises),
                     .graph = VertexGraph(model, settings.low, StatisticsType(settings)),
                     .released = inputs.released.Positions(model)};
-  const std::vector<NodeTraits> traits = CollectTraits(model, decision.classes, inputs.faults, settings);
+  const IdVector<NodeId, NodeTraits> traits = CollectTraits(model, decision.classes, inputs.faults, settings);
   AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));
   PaintOptions options = settings.paint;
   options.follow = inputs.lists.follow();

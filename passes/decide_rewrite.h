@@ -18,7 +18,7 @@ struct Decision {
   NodeClasses classes;
   VertexGraph graph;
   std::vector<Veto> vetoes = {};
-  std::vector<VertexPaint> paint = {};
+  Paint paint = {};
   ReleasedIo released;
   // At which low operators keep float32 statistics; 0: the model's is fine, or the settings leave it alone.
   int opset = 0;

@@ -26,7 +26,7 @@ class Restorer {
   int Run() {
     absl::flat_hash_set<absl::string_view> names;
     for (const Cast& cast : casts_) names.insert(cast.output);
-    for (ValueId id = 0; id < model_.num_values(); ++id) {
+    for (const ValueId id : model_.AllValues()) {
       if (names.contains(model_.value(id).name)) NoteName(model_.value(id).graph, model_.value(id).name);
     }
     RestoreAll();
@@ -47,18 +47,18 @@ class Restorer {
     std::vector<size_t> ready;
     size_t num_expected = 0;  // the others are counted already
     for (size_t i = 0; i < casts_.size(); ++i) {
-      const bool stands_on_other = casts_[i].source_cast != kNone;
+      const bool stands_on_other = casts_[i].source_cast.has_value();
       const bool stands_alone = casts_[i].node != kNone || casts_[i].source != kNone;
-      if (stands_on_other) readers[static_cast<size_t>(casts_[i].source_cast)].push_back(i);
+      if (stands_on_other) readers[*casts_[i].source_cast].push_back(i);
       if (stands_alone) ready.push_back(i);
       num_expected += stands_alone || stands_on_other ? 1 : 0;
     }
     std::vector<Restored> restored(casts_.size());
     for (size_t next = 0; next < ready.size(); ++next) {
       const size_t i = ready[next];
-      const bool stands_on_other = casts_[i].source_cast != kNone;
-      restored[i] = Restore(casts_[i], stands_on_other ? restored[static_cast<size_t>(casts_[i].source_cast)]
-                                                       : Restored{casts_[i].source, &casts_[i]});
+      const bool stands_on_other = casts_[i].source_cast.has_value();
+      restored[i] = Restore(
+          casts_[i], stands_on_other ? restored[*casts_[i].source_cast] : Restored{casts_[i].source, &casts_[i]});
       ready.insert(ready.end(), readers[i].begin(), readers[i].end());
     }
     num_misfits_ += static_cast<int>(num_expected - ready.size());  // that stand on each other or on a misfit
@@ -120,13 +120,12 @@ class Restorer {
 
   // Notes that `use` is to read `value`, if it reads another value now that is the same but for casts.
   bool RedirectUse(const Use& use, ValueId value) {
-    const auto port = static_cast<size_t>(use.port);
     if (!use.IsGraphOutput() && model_.node(use.node).erased) return false;
     const size_t num_ports =
         use.IsGraphOutput() ? model_.graph(use.graph).outputs.size() : model_.node(use.node).inputs.size();
-    if (port >= num_ports) return false;
+    if (use.port >= num_ports) return false;
     const ValueId source =
-        use.IsGraphOutput() ? model_.graph(use.graph).outputs[port] : model_.node(use.node).inputs[port];
+        use.IsGraphOutput() ? model_.graph(use.graph).outputs[use.port] : model_.node(use.node).inputs[use.port];
     if (source == kNone) return false;
     auto& targets = redirected_[source];
     const auto it = targets.try_emplace({use.graph, use.node, use.port}, source).first;
@@ -166,7 +165,7 @@ class Restorer {
   const std::vector<Cast>& casts_;
   absl::flat_hash_map<ValueId, ValueId> before_casts_;
   // By the value that it reads: what each reader is to read.
-  std::map<ValueId, absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId>> redirected_;
+  std::map<ValueId, absl::flat_hash_map<std::tuple<GraphId, NodeId, size_t>, ValueId>> redirected_;
   absl::flat_hash_set<std::pair<GraphId, std::string>> taken_;
   int num_misfits_ = 0;
 };

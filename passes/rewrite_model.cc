@@ -79,7 +79,7 @@ absl::Status Lift(RewriteState& state, const OpsetPlan& plan) {
   Model& model = state.model();
   if (plan.obstacle) state.writer.SetOpsetObstacle(plan.obstacle.sentence());
   if (plan.import > 0) ImportOnnx(model, plan.import);
-  const NodeId first_made = model.num_nodes();
+  const NodeId first_made(model.num_nodes());
   const bool lifts = plan.lift_to > model.opset("");
   if (lifts) AMP_RETURN_IF_ERROR(LiftOpset(model, plan.lift_to));
   if (!lifts && plan.import == 0) return absl::OkStatus();

@@ -30,11 +30,11 @@ std::string PortLabel(const Model& model, const VertexGraph& graph, VertexId v) 
   const Graph& body = model.graph(graph[v].body);
   const std::string of_body = absl::StrCat(" of its ", Escaped(BodyLabel(model, graph[v].body)));
   for (size_t i = 0; i < body.inputs.size(); ++i) {
-    if (graph.OfBodyInput(graph[v].body, static_cast<int>(i)) == v)
+    if (graph.OfBodyInput(graph[v].body, i) == v)
       return absl::StrCat("input ", Escaped(model.value(body.inputs[i]).name), of_body);
   }
   for (size_t i = 0; i < body.outputs.size(); ++i) {
-    if (graph.OfBodyOutput(graph[v].body, static_cast<int>(i)) == v)
+    if (graph.OfBodyOutput(graph[v].body, i) == v)
       return absl::StrCat("output ", Escaped(model.value(body.outputs[i]).name), of_body);
   }
   return absl::StrCat("a port", of_body);
@@ -89,7 +89,7 @@ absl::StatusOr<std::string> ShowModel(Stage stage, Model& model) {
 
 std::string ShowTypes(const Model& model) {
   std::string text = Heading(Stage::kInfer);
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
     for (NodeId node : model.NodesInOrder(graph)) {
       for (const ValueId out : model.node(node).PresentOutputs()) {
         absl::StrAppend(&text, Escaped(model.value(out).name), ": ", TypeText(model, out), "\n");
@@ -101,9 +101,9 @@ std::string ShowTypes(const Model& model) {
 
 std::string ShowClasses(const Model& model, const NodeClasses& classes) {
   std::string text = Heading(Stage::kClassify);
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
     for (NodeId node : model.NodesInOrder(graph)) {
-      const Classification& c = classes.nodes[static_cast<size_t>(node)];
+      const Classification& c = classes.nodes[node];
       const std::string origin = OriginOf(model, c).origin;
       absl::StrAppend(&text, Escaped(model.NodeLabel(node)), ": ", ShownClass(model, node, c), ", ",
                       origin.empty() ? "on no list" : Escaped(origin), "\n");
@@ -119,10 +119,10 @@ std::string ShowVetoes(const Model& model, const VertexGraph& graph, const std::
   return text;
 }
 
-std::string ShowPaint(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint) {
+std::string ShowPaint(const Model& model, const VertexGraph& graph, const Paint& paint) {
   std::string text = Heading(Stage::kPaint);
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    const VertexPaint& p = paint[static_cast<size_t>(v)];
+  for (const VertexId v : graph.ids()) {
+    const VertexPaint& p = paint[v];
     const bool is_float32 = graph[v].is_high;
     absl::StrAppend(&text, VertexLabel(model, graph, v), ": ",
                     p.low        ? DTypeName(graph.low())

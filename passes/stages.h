@@ -32,7 +32,7 @@ absl::StatusOr<std::string> ShowModel(Stage stage, Model& model);
 std::string ShowTypes(const Model& model);
 std::string ShowClasses(const Model& model, const NodeClasses& classes);
 std::string ShowVetoes(const Model& model, const VertexGraph& graph, const std::vector<Veto>& vetoes);
-std::string ShowPaint(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint);
+std::string ShowPaint(const Model& model, const VertexGraph& graph, const Paint& paint);
 
 }  // namespace amp
 

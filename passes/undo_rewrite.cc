@@ -96,7 +96,7 @@ class Undo {
         const Value& value = model_.value(main.outputs[i]);
         const bool is_input_too = value.is_graph_input && value.dtype == DType::kFloat32;  // by now
         if (value.name != name || !(IsLowFloat(value.dtype) || is_input_too)) continue;
-        model_.SetGraphOutputType(static_cast<int>(i), DType::kFloat32);
+        model_.SetGraphOutputType(i, DType::kFloat32);
         restored_outputs_.insert(i);
         fits = true;
       }
@@ -107,13 +107,13 @@ class Undo {
   void RestoreBodies() {
     for (const RewriteRecord::BodyPort& port : record_.body_inputs) {
       const auto& inputs = model_.graph(port.body).inputs;
-      const bool exists = static_cast<size_t>(port.port) < inputs.size();
-      const ValueId id = exists ? inputs[static_cast<size_t>(port.port)] : kNone;
+      const bool exists = port.port < inputs.size();
+      const ValueId id = exists ? inputs[port.port] : kNone;
       const bool fits = exists && IsLowFloat(ElementType(model_.value(id)));
       fits ? model_.SetElementType(id, DType::kFloat32) : CountMisfit();
     }
     // Outputs of bodies and value_info follow from inference, and are written for graphs that were edited.
-    for (GraphId graph = 0; graph < model_.num_graphs(); ++graph) {
+    for (const GraphId graph : model_.AllGraphs()) {
       if (model_.graph(graph).first != kNone) model_.EditProto(model_.graph(graph).first);
     }
   }
@@ -212,8 +212,8 @@ class Undo {
       }
       const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
       for (const auto& join : flow ? flow->outputs : std::vector<ControlFlow::Join>()) {
-        const ValueId out = model_.node(id).outputs[static_cast<size_t>(join.node_port)];
-        const ValueId inner = model_.graph(join.body).outputs[static_cast<size_t>(join.body_port)];
+        const ValueId out = model_.node(id).outputs[join.node_port];
+        const ValueId inner = model_.graph(join.body).outputs[join.body_port];
         const bool widens = out != kNone && IsLowFloat(ElementType(model_.value(out))) && IsFloat32(inner);
         if (widens) model_.SetElementType(out, DType::kFloat32);
       }
@@ -228,7 +228,7 @@ class Undo {
     if (node.schema == nullptr || node.schema->num_inputs() == 0 || node.schema->num_outputs() == 0) return false;
     const int variable = node.schema->OutputVariable(model_.value(out).producer_port);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool is_joined = keeps_type || node.schema->InputVariable(static_cast<int>(i)) == variable;
+      const bool is_joined = keeps_type || node.schema->InputVariable(i) == variable;
       if (node.inputs[i] != kNone && is_joined && IsFloat32(node.inputs[i])) return true;
     }
     return false;

@@ -43,17 +43,6 @@ class Filtered {
   Keep keep_;
 };
 
-// Whole numbers, as what an iterator leads to.
-struct Counter {
-  int at = 0;
-  int operator*() const { return at; }
-  Counter& operator++() {
-    ++at;
-    return *this;
-  }
-  bool operator==(const Counter&) const = default;
-};
-
 }  // namespace amp
 
 #endif  // AMP_IR_BASE_FILTERED_H_

@@ -1,6 +1,7 @@
 #include "ir/functions/assign_calls.h"
 
 #include <map>
+#include <optional>
 
 #include "ir/functions/inline_origins.h"
 #include "ir/graph/insert_nodes.h"
@@ -9,16 +10,16 @@
 namespace amp {
 namespace {
 
-int Depth(const InlineOrigins& origins, int call) {
+int Depth(const InlineOrigins& origins, CallId call) {
   int depth = 0;
-  for (; call >= 0; call = origins.calls[static_cast<size_t>(call)].parent) ++depth;
+  for (; call != kNone; call = origins.calls[call].parent) ++depth;
   return depth;
 }
 
-// The innermost call that holds both; -1 for the main graph.
-int CommonCall(const InlineOrigins& origins, int a, int b) {
+// The innermost call that holds both; kNone for the main graph.
+CallId CommonCall(const InlineOrigins& origins, CallId a, CallId b) {
   int depth_a = Depth(origins, a), depth_b = Depth(origins, b);
-  const auto up = [&](int call) { return origins.calls[static_cast<size_t>(call)].parent; };
+  const auto up = [&](CallId call) { return origins.calls[call].parent; };
   for (; depth_a > depth_b; --depth_a) a = up(a);
   for (; depth_b > depth_a; --depth_b) b = up(b);
   while (a != b) {
@@ -28,18 +29,18 @@ int CommonCall(const InlineOrigins& origins, int a, int b) {
   return a;
 }
 
-int CallOfGraph(const Model& model, GraphId graph) {
+CallId CallOfGraph(const Model& model, GraphId graph) {
   const NodeId owner = model.graph(graph).owner;
-  return owner == kNone ? -1 : model.node(owner).call;
+  return owner == kNone ? kNone : model.node(owner).call;
 }
 
-int CallOfUse(const Model& model, const Use& use) {
+CallId CallOfUse(const Model& model, const Use& use) {
   return use.IsGraphOutput() ? CallOfGraph(model, use.graph) : model.node(use.node).call;
 }
 
 // Not outside of the call whose body the node is in.
-int Within(const Model& model, const InlineOrigins& origins, NodeId node, int call) {
-  const int home = CallOfGraph(model, model.node(node).graph);
+CallId Within(const Model& model, const InlineOrigins& origins, NodeId node, CallId call) {
+  const CallId home = CallOfGraph(model, model.node(node).graph);
   return CommonCall(origins, home, call) == home ? call : home;
 }
 
@@ -49,28 +50,28 @@ std::vector<std::pair<NodeId, NodeId>> AssignCasts(Model& model, const InlineOri
   std::vector<std::pair<NodeId, NodeId>> splits;
   for (const NodeId id : model.AllNodes()) {  // not those that are inserted here
     const Node& node = model.node(id);
-    if (!node.inserted || node.call >= 0 || node.outputs.size() != 1 || node.Output(0) == kNone) continue;
+    if (!node.inserted || node.call != kNone || node.outputs.size() != 1 || node.Output(0) == kNone) continue;
     const bool is_constant = node.Has(Role::kConstant) && node.inputs.empty();
     if (!IsCast(node) && !is_constant) {
       model.SetCall(id, CallOfGraph(model, node.graph));
       continue;
     }
     const bool has_source = !is_constant && node.Input(0) != kNone;
-    int source = -1;
+    CallId source = kNone;
     if (has_source) {
       const Value& value = model.value(node.Input(0));
       source = value.producer == kNone ? CallOfGraph(model, value.graph) : model.node(value.producer).call;
     }
-    std::map<int, std::vector<Use>> readers;  // by call
-    int common = -2;                          // of all readers
+    std::map<CallId, std::vector<Use>> readers;
+    std::optional<CallId> common;  // of all readers
     for (const Use& use : model.value(node.Output(0)).uses) {
-      const int reader = CallOfUse(model, use);
-      common = common == -2 ? reader : CommonCall(origins, common, reader);
+      const CallId reader = CallOfUse(model, use);
+      common = common.has_value() ? CommonCall(origins, *common, reader) : reader;
       readers[Within(model, origins, id, has_source ? CommonCall(origins, source, reader) : reader)].push_back(use);
     }
     if (readers.empty()) continue;
     if (!has_source) {
-      model.SetCall(id, Within(model, origins, id, common));
+      model.SetCall(id, Within(model, origins, id, *common));
       continue;
     }
     const DType type = model.value(node.Output(0)).dtype;

@@ -27,12 +27,12 @@ std::string TypeSuffix(const NodeProto& cast) {
 
 }  // namespace
 
-FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around, int call,
-                             google::protobuf::Arena* arena)
+FunctionMaker::FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around,
+                             CallId call, google::protobuf::Arena* arena)
     : origins_(origins),
       calls_(calls),
       around_(around),
-      call_(origins.calls[static_cast<size_t>(call)]),
+      call_(origins.calls[call]),
       call_id_(call),
       call_node_(google::protobuf::Arena::CreateMessage<NodeProto>(arena)),
       original_(origins.functions->functions(call_.function)),
@@ -59,7 +59,7 @@ void FunctionMaker::Make(const Nodes& nodes, const NameSet& live) {
 
 std::string FunctionMaker::Key() const {
   std::string key = function_->SerializeAsString();
-  if (has_converted_) absl::StrAppend(&key, "#", call_id_);  // two that look alike may have different data
+  if (has_converted_) absl::StrAppend(&key, "#", call_id_.index());  // two that look alike may have different data
   return key;
 }
 

@@ -41,7 +41,7 @@ class FunctionMaker {
   // What of the model a function's making depends on. Right after inlining: nothing.
   struct Surroundings {
     const onnx::ModelProto* model = nullptr;
-    absl::flat_hash_map<std::string, int> calls;                             // of inserted nodes, by name
+    absl::flat_hash_map<std::string, CallId> calls;                          // of inserted nodes, by name
     absl::flat_hash_map<std::string, const onnx::TensorProto*> new_tensors;  // initializers that lifting made
     NameSet values;                                                          // that are not the work of the rewrite
     NameSet low_values;
@@ -50,7 +50,7 @@ class FunctionMaker {
 
   using CallForms = absl::flat_hash_map<std::string, NodeForm>;  // by name
   // `calls`: what inner calls, which were made already, are in the names of this function.
-  FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around, int call,
+  FunctionMaker(const InlineOrigins& origins, const CallForms& calls, const Surroundings& around, CallId call,
                 google::protobuf::Arena* arena);
 
   // Takes the nodes' contents. `live`: what is read outside of them.
@@ -124,7 +124,7 @@ class FunctionMaker {
   const CallForms& calls_;
   const Surroundings& around_;
   const CallOrigin& call_;
-  int call_id_;
+  CallId call_id_;
   onnx::NodeProto* call_node_;
   std::string label_;  // of the call
   const onnx::FunctionProto& original_;

@@ -60,7 +60,7 @@ struct Instance {
   const FunctionProto& function;
   const NodeProto& call;
   const std::string& label;
-  int id = -1;  // into InlinedFunctions::calls
+  CallId id = kNone;
 };
 
 // What the names of a function, or of a graph inside it, are called in the model.
@@ -99,9 +99,9 @@ class Inliner {
   absl::Status ExpandGraph(GraphProto& graph, const Instance* instance, const Scope* scope);
   absl::Status PlaceNode(NodeProto* node, const Instance* instance, const Scope* scope, const std::string& label,
                          GraphProto& home);
-  absl::Status Expand(const NodeProto& call, const std::string& label, int parent, const NodeForm* form,
+  absl::Status Expand(const NodeProto& call, const std::string& label, CallId parent, const NodeForm* form,
                       GraphProto& home);
-  int RecordCall(const NodeProto& call, const std::string& label, int parent, const NodeForm* form);
+  CallId RecordCall(const NodeProto& call, const std::string& label, CallId parent, const NodeForm* form);
   const NodeForm* FormOf(const NodeProto& original, const std::string& name);
   absl::Status BindOutputs(const Instance& instance, Scope& scope);
   absl::Status DeclareNodes(const NodeList& nodes, const Instance& instance,
@@ -176,7 +176,8 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
   });
   if (is_inlined) {
     const bool is_inner = instance != nullptr;
-    if (status.ok()) status = Expand(*node, is_inner ? node->name() : label, is_inner ? instance->id : -1, form, home);
+    if (status.ok())
+      status = Expand(*node, is_inner ? node->name() : label, is_inner ? instance->id : kNone, form, home);
     Discard(node);
     return status;
   }
@@ -187,17 +188,16 @@ absl::Status Inliner::PlaceNode(NodeProto* node, const Instance* instance, const
   return status;
 }
 
-int Inliner::RecordCall(const NodeProto& call, const std::string& label, int parent, const NodeForm* form) {
+CallId Inliner::RecordCall(const NodeProto& call, const std::string& label, CallId parent, const NodeForm* form) {
   const int callee = plan_.Callee(call);
   const FunctionProto& function = plan_.function(callee);
-  const auto id = static_cast<int32_t>(record_.calls.size());
-  record_.calls.push_back({.parent = parent,
-                           .domain = std::string(CanonicalDomain(function.domain())),
-                           .function = function.name(),
-                           .label = label,
-                           .facts = CallFacts(call, function)});
+  const CallId id = record_.calls.push_back({.parent = parent,
+                                             .domain = std::string(CanonicalDomain(function.domain())),
+                                             .function = function.name(),
+                                             .label = label,
+                                             .facts = CallFacts(call, function)});
   if (origins_ == nullptr) return id;
-  CallOrigin& made = origins_->calls.emplace_back();
+  CallOrigin& made = origins_->calls[origins_->calls.emplace_back()];
   made.parent = parent;
   made.function = callee;
   made.form = form;
@@ -221,7 +221,7 @@ const NodeForm* Inliner::FormOf(const NodeProto& original, const std::string& na
   return &*origins_->forms.insert(std::move(made)).first;
 }
 
-absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, int parent, const NodeForm* form,
+absl::Status Inliner::Expand(const NodeProto& call, const std::string& label, CallId parent, const NodeForm* form,
                              GraphProto& home) {
   const int callee = plan_.Callee(call);
   const FunctionProto& function = plan_.function(callee);
@@ -288,7 +288,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
     std::string inner_name = absl::StrCat(function.output(i), "_copy");
     while (scope.Find(inner_name) != nullptr) inner_name += "_";
     inner.add_output(inner_name);
-    if (origins_ != nullptr) origins_->calls[static_cast<size_t>(id)].outputs[static_cast<size_t>(i)] = inner_name;
+    if (origins_ != nullptr) origins_->calls[id].outputs[static_cast<size_t>(i)] = inner_name;
     NodeProto* copy = home.add_node();
     copy->set_op_type("Identity");
     copy->set_name(node_names_.Make(absl::StrCat(label, "/Identity_", function.output(i))));

@@ -49,8 +49,8 @@ struct InlinedFunctions {
   int opset_before = 0;                                           // of ai.onnx, before LiftModelToFunctions
   int num_calls = 0;                                              // that were inlined
   bool model_edited = false;                                      // lifted, inlined, or rid of functions
-  std::vector<InlinedCall> calls;                                 // the same, outer ones first
-  absl::flat_hash_map<const onnx::NodeProto*, int32_t> call_of;   // of inlined nodes, into `calls`
+  IdVector<CallId, InlinedCall> calls;                            // the same, outer ones first
+  absl::flat_hash_map<const onnx::NodeProto*, CallId> call_of;    // of inlined nodes
   std::vector<std::string> functions;                             // whose calls were, in the model's order
   absl::flat_hash_map<const onnx::NodeProto*, std::string> kept;  // calls that stay, and why
   std::shared_ptr<const InlineOrigins> origins;                   // for OutlineFunctions; null unless asked for

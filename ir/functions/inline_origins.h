@@ -12,11 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-
-namespace onnx {
-class ModelProto;
-class NodeProto;
-}  // namespace onnx
+#include "ir/graph/graph.h"
 
 namespace amp {
 
@@ -39,13 +35,13 @@ struct NodeForm {
 };
 
 struct InlinedNode {
-  int call = -1;                   // into InlineOrigins::calls
+  CallId call = kNone;
   const NodeForm* form = nullptr;  // one of InlineOrigins::forms
 };
 
 // An inlined call; Model::calls() has the same ones in the same order.
 struct CallOrigin {
-  int parent = -1;                    // the call whose function held this one
+  CallId parent = kNone;              // the call whose function held this one
   int function = -1;                  // into InlineOrigins::functions
   const NodeForm* form = nullptr;     // one of InlineOrigins::forms; null for a call in a graph of the model
   std::string node;                   // the NodeProto as bytes, in the model's names, attributes bound
@@ -56,7 +52,7 @@ struct CallOrigin {
 
 struct InlineOrigins {
   std::shared_ptr<const onnx::ModelProto> functions;  // nothing but the model's functions
-  std::vector<CallOrigin> calls;
+  IdVector<CallId, CallOrigin> calls;
   absl::flat_hash_map<std::string, InlinedNode> nodes;  // by name
   std::set<NodeForm> forms;
   std::set<std::string> bodies;

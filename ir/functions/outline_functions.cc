@@ -54,7 +54,7 @@ class Outliner {
     for (const auto& node : graph.node()) ForEachRead(node, count);
     for (const auto& output : graph.output()) count(output.name());
     reads_inside_.resize(reads_.size());
-    return CollapseGraph(graph, -1, root_);
+    return CollapseGraph(graph, kNone, root_);
   }
 
   // Calls get their labels for names, so that "block#1" stays "block#1" when block#0 becomes a call of block_low. Where
@@ -67,7 +67,7 @@ class Outliner {
 
   // What the functions looked like: all of them, and by call.
   std::set<std::string>& bodies() { return bodies_; }
-  const std::vector<const std::string*>& body_of() const { return body_of_; }
+  const IdVector<CallId, const std::string*>& body_of() const { return body_of_; }
   const std::vector<FunctionProto*>& made() const { return made_; }
   const OutlinedFunctions& record() const { return record_; }
 
@@ -75,19 +75,19 @@ class Outliner {
   // A node on its way into its call, looked up once for all the calls around that.
   struct Traveller {
     NodeProto* node;
-    int call;
+    CallId call;
     std::vector<int> reads;    // of the node and its bodies, as ids
     std::vector<int> outputs;  // -1: nobody reads it
   };
   struct Group {
-    int call;
+    CallId call;
     std::vector<Traveller> nodes;
     int place;  // of the first node
   };
 
   Traveller Travel(NodeProto* node) const {
     Traveller made{node, CallOf(*node), {}, {}};
-    if (made.call < 0) return made;
+    if (made.call == kNone) return made;
     const auto id = [&](const std::string& name) {
       const auto it = id_of_.find(name);
       return it == id_of_.end() ? -1 : it->second;
@@ -97,20 +97,20 @@ class Outliner {
     return made;
   }
 
-  int CallOf(const NodeProto& node) const {
+  CallId CallOf(const NodeProto& node) const {
     if (const auto it = origins_.nodes.find(node.name()); it != origins_.nodes.end()) return it->second.call;
     if (const auto it = around_.calls.find(node.name()); it != around_.calls.end()) return it->second;
-    return -1;
+    return kNone;
   }
   // The call right below `current` that `call` is part of.
-  int ChildOf(int current, int call) const {
-    while (call >= 0 && origins_.calls[static_cast<size_t>(call)].parent != current) {
-      call = origins_.calls[static_cast<size_t>(call)].parent;
+  CallId ChildOf(CallId current, CallId call) const {
+    while (call != kNone && origins_.calls[call].parent != current) {
+      call = origins_.calls[call].parent;
     }
     return call;
   }
 
-  absl::Status CollapseGraph(GraphProto& graph, int current, CallWorkplace& here) {
+  absl::Status CollapseGraph(GraphProto& graph, CallId current, CallWorkplace& here) {
     Nodes nodes(static_cast<size_t>(graph.node_size()));
     graph.mutable_node()->UnsafeArenaExtractSubrange(0, graph.node_size(), nodes.data());
     std::vector<Traveller> travellers;
@@ -121,12 +121,12 @@ class Outliner {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Nodes> Collapse(std::vector<Traveller> nodes, int current, CallWorkplace& here) {
+  absl::StatusOr<Nodes> Collapse(std::vector<Traveller> nodes, CallId current, CallWorkplace& here) {
     std::vector<Group> groups;
-    absl::flat_hash_map<int, size_t> group_of;
+    absl::flat_hash_map<CallId, size_t> group_of;
     Nodes result;
     std::vector<int> places;  // of the nodes in the result, for the order
-    int last_call = -1, child = -1;
+    CallId last_call, child;
     for (size_t i = 0; i < nodes.size(); ++i) {
       Traveller& traveller = nodes[i];
       if (traveller.call == current) {
@@ -139,7 +139,7 @@ class Outliner {
         continue;
       }
       if (traveller.call != std::exchange(last_call, traveller.call)) child = ChildOf(current, traveller.call);
-      if (child < 0) {
+      if (child == kNone) {
         return absl::InternalError(absl::StrCat("node '", Escaped(traveller.node->name()), "' is in a foreign call"));
       }
       const auto [it, is_new] = group_of.try_emplace(child, groups.size());
@@ -194,12 +194,12 @@ class Outliner {
     FunctionMaker maker(origins_, inside.calls, around_, group.call, inside.arena);
     maker.Make(nodes, live);
     auto* call = google::protobuf::Arena::CreateMessage<NodeProto>(home.arena);
-    const CallOrigin& origin = origins_.calls[static_cast<size_t>(group.call)];
+    const CallOrigin& origin = origins_.calls[group.call];
     const FunctionProto& original = origins_.functions->functions(origin.function);
     NodeForm made;
     if (origin.form != nullptr) made = *origin.form;
     if (phase_ == Phase::kBefore) {
-      body_of_[static_cast<size_t>(group.call)] = &*bodies_.insert(maker.Key()).first;
+      body_of_[group.call] = &*bodies_.insert(maker.Key()).first;
       maker.WriteOriginalCall(call);
     } else if (maker.Key() == Body(origin, *maker.function()) && StillValid(original, maker)) {
       maker.WriteOriginalCall(call);
@@ -289,7 +289,7 @@ class Outliner {
   absl::flat_hash_map<absl::string_view, int> id_of_;
   std::vector<int> reads_, reads_inside_;
   std::set<std::string> bodies_;
-  std::vector<const std::string*> body_of_;              // by call
+  IdVector<CallId, const std::string*> body_of_;         // by call
   absl::flat_hash_map<std::string, UniqueNames> names_;  // of functions, by domain
   std::map<std::string, std::string> by_body_;
   std::vector<FunctionProto*> made_;
@@ -362,7 +362,7 @@ absl::Status RecordBodies(onnx::ModelProto& model, InlineOrigins& origins) {
   Outliner outliner(origins, around, Outliner::Phase::kBefore, &arena);
   AMP_RETURN_IF_ERROR(outliner.CollapseModel(*graph));
   origins.bodies = std::move(outliner.bodies());
-  for (size_t i = 0; i < origins.calls.size(); ++i) origins.calls[i].body = outliner.body_of()[i];
+  for (const CallId call : origins.calls.ids()) origins.calls[call].body = outliner.body_of()[call];
   const auto note = [&](const GraphProto& g) {
     for (const auto& tensor : g.initializer()) origins.initializers.insert(tensor.name());
   };
@@ -377,9 +377,9 @@ absl::StatusOr<OutlinedFunctions> OutlineFunctions(Model& model, const InlineOri
   around.weights = &model.weights();
   for (const NodeId id : model.AllNodes()) {
     const Node& node = model.node(id);
-    if (node.inserted && node.call >= 0) around.calls[std::string(node.name())] = node.call;
+    if (node.inserted && node.call != kNone) around.calls[std::string(node.name())] = node.call;
   }
-  for (ValueId id = 0; id < model.num_values(); ++id) {
+  for (const ValueId id : model.AllValues()) {
     const Value& value = model.value(id);
     if (value.producer != kNone && model.node(value.producer).erased) continue;
     if (value.producer == kNone || !model.node(value.producer).inserted) around.values.insert(value.name);

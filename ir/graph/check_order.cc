@@ -12,31 +12,29 @@ namespace {
 class OrderCheck {
  public:
   explicit OrderCheck(const Model& model)
-      : model_(model),
-        is_open_(static_cast<size_t>(model.num_graphs()), false),
-        is_done_(static_cast<size_t>(model.num_nodes()), false) {}
+      : model_(model), is_open_(model.num_graphs(), false), is_done_(model.num_nodes(), false) {}
 
   absl::Status Check(GraphId graph) {
-    is_open_[static_cast<size_t>(graph)] = true;
+    is_open_[graph] = true;
     for (NodeId id = model_.graph(graph).first; id != kNone; id = model_.node(id).next) {
       for (const ValueId in : model_.node(id).PresentInputs()) {
         if (!IsKnown(in)) return Failure("node '", NodePath(model_, id), "' reads", in);
       }
       for (GraphId body : model_.node(id).bodies) AMP_RETURN_IF_ERROR(Check(body));
-      is_done_[static_cast<size_t>(id)] = true;
+      is_done_[id] = true;
     }
     for (ValueId out : model_.graph(graph).outputs) {
       if (!IsKnown(out)) return Failure("graph '", model_.value(out).name, "' gives", out);
     }
-    is_open_[static_cast<size_t>(graph)] = false;
+    is_open_[graph] = false;
     return absl::OkStatus();
   }
 
  private:
   bool IsKnown(ValueId id) const {
     const Value& value = model_.value(id);
-    if (!is_open_[static_cast<size_t>(value.graph)]) return false;
-    if (value.producer != kNone) return is_done_[static_cast<size_t>(value.producer)];
+    if (!is_open_[value.graph]) return false;
+    if (value.producer != kNone) return is_done_[value.producer];
     const auto& names = model_.graph(value.graph).names;  // an initializer may be gone
     const auto it = names.find(value.name);
     return it != names.end() && it->second == id;
@@ -48,7 +46,8 @@ class OrderCheck {
   }
 
   const Model& model_;
-  std::vector<bool> is_open_, is_done_;
+  IdVector<GraphId, bool> is_open_;
+  IdVector<NodeId, bool> is_done_;
 };
 
 }  // namespace

@@ -25,22 +25,22 @@ class NodeCheck {
 
   void Run() {
     for (size_t i = 0; i < node_.inputs.size() && node_.schema->num_inputs() > 0; ++i) {
-      CheckPort(node_.inputs[i], node_.schema->InputVariable(static_cast<int>(i)), "input ", i);
+      CheckPort(node_.inputs[i], node_.schema->InputVariable(i), "input ", i);
     }
     for (size_t i = 0; i < node_.outputs.size() && node_.schema->num_outputs() > 0; ++i) {
-      CheckPort(node_.outputs[i], node_.schema->OutputVariable(static_cast<int>(i)), "output ", i);
+      CheckPort(node_.outputs[i], node_.schema->OutputVariable(i), "output ", i);
     }
     const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id_);
     if (!flow.has_value()) return;
     for (const auto& join : flow->inputs) {
-      CheckJoin(BodyInput(join.body, join.body_port), node_.inputs[static_cast<size_t>(join.node_port)],
+      CheckJoin(BodyInput(join.body, join.body_port), node_.inputs[join.node_port],
                 absl::StrCat("input ", join.node_port));
     }
-    absl::flat_hash_map<int, ValueId> first_body;  // of the outputs: the branches of an If agree
+    absl::flat_hash_map<size_t, ValueId> first_body;  // of the outputs: the branches of an If agree
     for (const auto& join : flow->outputs) {
       const std::string place = absl::StrCat("output ", join.node_port);
       const ValueId inner = BodyOutput(join.body, join.body_port);
-      CheckJoin(inner, node_.outputs[static_cast<size_t>(join.node_port)], place);
+      CheckJoin(inner, node_.outputs[join.node_port], place);
       const ValueId other = first_body.try_emplace(join.node_port, inner).first->second;
       CheckJoin(inner, other, place);
     }
@@ -51,8 +51,8 @@ class NodeCheck {
   }
 
  private:
-  ValueId BodyInput(GraphId body, int port) const { return model_.graph(body).inputs[static_cast<size_t>(port)]; }
-  ValueId BodyOutput(GraphId body, int port) const { return model_.graph(body).outputs[static_cast<size_t>(port)]; }
+  ValueId BodyInput(GraphId body, size_t port) const { return model_.graph(body).inputs[port]; }
+  ValueId BodyOutput(GraphId body, size_t port) const { return model_.graph(body).outputs[port]; }
 
   void Note(const std::string& place, std::string expected, DType found) {
     faults_.push_back({id_, place, std::move(expected), found});
@@ -113,7 +113,7 @@ std::string Describe(const Model& model, const std::vector<TypeFault>& faults) {
 
 std::vector<TypeFault> FindTypeFaults(const Model& model) {
   std::vector<TypeFault> faults;
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
     for (NodeId id : model.NodesInOrder(graph)) {
       if (model.node(id).schema != nullptr) NodeCheck(model, id, faults).Run();
     }

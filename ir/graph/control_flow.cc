@@ -17,21 +17,22 @@ Kind KindOf(const Node& node) {
 // Where the ports of node and body meet: body input `body_first + i` is node input `node_first + i`, and likewise for
 // outputs; the first `states` of them are carried from round to round.
 struct Layout {
-  int node_first_input = 0, body_first_input = 0;
-  int body_first_output = 0;
-  int states = 0;
+  size_t node_first_input = 0, body_first_input = 0;
+  size_t body_first_output = 0;
+  size_t states = 0;
 };
 
 Layout LayoutOf(const Node& node, Kind kind) {
   constexpr int kFirstScanWithoutLengths = 9;  // before, input 0 holds the lengths of the sequences
-  const int num_inputs = static_cast<int>(node.inputs.size());
+  const size_t num_inputs = node.inputs.size();
+  const auto without = [&](size_t others) { return num_inputs - std::min(others, num_inputs); };
   switch (kind) {
     case Kind::kLoop:
-      return {2, 2, 1, num_inputs - 2};
+      return {2, 2, 1, without(2)};
     case Kind::kScan: {
-      const int first = node.schema->since_version() < kFirstScanWithoutLengths ? 1 : 0;
-      const int scanned = static_cast<int>(std::clamp<int64_t>(GetInt(node, "num_scan_inputs", 0), 0, num_inputs));
-      return {first, 0, 0, num_inputs - first - scanned};
+      const size_t first = node.schema->since_version() < kFirstScanWithoutLengths ? 1 : 0;
+      const auto scanned = static_cast<size_t>(std::max<int64_t>(GetInt(node, "num_scan_inputs", 0), 0));
+      return {first, 0, 0, without(first + std::min(scanned, num_inputs))};
     }
     case Kind::kIf:
     case Kind::kSequenceMap:
@@ -51,18 +52,18 @@ std::optional<ControlFlow> DescribeControlFlow(const Model& model, NodeId id) {
   ControlFlow flow;
   for (GraphId body : node.bodies) {
     const Graph& graph = model.graph(body);
-    const int num_body_inputs = kind == Kind::kIf ? 0 : static_cast<int>(graph.inputs.size());
-    const int num_body_outputs = static_cast<int>(graph.outputs.size());
-    for (int i = layout.body_first_input; i < num_body_inputs; ++i) {
-      const int port = i - layout.body_first_input + layout.node_first_input;
-      if (port < static_cast<int>(node.inputs.size())) flow.inputs.push_back({body, i, port});
+    const size_t num_body_inputs = kind == Kind::kIf ? 0 : graph.inputs.size();
+    const size_t num_body_outputs = graph.outputs.size();
+    for (size_t i = layout.body_first_input; i < num_body_inputs; ++i) {
+      const size_t port = i - layout.body_first_input + layout.node_first_input;
+      if (port < node.inputs.size()) flow.inputs.push_back({body, i, port});
     }
-    for (int i = layout.body_first_output; i < num_body_outputs; ++i) {
-      const int port = i - layout.body_first_output;
-      if (port < static_cast<int>(node.outputs.size())) flow.outputs.push_back({body, i, port});
+    for (size_t i = layout.body_first_output; i < num_body_outputs; ++i) {
+      const size_t port = i - layout.body_first_output;
+      if (port < node.outputs.size()) flow.outputs.push_back({body, i, port});
     }
-    for (int i = 0; i < layout.states; ++i) {
-      const int output = layout.body_first_output + i, input = layout.body_first_input + i;
+    for (size_t i = 0; i < layout.states; ++i) {
+      const size_t output = layout.body_first_output + i, input = layout.body_first_input + i;
       if (output < num_body_outputs && input < num_body_inputs) flow.states.push_back({body, output, input});
     }
   }

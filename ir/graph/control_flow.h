@@ -21,12 +21,12 @@ namespace amp {
 struct ControlFlow {
   struct Join {
     GraphId body = kNone;
-    int body_port = 0;
-    int node_port = 0;
+    size_t body_port = 0;
+    size_t node_port = 0;
   };
   struct State {
     GraphId body = kNone;
-    int output = 0, input = 0;  // of the body
+    size_t output = 0, input = 0;  // of the body
   };
   std::vector<Join> inputs;   // node input -> body input
   std::vector<Join> outputs;  // body output -> node output

@@ -103,9 +103,9 @@ std::string Model::NodeLabel(NodeId id) const {
   return absl::StrCat(n.op_type(), "#", n.ordinal);
 }
 
-bool Model::IsWithinCall(NodeId id, int32_t call) const {
-  int32_t at = node(id).call;
-  while (at >= 0 && at != call) at = this->call(at).parent;
+bool Model::IsWithinCall(NodeId id, CallId call) const {
+  CallId at = node(id).call;
+  while (at != kNone && at != call) at = this->call(at).parent;
   return at == call;
 }
 
@@ -143,12 +143,13 @@ void Model::AddWarning(std::string text) {
 
 void Model::Commit() {
   if (!edited_) return;
-  for (Graph& g : graphs_) {
-    if (g.edited) CommitGraph(g);
+  for (const GraphId id : AllGraphs()) {
+    if (graph(id).edited) CommitGraph(id);
   }
 }
 
-void Model::CommitGraph(Graph& g) {
+void Model::CommitGraph(GraphId graph_id) {
+  Graph& g = mutable_graph(graph_id);
   auto& nodes = *g.proto->mutable_node();
   if (!nodes.empty()) nodes.UnsafeArenaExtractSubrange(0, nodes.size(), nullptr);
   for (NodeId id = g.first; id != kNone; id = node(id).next)
@@ -156,7 +157,7 @@ void Model::CommitGraph(Graph& g) {
   auto& tensors = *g.proto->mutable_initializer();
   if (!tensors.empty()) tensors.UnsafeArenaExtractSubrange(0, tensors.size(), nullptr);
   for (ValueId id : g.initializers) tensors.UnsafeArenaAddAllocated(mutable_value(id).initializer.get());
-  StateTypes(*this, static_cast<GraphId>(&g - graphs_.data()), *g.proto);
+  StateTypes(*this, graph_id, *g.proto);
 }
 
 void Model::ResolveSchemas() {
@@ -179,23 +180,22 @@ void Model::ResolveSchemas() {
 }
 
 void Model::CheckConsistency() const {
-  std::vector<std::vector<bool>> is_listed;  // each input of each node, among the uses of a value
-  for (const Node& n : nodes_) is_listed.emplace_back(n.inputs.size());
-  for (ValueId id = 0; id < num_values(); ++id) {
+  IdVector<NodeId, std::vector<bool>> is_listed;  // each input of each node, among the uses of a value
+  for (const Node& n : nodes_) is_listed.push_back(std::vector<bool>(n.inputs.size()));
+  for (const ValueId id : AllValues()) {
     for (const Use& use : value(id).uses) {
-      const auto port = static_cast<size_t>(use.port);
       if (use.IsGraphOutput()) {
-        AMP_CHECK(graph(use.graph).outputs[port] == id);
-        AMP_CHECK(graph(use.graph).proto->output(use.port).name() == value(id).name);
+        AMP_CHECK(graph(use.graph).outputs[use.port] == id);
+        AMP_CHECK(graph(use.graph).proto->output(static_cast<int>(use.port)).name() == value(id).name);
       } else {
         AMP_CHECK(!node(use.node).erased && use.graph == node(use.node).graph);
-        AMP_CHECK(port < node(use.node).inputs.size() && node(use.node).inputs[port] == id);
-        AMP_CHECK(!is_listed[static_cast<size_t>(use.node)][port]);
-        is_listed[static_cast<size_t>(use.node)][port] = true;
+        AMP_CHECK(use.port < node(use.node).inputs.size() && node(use.node).inputs[use.port] == id);
+        AMP_CHECK(!is_listed[use.node][use.port]);
+        is_listed[use.node][use.port] = true;
       }
     }
   }
-  for (GraphId graph_id = 0; graph_id < num_graphs(); ++graph_id) {
+  for (const GraphId graph_id : AllGraphs()) {
     for (NodeId id : NodesInOrder(graph_id)) {
       const Node& n = node(id);
       AMP_CHECK(static_cast<size_t>(n.proto->input_size()) == n.inputs.size());
@@ -203,7 +203,7 @@ void Model::CheckConsistency() const {
       for (int i = 0; i < n.proto->input_size(); ++i) {
         const ValueId in = n.inputs[static_cast<size_t>(i)];
         AMP_CHECK(n.proto->input(i) == (in == kNone ? std::string() : value(in).name));
-        AMP_CHECK(in == kNone || is_listed[static_cast<size_t>(id)][static_cast<size_t>(i)]);
+        AMP_CHECK(in == kNone || is_listed[id][static_cast<size_t>(i)]);
       }
       for (int i = 0; i < n.proto->output_size(); ++i) {
         const ValueId out = n.outputs[static_cast<size_t>(i)];

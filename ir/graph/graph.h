@@ -29,6 +29,7 @@
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
 #include "ir/base/filtered.h"
+#include "ir/base/ids.h"
 #include "ir/base/unique_names.h"
 #include "ir/file/weights.h"
 #include "ir/schema/operator_table.h"
@@ -50,11 +51,11 @@ namespace amp {
 class OpSchema;
 class OpSignatures;
 
-using NodeId = int32_t;
-using ValueId = int32_t;
-using GraphId = int32_t;
-inline constexpr int32_t kNone = -1;
-inline constexpr GraphId kMainGraph = 0;
+using NodeId = Id<struct NodeTag>;
+using ValueId = Id<struct ValueTag>;
+using GraphId = Id<struct GraphTag>;
+using CallId = Id<struct CallTag>;  // of a call that was inlined
+inline constexpr GraphId kMainGraph(0);
 // Below this IR version every initializer is listed as a graph input although it is a constant.
 inline constexpr int kInitializersNeedNoInput = 4;
 
@@ -65,7 +66,7 @@ using OnArena = std::experimental::propagate_const<Message*>;
 // One place where a value is read: input `port` of `node`, or, with node == kNone, output `port` of graph `graph`.
 struct Use {
   NodeId node = kNone;
-  int32_t port = 0;
+  size_t port = 0;
   GraphId graph = kMainGraph;
   bool IsGraphOutput() const { return node == kNone; }
   bool IsModelOutput() const { return node == kNone && graph == kMainGraph; }
@@ -76,7 +77,7 @@ struct Value {
   std::string name;
   GraphId graph = kMainGraph;  // the scope that defines it
   NodeId producer = kNone;     // kNone for graph inputs and initializers
-  int32_t producer_port = 0;
+  size_t producer_port = 0;
   bool is_graph_input = false;
   bool is_tensor = false;            // type known and a dense tensor
   bool is_constant_default = false;  // initializer that is also an input (overridable from IR version 4 on)
@@ -97,7 +98,7 @@ struct Node {
   const OpSchema* schema = nullptr;   // null: unknown operator, fits no signature, or calls a model-local function
   bool inserted = false;              // made by this run
   bool erased = false;
-  int32_t call = -1;                                // that it was inlined from, into Model::calls()
+  CallId call = kNone;                              // that it was inlined from
   int32_t index = 0;                                // position in the file; inserted nodes: that of their anchor
   int32_t ordinal = 0;                              // among the graph's nodes of the same operator that have no name
   absl::InlinedVector<ValueId, 4> inputs, outputs;  // kNone where an optional one is absent
@@ -121,7 +122,7 @@ struct Node {
 
 // A call of a model-local function that was inlined.
 struct InlinedCall {
-  int32_t parent = -1;           // the call whose function held this one
+  CallId parent = kNone;         // the call whose function held this one
   std::string domain, function;  // "" for ai.onnx
   std::string label;             // Model::NodeLabel of the call, and what the names of its nodes begin with
   absl::flat_hash_map<std::string, std::string> facts;  // its attributes that are scalars (ir/operators/node_facts.h)
@@ -169,19 +170,22 @@ class Model {
   // The arena, with the message on it; the model is of no use any more. REQUIRES: no weights are to be converted yet.
   std::unique_ptr<google::protobuf::Arena> ReleaseArena();
 
-  int num_nodes() const { return static_cast<int>(nodes_.size()); }
-  int num_values() const { return static_cast<int>(values_.size()); }
-  int num_graphs() const { return static_cast<int>(graphs_.size()); }
-  const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+  size_t num_nodes() const { return nodes_.size(); }
+  size_t num_values() const { return values_.size(); }
+  size_t num_graphs() const { return graphs_.size(); }
+  const Node& node(NodeId id) const { return nodes_[id]; }
   // kNone, an absent input or output, is a value without name, type, producer and uses.
-  const Value& value(ValueId id) const { return id == kNone ? AbsentValue() : values_[static_cast<size_t>(id)]; }
-  const Graph& graph(GraphId id) const { return graphs_[static_cast<size_t>(id)]; }
+  const Value& value(ValueId id) const { return id == kNone ? AbsentValue() : values_[id]; }
+  const Graph& graph(GraphId id) const { return graphs_[id]; }
 
   // The live nodes of all graphs, the lowest id first. Nodes that are inserted during the walk are left out, and so are
   // those that are erased before it comes to them.
   auto AllNodes() const {
-    return Filtered(Counter{0}, Counter{num_nodes()}, [this](NodeId id) { return !node(id).erased; });
+    return Filtered(nodes_.ids().begin(), nodes_.ids().end(), [this](NodeId id) { return !node(id).erased; });
   }
+  // Those that the model has now; a walk leaves out what is added during it.
+  IdRange<ValueId> AllValues() const { return values_.ids(); }
+  IdRange<GraphId> AllGraphs() const { return graphs_.ids(); }
   // The graph's live nodes in order.
   std::vector<NodeId> NodesInOrder(GraphId graph) const;
 
@@ -198,9 +202,9 @@ class Model {
   std::string NodeLabel(NodeId id) const;
   bool IsCallOfFunction(NodeId id) const;  // of a model-local function
   // The calls that nodes were inlined from (MarkCalls, ir/functions/inline_functions.h), outer ones first.
-  const std::vector<InlinedCall>& calls() const { return calls_; }
-  const InlinedCall& call(int32_t id) const { return calls_[static_cast<size_t>(id)]; }
-  bool IsWithinCall(NodeId id, int32_t call) const;  // directly or through other calls
+  const IdVector<CallId, InlinedCall>& calls() const { return calls_; }
+  const InlinedCall& call(CallId id) const { return calls_[id]; }
+  bool IsWithinCall(NodeId id, CallId call) const;  // directly or through other calls
   // The signatures of an operator that ONNX does not define, in the order to try them. Until types are inferred, the
   // node's schema is the first one; then the one that it fits, or null.
   absl::Span<const std::shared_ptr<const OpSchema>> SignaturesOf(NodeId id) const;
@@ -234,8 +238,8 @@ class Model {
     std::vector<ValueId> inputs;
     std::vector<std::string> outputs;  // unique already
   };
-  void SetCalls(std::vector<InlinedCall> calls) { calls_ = std::move(calls); }
-  void SetCall(NodeId node, int32_t call) { mutable_node(node).call = call; }  // no edit of the message
+  void SetCalls(IdVector<CallId, InlinedCall> calls) { calls_ = std::move(calls); }
+  void SetCall(NodeId node, CallId call) { mutable_node(node).call = call; }  // no edit of the message
   // Inserts into `graph` right after `anchor` (kNone: at the front). New outputs have unknown types.
   NodeId InsertAfter(GraphId graph, NodeId anchor, const NewNode& spec);
   // Takes a node without bodies to the front of a graph inside its own, where all its readers are.
@@ -255,12 +259,12 @@ class Model {
   };
   void MoveUses(ValueId from, absl::Span<const UseMove> moves);
   void MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses);
-  void SetInput(NodeId node, int port, ValueId value);
+  void SetInput(NodeId node, size_t port, ValueId value);
   // Appends an input (kNone for an absent one) / drops trailing inputs down to `count`.
   void AppendInput(NodeId node, ValueId value);
-  void TruncateInputs(NodeId node, int count);
+  void TruncateInputs(NodeId node, size_t count);
   // Drops trailing outputs down to `count`. Nothing may read them.
-  void TruncateOutputs(NodeId node, int count);
+  void TruncateOutputs(NodeId node, size_t count);
   // The node must have no used outputs.
   void Erase(NodeId node);
   // Gives the value a new name everywhere in the message.
@@ -276,7 +280,7 @@ class Model {
   void SetTensorType(ValueId value, DType dtype);  // keeps the shape
   // Of what a tensor, sequence or optional holds at last: keeps shape and nesting. The type must be known.
   void SetElementType(ValueId value, DType dtype);
-  void SetGraphOutputType(int port, DType dtype);  // of the main graph, as the file declares it
+  void SetGraphOutputType(size_t port, DType dtype);  // of the main graph, as the file declares it
   void SetType(ValueId value, const onnx::TypeProto& type);
   void CopyType(ValueId from, ValueId to);
   // What inference finds, which is no edit: `type`, on the arena, is the value's from now on.
@@ -301,14 +305,14 @@ class Model {
   Model(std::unique_ptr<google::protobuf::Arena> arena, onnx::ModelProto* proto,
         std::shared_ptr<const OpSignatures> signatures, Weights weights);
   static const Value& AbsentValue();
-  Value& mutable_value(ValueId id) { return values_[static_cast<size_t>(id)]; }
-  Node& mutable_node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
-  Graph& mutable_graph(GraphId id) { return graphs_[static_cast<size_t>(id)]; }
+  Value& mutable_value(ValueId id) { return values_[id]; }
+  Node& mutable_node(NodeId id) { return nodes_[id]; }
+  Graph& mutable_graph(GraphId id) { return graphs_[id]; }
   ValueId NewValue(GraphId graph, std::string name);
   void AddUse(ValueId value, const Use& use);
   void DropUse(ValueId value, const Use& use);
   void MarkEdited(GraphId graph);
-  void CommitGraph(Graph& graph);
+  void CommitGraph(GraphId graph);
   void DropInitializerInputs();
   void WriteUse(const Use& use, ValueId value);
   void Link(NodeId node, NodeId anchor);  // into its graph's order, after `anchor`
@@ -319,10 +323,10 @@ class Model {
   onnx::ModelProto* proto_;
   Weights weights_;
   std::shared_ptr<const OpSignatures> signatures_;
-  std::vector<Node> nodes_;
-  std::vector<Value> values_;
-  std::vector<Graph> graphs_;
-  std::vector<InlinedCall> calls_;
+  IdVector<NodeId, Node> nodes_;
+  IdVector<ValueId, Value> values_;
+  IdVector<GraphId, Graph> graphs_;
+  IdVector<CallId, InlinedCall> calls_;
   UniqueNames names_;                           // all names of all scopes
   absl::flat_hash_set<std::string> functions_;  // "domain::name:overload" of model-local functions
   std::vector<std::string> warnings_;

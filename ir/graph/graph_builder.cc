@@ -30,7 +30,7 @@ class GraphBuilder {
     AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
     MarkTrainingState();
     model_.ResolveSchemas();
-    for (GraphId id = 0; id < model_.num_graphs(); ++id) AMP_RETURN_IF_ERROR(SortGraph(id));
+    for (const GraphId id : model_.AllGraphs()) AMP_RETURN_IF_ERROR(SortGraph(id));
     model_.edited_ = false;
     return absl::OkStatus();
   }
@@ -119,8 +119,8 @@ absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* node
   int index = 0;
   absl::flat_hash_map<std::string, int32_t> unnamed;  // by operator
   for (auto& node_proto : *proto.mutable_node()) {
-    const NodeId id = static_cast<NodeId>(model_.nodes_.size());
-    Node& n = model_.nodes_.emplace_back();
+    const NodeId id = model_.nodes_.emplace_back();
+    Node& n = model_.mutable_node(id);
     n.proto = &node_proto;
     n.op = &FindOperator(n.domain(), n.op_type());
     n.graph = graph;
@@ -138,7 +138,7 @@ absl::Status GraphBuilder::DeclareNodes(GraphId graph, std::vector<NodeId>* node
       if (!name.empty()) {
         AMP_RETURN_IF_ERROR(Declare(graph, name, absl::StrCat("output of ", Escaped(model_.NodeLabel(id))), &out));
         model_.mutable_value(out).producer = id;
-        model_.mutable_value(out).producer_port = static_cast<int32_t>(model_.node(id).outputs.size());
+        model_.mutable_value(out).producer_port = model_.node(id).outputs.size();
       }
       model_.mutable_node(id).outputs.push_back(out);
     }
@@ -169,7 +169,7 @@ absl::Status GraphBuilder::ResolveNode(NodeId id) {
         return ModelError(Place(graph), ": node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(proto.op_type()),
                           ") input ", port, ": expected a defined value, found unknown name '", Escaped(name), "'");
       }
-      model_.AddUse(value, Use{id, port, graph});
+      model_.AddUse(value, Use{id, static_cast<size_t>(port), graph});
     }
     model_.mutable_node(id).inputs.push_back(value);
   }
@@ -181,8 +181,7 @@ absl::Status GraphBuilder::ResolveNode(NodeId id) {
 }
 
 absl::StatusOr<GraphId> GraphBuilder::BuildGraph(onnx::GraphProto* proto, NodeId owner) {
-  const GraphId graph = static_cast<GraphId>(model_.graphs_.size());
-  model_.graphs_.emplace_back();
+  const GraphId graph = model_.graphs_.emplace_back();
   model_.mutable_graph(graph).proto = proto;
   model_.mutable_graph(graph).owner = owner;
   if (owner != kNone) model_.mutable_node(owner).bodies.push_back(graph);
@@ -197,7 +196,7 @@ absl::StatusOr<GraphId> GraphBuilder::BuildGraph(onnx::GraphProto* proto, NodeId
       return ModelError(Place(graph), ": output ", port, ": expected a defined value, found unknown name '",
                         Escaped(proto->output(port).name()), "'");
     }
-    model_.AddUse(value, Use{kNone, port, graph});
+    model_.AddUse(value, Use{kNone, static_cast<size_t>(port), graph});
     model_.mutable_graph(graph).outputs.push_back(value);
   }
   return graph;

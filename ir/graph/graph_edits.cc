@@ -18,8 +18,8 @@ DType TensorElementType(const onnx::TypeProto& type) {
 }  // namespace
 
 ValueId Model::NewValue(GraphId graph_id, std::string name) {
-  const ValueId id = static_cast<ValueId>(values_.size());
-  Value& v = values_.emplace_back();
+  const ValueId id = values_.emplace_back();
+  Value& v = mutable_value(id);
   v.graph = graph_id;
   mutable_graph(graph_id).names[name] = id;
   names_.Take(name);
@@ -83,9 +83,8 @@ void Model::SetOperator(NodeId id, absl::string_view domain, absl::string_view o
 NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) {
   AMP_CHECK(anchor == kNone || node(anchor).graph == graph_id);
   MarkEdited(graph_id);
-  const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.emplace_back();
-  Node& n = nodes_.back();
+  const NodeId id = nodes_.emplace_back();
+  Node& n = mutable_node(id);
   n.graph = graph_id;
   n.inserted = true;
   n.index = anchor == kNone ? 0 : node(anchor).index;
@@ -101,18 +100,18 @@ NodeId Model::InsertAfter(GraphId graph_id, NodeId anchor, const NewNode& spec) 
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     n.inputs.push_back(spec.inputs[i]);
     n.proto->add_input(spec.inputs[i] == kNone ? std::string() : value(spec.inputs[i]).name);
-    AddUse(spec.inputs[i], Use{id, static_cast<int32_t>(i), graph_id});
+    AddUse(spec.inputs[i], Use{id, i, graph_id});
   }
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
     n.proto->add_output(spec.outputs[i]);
     const ValueId out = NewValue(graph_id, spec.outputs[i]);
     mutable_value(out).producer = id;
-    mutable_value(out).producer_port = static_cast<int32_t>(i);
-    nodes_.back().outputs.push_back(out);
+    mutable_value(out).producer_port = i;
+    n.outputs.push_back(out);
   }
-  nodes_.back().schema = FindOpSchema(spec.domain, spec.op_type, opset(spec.domain));
+  n.schema = FindOpSchema(spec.domain, spec.op_type, opset(spec.domain));
   const auto signatures = SignaturesOf(id);
-  if (nodes_.back().schema == nullptr && !signatures.empty()) nodes_.back().schema = signatures.front().get();
+  if (n.schema == nullptr && !signatures.empty()) n.schema = signatures.front().get();
   return id;
 }
 
@@ -132,7 +131,7 @@ void Model::ReplaceUses(ValueId from, ValueId to, const std::function<bool(const
 
 void Model::MoveUses(ValueId from, absl::Span<const UseMove> moves) {
   const auto key = [](const Use& use) { return std::make_tuple(use.graph, use.node, use.port); };
-  absl::flat_hash_map<std::tuple<GraphId, NodeId, int32_t>, ValueId> targets;
+  absl::flat_hash_map<std::tuple<GraphId, NodeId, size_t>, ValueId> targets;
   for (const UseMove& move : moves) targets[key(move.use)] = move.to;
   auto& uses = mutable_value(from).uses;
   std::vector<Use> kept;
@@ -156,23 +155,22 @@ void Model::MoveUses(ValueId from, ValueId to, absl::Span<const Use> uses) {
 
 // Makes topology and message say that `use` reads `value`.
 void Model::WriteUse(const Use& use, ValueId value_id) {
-  const auto port = static_cast<size_t>(use.port);
   if (use.IsGraphOutput()) {
-    mutable_graph(use.graph).outputs[port] = value_id;
-    mutable_graph(use.graph).proto->mutable_output(use.port)->set_name(value(value_id).name);
+    mutable_graph(use.graph).outputs[use.port] = value_id;
+    mutable_graph(use.graph).proto->mutable_output(static_cast<int>(use.port))->set_name(value(value_id).name);
   } else {
-    mutable_node(use.node).inputs[port] = value_id;
-    mutable_node(use.node).proto->set_input(use.port, value(value_id).name);
+    mutable_node(use.node).inputs[use.port] = value_id;
+    mutable_node(use.node).proto->set_input(static_cast<int>(use.port), value(value_id).name);
   }
   MarkEdited(use.graph);
 }
 
-void Model::SetInput(NodeId node_id, int port, ValueId value_id) {
+void Model::SetInput(NodeId node_id, size_t port, ValueId value_id) {
   Node& n = mutable_node(node_id);
   const Use use{node_id, port, n.graph};
-  DropUse(n.inputs[static_cast<size_t>(port)], use);
-  n.inputs[static_cast<size_t>(port)] = value_id;
-  n.proto->set_input(port, value_id == kNone ? std::string() : value(value_id).name);
+  DropUse(n.inputs[port], use);
+  n.inputs[port] = value_id;
+  n.proto->set_input(static_cast<int>(port), value_id == kNone ? std::string() : value(value_id).name);
   AddUse(value_id, use);
   MarkEdited(n.graph);
 }
@@ -184,7 +182,7 @@ void Model::MoveInward(NodeId id, GraphId to) {
   MarkEdited(to);
   Unlink(id);
   for (size_t i = 0; i < n.inputs.size(); ++i) {
-    const Use use{id, static_cast<int32_t>(i), n.graph};
+    const Use use{id, i, n.graph};
     DropUse(n.inputs[i], use);
     AddUse(n.inputs[i], {id, use.port, to});
   }
@@ -200,8 +198,7 @@ void Model::MoveInward(NodeId id, GraphId to) {
 }
 
 NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
-  const GraphId graph_id = static_cast<GraphId>(graphs_.size());
-  graphs_.emplace_back();
+  const GraphId graph_id = graphs_.emplace_back();
   onnx::NodeProto& proto = EditProto(outer);
   auto* inner_proto = google::protobuf::Arena::CreateMessage<onnx::NodeProto>(arena_.get());
   inner_proto->mutable_attribute()->Swap(proto.mutable_attribute());  // bodies stay where they are in memory
@@ -210,7 +207,7 @@ NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
   attribute->set_type(onnx::AttributeProto::GRAPH);
   onnx::GraphProto* graph_proto = attribute->mutable_g();
   graph_proto->set_name(UniqueName(absl::StrCat(value(node(outer).Output(0)).name, "_", body)));
-  Graph& g = graphs_.back();
+  Graph& g = mutable_graph(graph_id);
   g.proto = graph_proto;
   g.owner = outer;
 
@@ -242,9 +239,9 @@ NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
     n.outputs.push_back(outputs[i]);
     n.proto->add_output(value(outputs[i]).name);
     mutable_value(outputs[i]).producer = inner;
-    mutable_value(outputs[i]).producer_port = static_cast<int32_t>(i);
+    mutable_value(outputs[i]).producer_port = i;
     mutable_graph(graph_id).outputs.push_back(outputs[i]);
-    AddUse(outputs[i], Use{kNone, static_cast<int32_t>(i), graph_id});
+    AddUse(outputs[i], Use{kNone, i, graph_id});
   }
   n.bodies = std::move(mutable_node(outer).bodies);
   for (GraphId nested : n.bodies) mutable_graph(nested).owner = inner;
@@ -254,26 +251,26 @@ NodeId Model::NestInBody(NodeId outer, absl::string_view body) {
 
 void Model::AppendInput(NodeId node_id, ValueId value_id) {
   Node& n = mutable_node(node_id);
-  const Use use{node_id, static_cast<int32_t>(n.inputs.size()), n.graph};
+  const Use use{node_id, n.inputs.size(), n.graph};
   n.inputs.push_back(value_id);
   n.proto->add_input(value_id == kNone ? std::string() : value(value_id).name);
   AddUse(value_id, use);
   MarkEdited(n.graph);
 }
 
-void Model::TruncateInputs(NodeId node_id, int count) {
+void Model::TruncateInputs(NodeId node_id, size_t count) {
   Node& n = mutable_node(node_id);
-  for (int port = static_cast<int>(n.inputs.size()) - 1; port >= count; --port) {
-    DropUse(n.inputs.back(), Use{node_id, port, n.graph});
+  while (n.inputs.size() > count) {
+    DropUse(n.inputs.back(), Use{node_id, n.inputs.size() - 1, n.graph});
     n.inputs.pop_back();
     n.proto->mutable_input()->RemoveLast();
   }
   MarkEdited(n.graph);
 }
 
-void Model::TruncateOutputs(NodeId node_id, int count) {
+void Model::TruncateOutputs(NodeId node_id, size_t count) {
   Node& n = mutable_node(node_id);
-  while (static_cast<int>(n.outputs.size()) > count) {
+  while (n.outputs.size() > count) {
     const ValueId out = n.outputs.back();
     AMP_CHECK(out == kNone || value(out).uses.empty());
     if (out != kNone) mutable_graph(n.graph).names.erase(value(out).name);
@@ -287,7 +284,7 @@ void Model::Erase(NodeId id) {
   Node& n = mutable_node(id);
   AMP_CHECK(!n.erased);
   for (const ValueId out : n.PresentOutputs()) AMP_CHECK(value(out).uses.empty());
-  for (size_t i = 0; i < n.inputs.size(); ++i) DropUse(n.inputs[i], Use{id, static_cast<int32_t>(i), n.graph});
+  for (size_t i = 0; i < n.inputs.size(); ++i) DropUse(n.inputs[i], Use{id, i, n.graph});
   Unlink(id);
   Graph& g = mutable_graph(n.graph);
   for (const ValueId out : n.PresentOutputs()) g.names.erase(value(out).name);
@@ -302,7 +299,7 @@ void Model::Rename(ValueId id, std::string name) {
   names_.Take(name);
   g.names[name] = id;
   v.name = std::move(name);
-  if (v.producer != kNone) mutable_node(v.producer).proto->set_output(v.producer_port, v.name);
+  if (v.producer != kNone) mutable_node(v.producer).proto->set_output(static_cast<int>(v.producer_port), v.name);
   if (v.IsInitializer()) v.initializer->set_name(v.name);
   for (const Use& use : v.uses) WriteUse(use, id);
   MarkEdited(v.graph);
@@ -313,7 +310,7 @@ void Model::TakeOverGraphOutputs(ValueId from, ValueId to, std::string new_name_
   const auto first_output =
       std::stable_partition(uses.begin(), uses.end(), [](const Use& u) { return !u.IsModelOutput(); });
   for (auto it = first_output; it != uses.end(); ++it) {
-    mutable_graph(it->graph).outputs[static_cast<size_t>(it->port)] = to;
+    mutable_graph(it->graph).outputs[it->port] = to;
     mutable_value(to).uses.push_back(*it);
   }
   uses.erase(first_output, uses.end());
@@ -384,9 +381,12 @@ void Model::SetElementType(ValueId id, DType dtype) {
   MarkEdited(v.graph);
 }
 
-void Model::SetGraphOutputType(int port, DType dtype) {
+void Model::SetGraphOutputType(size_t port, DType dtype) {
   Graph& g = mutable_graph(kMainGraph);
-  g.proto->mutable_output(port)->mutable_type()->mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
+  g.proto->mutable_output(static_cast<int>(port))
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(static_cast<int32_t>(dtype));
   MarkEdited(kMainGraph);
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 class Inference {
  public:
-  explicit Inference(Model& model) : model_(model), visited_(static_cast<size_t>(model.num_graphs()), false) {}
+  explicit Inference(Model& model) : model_(model), visited_(model.num_graphs()) {}
 
   void InferGraph(GraphId graph);
   Model& model() { return model_; }
@@ -37,7 +37,7 @@ class Inference {
   void InferInputsFromSiblings(NodeId node);
 
   Model& model_;
-  std::vector<bool> visited_;
+  IdVector<GraphId, bool> visited_;
   absl::flat_hash_set<std::string> misfits_;  // operators with a node that fits none of their signatures
 };
 
@@ -162,7 +162,7 @@ void Inference::InferNode(NodeId id) {
     }
   }
   for (GraphId body : n.bodies) {
-    if (!visited_[static_cast<size_t>(body)]) InferGraph(body);
+    if (!visited_[body]) InferGraph(body);
   }
   if (n.schema != nullptr) FallBackToSchema(id);
 }
@@ -174,7 +174,7 @@ void Inference::FallBackToSchema(NodeId id) {
   for (size_t i = 0; i < n.outputs.size(); ++i) {
     if (n.outputs[i] == kNone || model_.value(n.outputs[i]).type != nullptr) continue;
     if (n.schema->num_outputs() == 0) continue;
-    const int variable = n.schema->OutputVariable(static_cast<int>(i));
+    const int variable = n.schema->OutputVariable(i);
     if (variable >= static_cast<int>(n.schema->variables().size())) continue;
     const auto& allowed = n.schema->variables()[static_cast<size_t>(variable)].tensor_types;
     DType dtype = DType::kUndefined;
@@ -182,7 +182,7 @@ void Inference::FallBackToSchema(NodeId id) {
       if (allowed.test(t)) dtype = static_cast<DType>(t);
     }
     for (size_t port = 0; port < n.inputs.size(); ++port) {
-      if (n.inputs[port] == kNone || n.schema->InputVariable(static_cast<int>(port)) != variable) continue;
+      if (n.inputs[port] == kNone || n.schema->InputVariable(port) != variable) continue;
       if (model_.value(n.inputs[port]).is_tensor) dtype = model_.value(n.inputs[port]).dtype;
     }
     if (dtype == DType::kUndefined) continue;
@@ -202,7 +202,7 @@ bool BindsEachVariableOnce(const Model& model, const Node& node) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const DType type = node.inputs[i] == kNone ? DType::kUndefined : model.value(node.inputs[i]).dtype;
     if (type == DType::kUndefined) continue;
-    if (bound.try_emplace(node.schema->InputVariable(static_cast<int>(i)), type).first->second != type) return false;
+    if (bound.try_emplace(node.schema->InputVariable(i), type).first->second != type) return false;
   }
   return true;
 }
@@ -256,12 +256,12 @@ void Inference::InferInputsFromSiblings(NodeId id) {
   const auto bind = [&](ValueId value, int variable) {
     if (value != kNone && model_.value(value).is_tensor) bound[variable] = model_.value(value).dtype;
   };
-  for (size_t i = 0; i < n.inputs.size(); ++i) bind(n.inputs[i], n.schema->InputVariable(static_cast<int>(i)));
+  for (size_t i = 0; i < n.inputs.size(); ++i) bind(n.inputs[i], n.schema->InputVariable(i));
   for (size_t i = 0; i < n.outputs.size() && n.schema->num_outputs() > 0; ++i) {
-    bind(n.outputs[i], n.schema->OutputVariable(static_cast<int>(i)));
+    bind(n.outputs[i], n.schema->OutputVariable(i));
   }
   for (size_t i = 0; i < n.inputs.size(); ++i) {
-    const int variable = n.schema->InputVariable(static_cast<int>(i));
+    const int variable = n.schema->InputVariable(i);
     auto it = bound.find(variable);
     if (!is_unknown(n.inputs[i]) || it == bound.end() || variable >= static_cast<int>(n.schema->variables().size()))
       continue;
@@ -272,7 +272,7 @@ void Inference::InferInputsFromSiblings(NodeId id) {
 }
 
 void Inference::InferGraph(GraphId graph) {
-  visited_[static_cast<size_t>(graph)] = true;
+  visited_[graph] = true;
   Claims claimed;
   const onnx::GraphProto& proto = *model_.graph(graph).proto;
   const auto claim = [&](const onnx::ValueInfoProto& info) {

@@ -21,28 +21,28 @@ std::string LabelOf(const onnx::NodeProto& owner, const onnx::GraphProto* body) 
 class PathFinder {
  public:
   explicit PathFinder(const Model& model)
-      : model_(model), bases_(static_cast<size_t>(model.num_graphs())), labels_(bases_.size()), known_(bases_.size()) {
+      : model_(model), bases_(model.num_graphs()), labels_(bases_.size()), known_(bases_.size()) {
     known_[kMainGraph] = true;
   }
 
   NodePaths Find() {
     NodePaths paths;
-    paths.nodes.resize(static_cast<size_t>(model_.num_nodes()));
+    paths.nodes.resize(model_.num_nodes());
     for (const NodeId id : model_.AllNodes()) {
       const Node& node = model_.node(id);
-      std::string& path = paths.nodes[static_cast<size_t>(id)];
+      std::string& path = paths.nodes[id];
       path = PathIn(node.graph, model_.NodeLabel(id));
       MakeUnique(path);
     }
-    for (GraphId id = 0; id < model_.num_graphs(); ++id) {
+    for (const GraphId id : model_.AllGraphs()) {
       FindBase(id);
-      paths.graphs.emplace_back(absl::StripSuffix(bases_[static_cast<size_t>(id)], "/"));
+      paths.graphs.push_back(std::string(absl::StripSuffix(bases_[id], "/")));
     }
     return paths;
   }
 
-  std::vector<std::string> FindCalls() {
-    std::vector<std::string> paths(model_.calls().size());
+  IdVector<CallId, std::string> FindCalls() {
+    IdVector<CallId, std::string> paths(model_.calls().size());
     if (paths.empty()) return paths;
     for (const NodeId id : model_.AllNodes()) FindCalls(model_.node(id), paths);
     return paths;
@@ -51,36 +51,36 @@ class PathFinder {
  private:
   std::string PathIn(GraphId graph, absl::string_view label) {
     FindBase(graph);
-    const std::string& owner = labels_[static_cast<size_t>(graph)];
+    const std::string& owner = labels_[graph];
     absl::string_view rest = label;
     if (!owner.empty() && absl::ConsumePrefix(&rest, owner) && absl::ConsumePrefix(&rest, "/") && !rest.empty()) {
       label = rest;
     }
-    return absl::StrCat(bases_[static_cast<size_t>(graph)], label);
+    return absl::StrCat(bases_[graph], label);
   }
 
   // What the paths of the graph's nodes begin with.
   void FindBase(GraphId id) {
-    if (known_[static_cast<size_t>(id)]) return;
+    if (known_[id]) return;
     const Graph& graph = model_.graph(id);
     const Node& owner = model_.node(graph.owner);
     const std::string label = model_.NodeLabel(graph.owner);
     std::string base = absl::StrCat(PathIn(owner.graph, label), "/");
     if (owner.bodies.size() > 1) absl::StrAppend(&base, BodyLabel(model_, id), "/");
-    bases_[static_cast<size_t>(id)] = std::move(base);
-    labels_[static_cast<size_t>(id)] = label;
-    known_[static_cast<size_t>(id)] = true;
+    bases_[id] = std::move(base);
+    labels_[id] = label;
+    known_[id] = true;
   }
 
   // Of the calls that the node comes from.
-  void FindCalls(const Node& node, std::vector<std::string>& paths) {
+  void FindCalls(const Node& node, IdVector<CallId, std::string>& paths) {
     GraphId graph = node.graph;
-    for (int call = node.call; call >= 0 && paths[static_cast<size_t>(call)].empty(); call = model_.call(call).parent) {
+    for (CallId call = node.call; call != kNone && paths[call].empty(); call = model_.call(call).parent) {
       for (NodeId owner = model_.graph(graph).owner; owner != kNone; owner = model_.graph(graph).owner) {
         if (!model_.IsWithinCall(owner, call)) break;  // the call itself is in this graph
         graph = model_.node(owner).graph;
       }
-      paths[static_cast<size_t>(call)] = PathIn(graph, model_.call(call).label);
+      paths[call] = PathIn(graph, model_.call(call).label);
     }
   }
 
@@ -93,8 +93,8 @@ class PathFinder {
   }
 
   const Model& model_;
-  std::vector<std::string> bases_, labels_;  // by GraphId: "If_0/then_branch/", and the owner's label
-  std::vector<bool> known_;
+  IdVector<GraphId, std::string> bases_, labels_;  // "If_0/then_branch/", and the owner's label
+  IdVector<GraphId, bool> known_;
   absl::flat_hash_set<absl::string_view> taken_;  // of NodePaths::nodes, which stay where they are
   absl::flat_hash_map<std::string, int> last_number_;
 };
@@ -107,8 +107,8 @@ std::string BodyLabel(const Model& model, GraphId body) {
 
 NodePaths FindNodePaths(const Model& model) { return PathFinder(model).Find(); }
 
-std::vector<std::string> FindCallPaths(const Model& model) { return PathFinder(model).FindCalls(); }
+IdVector<CallId, std::string> FindCallPaths(const Model& model) { return PathFinder(model).FindCalls(); }
 
-std::string NodePath(const Model& model, NodeId node) { return FindNodePaths(model).nodes[static_cast<size_t>(node)]; }
+std::string NodePath(const Model& model, NodeId node) { return FindNodePaths(model).nodes[node]; }
 
 }  // namespace amp

@@ -19,8 +19,8 @@
 namespace amp {
 
 struct NodePaths {
-  std::vector<std::string> nodes;   // by NodeId; empty for erased ones
-  std::vector<std::string> graphs;  // by GraphId: "If_0/then_branch"; "" for the main graph
+  IdVector<NodeId, std::string> nodes;    // empty for erased ones
+  IdVector<GraphId, std::string> graphs;  // "If_0/then_branch"; "" for the main graph
 };
 
 // What a node calls its body: "then_branch", or "branches.1" for the second graph of a list.
@@ -29,7 +29,7 @@ std::string BodyLabel(const Model& model, GraphId body);
 // Linear in the length of all paths. Nodes that are inserted later change none of them.
 NodePaths FindNodePaths(const Model& model);
 // By index into Model::calls(); empty for calls of which no node is left.
-std::vector<std::string> FindCallPaths(const Model& model);
+IdVector<CallId, std::string> FindCallPaths(const Model& model);
 // Of one node, for a message; as slow as that of all.
 std::string NodePath(const Model& model, NodeId node);
 

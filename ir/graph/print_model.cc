@@ -33,9 +33,9 @@ std::string WithoutControls(absl::string_view text) {
 
 absl::StatusOr<std::string> PrintModel(Model& model) {
   // Commit adds entries for new values at the end; what is committed later decides their order.
-  std::vector<google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>> infos;
-  infos.reserve(static_cast<size_t>(model.num_graphs()));
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  IdVector<GraphId, google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>> infos;
+  infos.reserve(model.num_graphs());
+  for (const GraphId graph : model.AllGraphs()) {
     infos.push_back(model.graph(graph).proto->value_info());
   }
   model.Commit();
@@ -54,8 +54,8 @@ absl::StatusOr<std::string> PrintModel(Model& model) {
     text = PrintOnnxText(model.proto());
     if (text.ok()) text = WithoutControls(*text);
   }
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
-    *model.LendProto(graph).mutable_value_info() = infos[static_cast<size_t>(graph)];
+  for (const GraphId graph : model.AllGraphs()) {
+    *model.LendProto(graph).mutable_value_info() = infos[graph];
   }
   return text;
 }

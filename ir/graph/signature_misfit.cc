@@ -68,13 +68,11 @@ Reason Misfit(const Model& model, NodeId id, const OpSchema& signature, absl::Sp
     if (node.inputs[i] == kNone) continue;
     const Value& value = model.value(node.inputs[i]);
     const std::string label = PortLabel("input", i, signature.inputs());
-    why = value.type != nullptr && !value.is_tensor
-              ? Reason(absl::StrCat(label, " is no tensor"))
-              : binding.Bind(signature.InputVariable(static_cast<int>(i)), value.dtype, label);
+    why = value.type != nullptr && !value.is_tensor ? Reason(absl::StrCat(label, " is no tensor"))
+                                                    : binding.Bind(signature.InputVariable(i), value.dtype, label);
   }
   for (size_t i = 0; i < claimed.size() && !why; ++i) {
-    why = binding.Bind(signature.OutputVariable(static_cast<int>(i)), claimed[i],
-                       PortLabel("output", i, signature.outputs()));
+    why = binding.Bind(signature.OutputVariable(i), claimed[i], PortLabel("output", i, signature.outputs()));
   }
   return why;
 }

@@ -133,7 +133,7 @@ bool ShapesContradict(const onnx::TypeProto& a, const onnx::TypeProto& b) {
 std::string DescribeContradictions(const Model& model) {
   absl::flat_hash_set<ValueId> found;
   std::string first;
-  for (GraphId id = 0; id < model.num_graphs(); ++id) {
+  for (const GraphId id : model.AllGraphs()) {
     const Graph& graph = model.graph(id);
     for (const auto* infos : {&graph.proto->value_info(), &graph.proto->output()}) {
       for (const auto& info : *infos) {

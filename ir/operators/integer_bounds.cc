@@ -36,22 +36,22 @@ double LargestElement(const std::vector<double>& elements) {
 }  // namespace
 
 IntegerBounds::IntegerBounds(const Model& model, absl::Span<const NodeId> order) : model_(model) {
-  bounds_.assign(static_cast<size_t>(model.num_values()), std::numeric_limits<double>::quiet_NaN());
+  bounds_.assign(model.num_values(), std::numeric_limits<double>::quiet_NaN());
   for (const NodeId id : order) {
     const Node& node = model.node(id);
     for (const ValueId in : node.PresentInputs()) {
-      if (std::isnan(bounds_[static_cast<size_t>(in)])) bounds_[static_cast<size_t>(in)] = OfLeaf(in);
+      if (std::isnan(bounds_[in])) bounds_[in] = OfLeaf(in);
     }
     for (size_t port = 0; port < node.outputs.size(); ++port) {
       const ValueId out = node.outputs[port];
-      if (out != kNone) bounds_[static_cast<size_t>(out)] = OfOutput(id, port);
+      if (out != kNone) bounds_[out] = OfOutput(id, port);
     }
   }
 }
 
 double IntegerBounds::Of(ValueId value) const {
   if (value == kNone) return kUnknown;
-  const double bound = bounds_[static_cast<size_t>(value)];
+  const double bound = bounds_[value];
   return std::isnan(bound) ? kUnknown : bound;
 }
 
@@ -102,10 +102,10 @@ double IntegerBounds::OfPickedDims(const Node& node) const {
 
 // Over the operands that have the output's type variable, which leaves indices, shapes and conditions out.
 double IntegerBounds::LargestOperand(const Node& node, size_t port, size_t first) const {
-  const int variable = node.schema->OutputVariable(static_cast<int>(port));
+  const int variable = node.schema->OutputVariable(port);
   double largest = 0;
   for (size_t i = first; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] == kNone || node.schema->InputVariable(static_cast<int>(i)) != variable) continue;
+    if (node.inputs[i] == kNone || node.schema->InputVariable(i) != variable) continue;
     largest = std::max(largest, Of(node.inputs[i]));
   }
   return largest;

@@ -37,7 +37,7 @@ class IntegerBounds {
   double LargestIndex(const Node& node) const;
 
   const Model& model_;
-  std::vector<double> bounds_;  // by ValueId; NaN: not looked at
+  IdVector<ValueId, double> bounds_;  // NaN: not looked at
 };
 
 }  // namespace amp

@@ -121,10 +121,10 @@ Reason ObstacleOfTypes(const Model& model, const Node& node, const OpSchema& new
   };
   bool any = false;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    any |= refused(node.inputs[i], newer.InputVariable(static_cast<int>(i)));
+    any |= refused(node.inputs[i], newer.InputVariable(i));
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    any |= refused(node.outputs[i], newer.OutputVariable(static_cast<int>(i)));
+    any |= refused(node.outputs[i], newer.OutputVariable(i));
   }
   if (!any) return Reason::None();
   return absl::StrCat("version ", newer.since_version(), " does not take its types");
@@ -252,10 +252,10 @@ void LiftOneVersion(Model& model, int opset, Changes& changes) {
     const Change& change = changes.At(node.op_type(), opset);
     AMP_CHECK(change.kind != Change::Kind::kNotAdapted);
     if (change.kind != Change::Kind::kEdit) continue;
-    const int32_t call = node.call;
-    const int before = model.num_nodes();
+    const CallId call = node.call;
+    const size_t before = model.num_nodes();
     change.step->edit(model, id);
-    for (NodeId made = before; made < model.num_nodes(); ++made) model.SetCall(made, call);
+    for (const NodeId made : IdRange<NodeId>(before, model.num_nodes())) model.SetCall(made, call);
   }
 }
 
@@ -284,7 +284,7 @@ OpsetReach Reachable(const Model& model, int target, UnknownOperators unknown) {
   // A node that allowed a high opset may refuse the lower one that a later node imposes: until nothing changes.
   for (int before = 0; before != reach;) {
     before = reach;
-    for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+    for (const GraphId graph : model.AllGraphs()) {
       for (NodeId id : model.NodesInOrder(graph)) {
         if (!IsOnnx(model.node(id).domain()) || model.IsCallOfFunction(id)) continue;
         if (!IsVersioned(model.node(id))) continue;
@@ -301,7 +301,7 @@ OpsetReach Reachable(const Model& model, int target, UnknownOperators unknown) {
 class UnreadInitializers {
  public:
   explicit UnreadInitializers(const Model& model) {
-    for (ValueId id = 0; id < model.num_values(); ++id) {
+    for (const ValueId id : model.AllValues()) {
       if (model.value(id).IsInitializer() && !model.value(id).uses.empty()) read_.push_back(id);
     }
   }

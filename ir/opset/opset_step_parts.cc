@@ -90,8 +90,8 @@ std::optional<std::vector<float>> ConstantFloats(const Model& model, ValueId id)
   return floats;
 }
 
-void SetOrAppendInput(Model& model, NodeId node, int port, ValueId value) {
-  while (static_cast<int>(model.node(node).inputs.size()) <= port) model.AppendInput(node, kNone);
+void SetOrAppendInput(Model& model, NodeId node, size_t port, ValueId value) {
+  while (model.node(node).inputs.size() <= port) model.AppendInput(node, kNone);
   model.SetInput(node, port, value);
 }
 

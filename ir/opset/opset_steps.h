@@ -114,7 +114,7 @@ std::optional<std::vector<float>> ConstantFloats(const Model& model, ValueId val
 // A unique name for something that belongs to the node: "<its first output>_<suffix>".
 std::string NameFor(Model& model, NodeId node, absl::string_view suffix);
 // Makes `value` the node's input `port`, with absent ones before it where the node has fewer.
-void SetOrAppendInput(Model& model, NodeId node, int port, ValueId value);
+void SetOrAppendInput(Model& model, NodeId node, size_t port, ValueId value);
 // Inserts a node with one output right before / after `node`; both are named by NameFor. Returns the output.
 ValueId InsertBefore(Model& model, NodeId node, absl::string_view op_type, std::vector<ValueId> inputs);
 ValueId InsertBehind(Model& model, NodeId node, absl::string_view op_type, std::vector<ValueId> inputs);

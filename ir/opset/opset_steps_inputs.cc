@@ -11,7 +11,7 @@ namespace amp {
 namespace {
 
 // Moves the attribute, where there is one with elements, to input `port`.
-void IntsToInput(Model& model, NodeId node, absl::string_view attribute, int port) {
+void IntsToInput(Model& model, NodeId node, absl::string_view attribute, size_t port) {
   const auto values = GetInts(model.node(node), attribute);
   if (values && !values->empty()) SetOrAppendInput(model, node, port, AddInts(model, node, attribute, *values));
   RemoveAttribute(model, node, attribute);
@@ -20,7 +20,7 @@ void IntsToInput(Model& model, NodeId node, absl::string_view attribute, int por
 DType DataType(const Model& model, NodeId node) { return model.value(model.node(node).Input(0)).dtype; }
 
 // A Clip bound. The old default, float32's largest magnitude, bounds doubles as well; for other types it is no bound.
-void BoundToInput(Model& model, NodeId node, absl::string_view attribute, int port, float unset) {
+void BoundToInput(Model& model, NodeId node, absl::string_view attribute, size_t port, float unset) {
   const DType type = DataType(model, node);
   const std::optional<float> bound = GetFloat(model.node(node), attribute);
   if (bound || type == DType::kFloat64) {
@@ -92,7 +92,7 @@ void SliceRangesToInputs(Model& model, NodeId node) {
     std::iota(first.begin(), first.end(), 0);
     SetInts(model, node, "axes", first);
   }
-  int port = 1;
+  size_t port = 1;
   for (const char* attribute : {"starts", "ends", "axes"}) {
     SetOrAppendInput(
         model, node, port++,

@@ -36,8 +36,8 @@ std::optional<int64_t> OnesBehind(const Model& model, const Node& node) {
 }
 
 // Appends `count` dimensions of extent 1 to what the node's input `port`, of `rank` dimensions, reads.
-void UnsqueezeBehind(Model& model, NodeId node, int port, int64_t rank, int64_t count) {
-  const ValueId operand = model.node(node).inputs[static_cast<size_t>(port)];
+void UnsqueezeBehind(Model& model, NodeId node, size_t port, int64_t rank, int64_t count) {
+  const ValueId operand = model.node(node).inputs[port];
   const ValueId aligned = InsertBefore(model, node, "Unsqueeze", {operand});
   std::vector<int64_t> axes(static_cast<size_t>(count));
   std::iota(axes.begin(), axes.end(), rank);

@@ -78,8 +78,8 @@ void BatchNormalizationDropSpatial(Model& model, NodeId node) {
   const ValueId shape = InsertBefore(model, node, "Shape", {data});
   model.SetInput(node, 0, InsertBefore(model, node, "Flatten", {data}));
   const ValueId flat = AddInts(model, node, "flat", {-1});
-  for (int port = 1; port <= kNumStatistics; ++port) {
-    const ValueId statistic = model.node(node).inputs[static_cast<size_t>(port)];
+  for (size_t port = 1; port <= kNumStatistics; ++port) {
+    const ValueId statistic = model.node(node).inputs[port];
     model.SetInput(node, port, InsertBefore(model, node, "Reshape", {statistic, flat}));
   }
   const ValueId output = model.node(node).Output(0);
@@ -112,8 +112,8 @@ Reason HasGroups(const Model& model, NodeId id) {
 void GroupNormalizationPerChannel(Model& model, NodeId node) {
   const ValueId group = GroupShape(model, node), last = AddInts(model, node, "last", {1});
   const ValueId flat = AddInts(model, node, "flat", {-1});
-  for (int port : {1, 2}) {
-    const ValueId per_group = model.node(node).inputs[static_cast<size_t>(port)];
+  for (size_t port : {1, 2}) {
+    const ValueId per_group = model.node(node).inputs[port];
     const ValueId column = InsertBefore(model, node, "Unsqueeze", {per_group, last});
     const ValueId table = InsertBefore(model, node, "Expand", {column, group});
     model.SetInput(node, port, InsertBefore(model, node, "Reshape", {table, flat}));

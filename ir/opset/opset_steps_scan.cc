@@ -21,9 +21,9 @@ Reason ScansWholeSequences(const Model& model, NodeId id) {
 }
 
 void ScanBatchByScan(Model& model, NodeId node) {
-  const int count = static_cast<int>(model.node(node).inputs.size()) - 1;
-  for (int port = 0; port < count; ++port) {
-    model.SetInput(node, port, model.node(node).inputs[static_cast<size_t>(port) + 1]);
+  const size_t count = model.node(node).inputs.size() - 1;
+  for (size_t port = 0; port < count; ++port) {
+    model.SetInput(node, port, model.node(node).inputs[port + 1]);
   }
   model.TruncateInputs(node, count);
   const NodeId sequence = model.NestInBody(node, "body");

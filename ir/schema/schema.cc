@@ -117,16 +117,16 @@ OpSchema::OpSchema(const onnx::OpSchema& schema)
   for (const auto& output : schema.outputs()) add_port(output, &outputs_);
 }
 
-int OpSchema::VariableOf(const std::vector<Port>& ports, int port) const {
+int OpSchema::VariableOf(const std::vector<Port>& ports, size_t port) const {
   AMP_CHECK(!ports.empty());
-  const int last = static_cast<int>(ports.size()) - 1;
-  const Port& p = ports[static_cast<size_t>(std::min(port, last))];
+  const size_t last = ports.size() - 1;
+  const Port& p = ports[std::min(port, last)];
   if (!p.heterogeneous) return p.variable;
-  return static_cast<int>(variables_.size()) + std::max(port - last, 0);
+  return static_cast<int>(variables_.size() + std::max(port, last) - last);
 }
 
-int OpSchema::InputVariable(int port) const { return VariableOf(inputs_, port); }
-int OpSchema::OutputVariable(int port) const { return VariableOf(outputs_, port); }
+int OpSchema::InputVariable(size_t port) const { return VariableOf(inputs_, port); }
+int OpSchema::OutputVariable(size_t port) const { return VariableOf(outputs_, port); }
 
 // ONNX Runtime had LayerNormalization in ai.onnx, at every opset, before ONNX took it over as it was; exporters wrote
 // it.

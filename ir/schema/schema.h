@@ -51,8 +51,8 @@ class OpSchema {
 
   // Index of the variable that types input / output `port`; variadic ports repeat the last one. For a heterogeneous
   // variadic the index is >= variables().size() and names the position: variables().size() + offset.
-  int InputVariable(int port) const;
-  int OutputVariable(int port) const;
+  int InputVariable(size_t port) const;
+  int OutputVariable(size_t port) const;
   // Formal parameters; 0 for the few schemas without any.
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
@@ -74,7 +74,7 @@ class OpSchema {
   friend const OpSchema* FindOpSchema(absl::string_view, absl::string_view, int);
   explicit OpSchema(const onnx::OpSchema& schema);
   static const OpSchema* EarlyForm(absl::string_view op_type, int opset);
-  int VariableOf(const std::vector<Port>& ports, int port) const;
+  int VariableOf(const std::vector<Port>& ports, size_t port) const;
   const Variable& TypesOf(int variable) const {
     return variable < static_cast<int>(variables_.size()) ? variables_[static_cast<size_t>(variable)] : heterogeneous_;
   }

@@ -57,7 +57,7 @@ FoldedCasts FoldCasts(Model& model) {
   FoldedCasts folded;
   absl::flat_hash_set<NodeId> seen;
   std::vector<NodeId> lost_readers;
-  for (GraphId scope = 0; scope < model.num_graphs(); ++scope) {
+  for (const GraphId scope : model.AllGraphs()) {
     for (NodeId id : model.NodesInOrder(scope)) {
       if (model.node(id).erased) continue;  // the first of a pair that spans scopes
       const ValueId source = EquivalentSource(model, id);

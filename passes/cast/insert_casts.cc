@@ -31,8 +31,7 @@ GraphId ConversionScope(const Model& model, const Use& use, GraphId home) {
 
 class CastPlanner {
  public:
-  CastPlanner(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-              const ReleasedIo& released, DType low)
+  CastPlanner(const Model& model, const VertexGraph& graph, const Paint& paint, const ReleasedIo& released, DType low)
       : model_(model), graph_(graph), paint_(paint), released_(released), low_(low) {}
 
   CastPlan Plan() {
@@ -45,27 +44,27 @@ class CastPlanner {
     const Graph& graph = model_.graph(scope);
     for (size_t i = 0; i < graph.inputs.size(); ++i) {
       if (!model_.IsConstant(graph.inputs[i])) {
-        PlanValue(graph.inputs[i], scope == kMainGraph ? static_cast<int>(i) : kNone);
+        PlanValue(graph.inputs[i], scope == kMainGraph ? std::optional(i) : std::nullopt);
       }
     }
     for (ValueId id : graph.initializers) {
       if (model_.IsConstant(id)) PlanConstant(id);
     }
     if (scope == kMainGraph) {
-      for (ValueId id = 0; id < model_.num_values(); ++id) {
-        if (IsStoredButNotConstant(id)) PlanValue(id, kNone);
+      for (const ValueId id : model_.AllValues()) {
+        if (IsStoredButNotConstant(id)) PlanValue(id, std::nullopt);
       }
     }
     for (NodeId node : model_.NodesInOrder(scope)) {
       for (const ValueId out : model_.node(node).PresentOutputs()) {
-        model_.IsConstant(out) ? PlanConstant(out) : PlanValue(out, kNone);
+        model_.IsConstant(out) ? PlanConstant(out) : PlanValue(out, std::nullopt);
       }
     }
   }
 
-  bool IsLow(VertexId v) const { return v != kNone && paint_[static_cast<size_t>(v)].low; }
+  bool IsLow(VertexId v) const { return v != kNone && paint_[v].low; }
   bool ReadsLow(const Use& use, bool produced_low) const {
-    if (use.IsModelOutput()) return released_.outputs[static_cast<size_t>(use.port)] && produced_low;
+    if (use.IsModelOutput()) return released_.outputs[use.port] && produced_low;
     return IsLow(graph_.OfUse(use));
   }
 
@@ -73,8 +72,7 @@ class CastPlanner {
   bool TakesEitherType(const Use& use) const {
     if (use.IsGraphOutput() || !ReadsShapeAlone(model_.node(use.node), use.port)) return false;
     const VertexId v = graph_.OfUse(use);
-    return v != kNone && graph_[v].can_be_low &&
-           paint_[static_cast<size_t>(v)].reason.kind != ReasonKind::kNotProcessed;
+    return v != kNone && graph_[v].can_be_low && paint_[v].reason.kind != ReasonKind::kNotProcessed;
   }
 
   // A sparse initializer, or one that training updates.
@@ -97,19 +95,19 @@ class CastPlanner {
     if (!constant.low_readers.empty()) plan_.constants.push_back(std::move(constant));
   }
 
-  void PlanValue(ValueId id, int input_position) {
+  void PlanValue(ValueId id, std::optional<size_t> input_position) {
     const Value& value = model_.value(id);
     if (ElementType(value) != DType::kFloat32) return;
     bool low = IsLow(graph_.OfValue(id));
-    if (input_position != kNone && released_.inputs[static_cast<size_t>(input_position)]) {
+    if (input_position.has_value() && released_.inputs[*input_position]) {
       low = std::any_of(value.uses.begin(), value.uses.end(), [&](const Use& use) { return ReadsLow(use, false); });
-      if (low) plan_.low_inputs.push_back(input_position);
+      if (low) plan_.low_inputs.push_back(*input_position);
     }
     if (low) plan_.low_values.push_back(id);
 
     std::vector<Use> readers;  // in the other type
     for (const Use& use : value.uses) {
-      const bool is_content = input_position != kNone && low && TakesEitherType(use);
+      const bool is_content = input_position.has_value() && low && TakesEitherType(use);
       if (ReadsLow(use, low) != low && (low || !use.IsModelOutput()) && !is_content) readers.push_back(use);
     }
     AMP_CHECK(value.is_tensor || readers.empty());  // groups see to it
@@ -121,7 +119,7 @@ class CastPlanner {
 
   const Model& model_;
   const VertexGraph& graph_;
-  const std::vector<VertexPaint>& paint_;
+  const Paint& paint_;
   const ReleasedIo& released_;
   const DType low_;
   CastPlan plan_;
@@ -130,25 +128,23 @@ class CastPlanner {
 }  // namespace
 
 ReaderNames::ReaderNames(const Model& model) : model_(model), paths_(FindNodePaths(model)) {
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
-    std::vector<std::string>& names = outputs_.emplace_back();
+  for (const GraphId graph : model.AllGraphs()) {
+    std::vector<std::string>& names = outputs_[outputs_.emplace_back()];
     for (ValueId output : model.graph(graph).outputs) names.push_back(model.value(output).name);
   }
 }
 
 std::string ReaderNames::Of(const Use& use) const {
   if (!use.IsGraphOutput()) {
-    const auto node = static_cast<size_t>(use.node);
-    return node < paths_.nodes.size() ? paths_.nodes[node] : model_.NodeLabel(use.node);
+    return paths_.nodes.contains(use.node) ? paths_.nodes[use.node] : model_.NodeLabel(use.node);
   }
-  const auto graph = static_cast<size_t>(use.graph);
-  const std::string& name = outputs_[graph][static_cast<size_t>(use.port)];
-  const std::string& body = paths_.graphs[graph];
+  const std::string& name = outputs_[use.graph][use.port];
+  const std::string& body = paths_.graphs[use.graph];
   return absl::StrCat("(output ", name, body.empty() ? "" : " of ", body, ")");
 }
 
-CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                   const ReleasedIo& released, DType low) {
+CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const Paint& paint, const ReleasedIo& released,
+                   DType low) {
   return CastPlanner(model, graph, paint, released, low).Plan();
 }
 
@@ -218,15 +214,15 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const CastPlan& plan, DType l
   }
   const auto& outputs = model.graph(kMainGraph).outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (model.value(outputs[i]).dtype == low) model.SetGraphOutputType(static_cast<int>(i), low);
+    if (model.value(outputs[i]).dtype == low) model.SetGraphOutputType(i, low);
   }
   return inserted;
 }
 
-void UpdateTypeAttributes(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint) {
+void UpdateTypeAttributes(Model& model, const VertexGraph& graph, const Paint& paint) {
   for (NodeId node : graph.order()) {
     const auto vertices = graph.OfNode(node);
-    const auto is_low = [&](VertexId v) { return paint[static_cast<size_t>(v)].low; };
+    const auto is_low = [&](VertexId v) { return paint[v].low; };
     if (std::any_of(vertices.begin(), vertices.end(), is_low)) SyncTypeAttributes(model, node);
   }
 }

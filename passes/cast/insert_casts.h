@@ -43,7 +43,7 @@ struct ReleasedIo {
 // Everything that changes type or needs a cast, in a stable order: graph inputs first, then nodes in order.
 struct CastPlan {
   std::vector<ValueId> low_values;  // produced low from now on
-  std::vector<int> low_inputs;      // released graph inputs that become low, by position
+  std::vector<size_t> low_inputs;   // released graph inputs that become low, by position
   std::vector<PlannedCasts> casts;
   // Constants read by low vertices, with those readers. Readers of the shape alone take either type; the others keep
   // float32.
@@ -54,8 +54,8 @@ struct CastPlan {
   std::vector<Constant> constants;
 };
 
-CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                   const ReleasedIo& released, DType low);
+CastPlan PlanCasts(const Model& model, const VertexGraph& graph, const Paint& paint, const ReleasedIo& released,
+                   DType low);
 
 // What readers are called: as the model had them when this was made, so that edits change no name.
 class ReaderNames {
@@ -69,7 +69,7 @@ class ReaderNames {
  private:
   const Model& model_;
   const NodePaths paths_;
-  std::vector<std::vector<std::string>> outputs_;  // by GraphId and port
+  IdVector<GraphId, std::vector<std::string>> outputs_;  // by port
 };
 
 // A Cast that was inserted.
@@ -99,7 +99,7 @@ std::vector<InsertedCast> ApplyCasts(Model& model, const CastPlan& plan, DType l
 
 // Lets attributes that hold an element type follow their vertices. After the weights are narrowed: a DequantizeLinear
 // without output_dtype gives the type of its scale.
-void UpdateTypeAttributes(Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint);
+void UpdateTypeAttributes(Model& model, const VertexGraph& graph, const Paint& paint);
 
 }  // namespace amp
 

@@ -12,7 +12,7 @@ constexpr int kOneTypeSince = 17;
 
 class NormTypes {
  public:
-  NormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, std::vector<VertexPaint>& paint)
+  NormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, Paint& paint)
       : model_(model), graph_(graph), released_(released), paint_(paint) {}
 
   void Match(NodeId division) {
@@ -37,7 +37,7 @@ class NormTypes {
     const ValueId value = Operand(node, port);
     return value == kNone ? kNone : model_.value(value).producer;
   }
-  bool IsLow(VertexId v) const { return v != kNone && paint_[static_cast<size_t>(v)].low; }
+  bool IsLow(VertexId v) const { return v != kNone && paint_[v].low; }
 
   // a, of a division (a - mean(a)) / root(...); kNone for others.
   ValueId NormalisedBy(NodeId division) const {
@@ -72,7 +72,7 @@ class NormTypes {
 
   void Lower(VertexId v, VertexId source) {
     if (v == kNone) return;
-    VertexPaint& paint = paint_[static_cast<size_t>(v)];
+    VertexPaint& paint = paint_[v];
     const Vertex& vertex = graph_[v];
     const ReasonKind why = paint.reason.kind;
     const bool is_downstream =
@@ -87,13 +87,12 @@ class NormTypes {
   const Model& model_;
   const VertexGraph& graph_;
   const ReleasedIo& released_;
-  std::vector<VertexPaint>& paint_;
+  Paint& paint_;
 };
 
 }  // namespace
 
-void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released,
-                    std::vector<VertexPaint>& paint) {
+void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, Paint& paint) {
   if (model.opset("") < kOneTypeSince) return;
   NormTypes types(model, graph, released, paint);
   for (const NodeId id : graph.order()) types.Match(id);

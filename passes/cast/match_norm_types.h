@@ -21,8 +21,7 @@
 namespace amp {
 
 // Changes the paint of scales and shifts alone. Linear in nodes.
-void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released,
-                    std::vector<VertexPaint>& paint);
+void MatchNormTypes(const Model& model, const VertexGraph& graph, const ReleasedIo& released, Paint& paint);
 
 }  // namespace amp
 

@@ -31,9 +31,10 @@ const OpRow* FindRow(const Model& model, NodeId id, const OpLists& lists, const 
   return lists.Find(node.domain(), node.op_type(), lookup);
 }
 
-// By call: the row for its function, or null.
-std::vector<const OpRow*> FindFunctionRows(const Model& model, const OpLists& lists, const TargetPromises& promises) {
-  std::vector<const OpRow*> rows;
+// The row for each call's function, or null.
+IdVector<CallId, const OpRow*> FindFunctionRows(const Model& model, const OpLists& lists,
+                                                const TargetPromises& promises) {
+  IdVector<CallId, const OpRow*> rows;
   for (const InlinedCall& call : model.calls()) {
     const auto lookup = [&](const OpCondition& condition) -> std::optional<std::string> {
       if (auto promised = Promised(promises, condition)) return promised;
@@ -46,11 +47,12 @@ std::vector<const OpRow*> FindFunctionRows(const Model& model, const OpLists& li
 }
 
 // Lets the row of a function around the node replace that of its operator.
-void ApplyFunctionRows(const Model& model, NodeId id, const std::vector<const OpRow*>& rows, Classification& result) {
-  for (int32_t call = model.node(id).call; call >= 0; call = model.call(call).parent) {
-    const OpRow* row = rows[static_cast<size_t>(call)];
+void ApplyFunctionRows(const Model& model, NodeId id, const IdVector<CallId, const OpRow*>& rows,
+                       Classification& result) {
+  for (CallId call = model.node(id).call; call != kNone; call = model.call(call).parent) {
+    const OpRow* row = rows[call];
     if (row == nullptr) continue;
-    const bool is_first = result.call < 0;  // of the functions: what it competes with is the operator's row
+    const bool is_first = result.call == kNone;  // of the functions: what it competes with is the operator's row
     const int own_rank = result.row == nullptr ? 0 : result.row->source_rank;
     if (is_first ? row->source_rank < own_rank : row->source_rank <= own_rank) continue;
     result.row = row;
@@ -68,7 +70,7 @@ struct KnownNames {
     for (const NodeId id : model.AllNodes()) {
       const Node& node = model.node(id);
       if (node.inserted) continue;
-      paths.push_back(all.nodes[static_cast<size_t>(id)]);
+      paths.push_back(all.nodes[id]);
       operators.insert(OperatorLabel(node.domain(), node.op_type()));
       for (const ValueId output : node.PresentOutputs()) outputs.push_back(model.value(output).name);
     }
@@ -101,7 +103,7 @@ ClassOrigin OriginOf(const Model& model, const Classification& c) {
   if (c.row == nullptr && c.rule == nullptr) return {};
   ClassOrigin origin =
       c.rule != nullptr ? ClassOrigin{c.rule->origin, c.rule->why} : ClassOrigin{c.row->origin, c.row->why};
-  if (c.call < 0) return origin;
+  if (c.call == kNone) return origin;
   const InlinedCall& call = model.call(c.call);
   const std::string in = absl::StrCat(c.rule == nullptr ? "" : absl::StrCat("call '", call.label, "' of "), "function ",
                                       call.FunctionName());
@@ -111,11 +113,11 @@ ClassOrigin OriginOf(const Model& model, const Classification& c) {
 
 NodeClasses ClassifyNodes(const Model& model, const OpLists& lists, const TargetPromises& promises) {
   NodeClasses classes;
-  classes.nodes.resize(static_cast<size_t>(model.num_nodes()));
+  classes.nodes.resize(model.num_nodes());
   RuleMatcher rules(model, lists.name_rules());
-  const std::vector<const OpRow*> function_rows = FindFunctionRows(model, lists, promises);
+  const IdVector<CallId, const OpRow*> function_rows = FindFunctionRows(model, lists, promises);
   for (const NodeId id : model.AllNodes()) {
-    Classification& result = classes.nodes[static_cast<size_t>(id)];
+    Classification& result = classes.nodes[id];
     result.row = FindRow(model, id, lists, promises);
     ApplyFunctionRows(model, id, function_rows, result);
     if (result.row != nullptr) result.op_class = result.row->op_class;

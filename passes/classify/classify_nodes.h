@@ -26,7 +26,7 @@ struct Classification {
   OpClass op_class = OpClass::kUnlisted;
   const OpRow* row = nullptr;      // the operator's row, null if none applies
   const NameRule* rule = nullptr;  // the rule by name that replaced the row's class, if one did
-  int32_t call = -1;               // into Model::calls(), whose function or name row or rule mean; -1: the node's own
+  CallId call = kNone;             // whose function or name row or rule mean; kNone: the node's own
 };
 
 // Where the class comes from, "--deny", and why, "function my::Block: given on the command line"; empty if nobody gave
@@ -37,8 +37,8 @@ struct ClassOrigin {
 ClassOrigin OriginOf(const Model& model, const Classification& classification);
 
 struct NodeClasses {
-  std::vector<Classification> nodes;  // by NodeId; erased nodes are unlisted
-  std::vector<int64_t> rule_matches;  // by index into OpLists::name_rules(): nodes whose name or output matched
+  IdVector<NodeId, Classification> nodes;  // erased nodes are unlisted
+  std::vector<int64_t> rule_matches;       // by index into OpLists::name_rules(): nodes whose name or output matched
 };
 
 // The result points into `lists`. Nodes are matched as passes/classify/match_rules.h says; those without a name by

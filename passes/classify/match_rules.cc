@@ -22,8 +22,8 @@ RuleMatcher::RuleMatcher(const Model& model, const std::vector<NameRule>& rules)
   on_calls_.resize(rules.size());
   for (size_t rule = 0; rule < rules.size(); ++rule) {
     if (rules[rule].subject == NameRule::Subject::kTensor) continue;
-    for (size_t call = 0; call < model.calls().size(); ++call) {
-      on_calls_[rule].push_back(Holds(rule, model.calls()[call].label) || Holds(rule, call_paths_[call]));
+    for (const CallId call : model.calls().ids()) {
+      on_calls_[rule].push_back(Holds(rule, model.call(call).label) || Holds(rule, call_paths_[call]));
     }
   }
 }
@@ -44,7 +44,7 @@ void RuleMatcher::FindNames() {
   };
   for (const NodeId id : model_.AllNodes()) {
     note(nodes, model_.NodeLabel(id));
-    note(nodes, paths_.nodes[static_cast<size_t>(id)]);
+    note(nodes, paths_.nodes[id]);
     for (const ValueId output : model_.node(id).PresentOutputs()) note(tensors, model_.value(output).name);
   }
   for (const InlinedCall& call : model_.calls()) note(nodes, call.label);
@@ -62,17 +62,17 @@ bool RuleMatcher::MatchesNode(size_t rule, NodeId id, const std::string& label) 
     return std::any_of(outputs.begin(), outputs.end(),
                        [&](ValueId output) { return output != kNone && Holds(rule, model_.value(output).name); });
   }
-  const std::string& path = paths_.nodes[static_cast<size_t>(id)];
+  const std::string& path = paths_.nodes[id];
   return Holds(rule, path) || (path != label && Holds(rule, label));
 }
 
-int RuleMatcher::LevelOf(size_t rule, NodeId id, const std::string& label, int32_t& call) const {
-  call = -1;
+int RuleMatcher::LevelOf(size_t rule, NodeId id, const std::string& label, CallId& call) const {
+  call = kNone;
   if (MatchesNode(rule, id, label)) return 0;
   if (rules_[rule].subject == NameRule::Subject::kTensor) return -1;
   int level = 1;
-  for (call = model_.node(id).call; call >= 0; call = model_.call(call).parent) {
-    if (on_calls_[rule][static_cast<size_t>(call)]) return level;
+  for (call = model_.node(id).call; call != kNone; call = model_.call(call).parent) {
+    if (on_calls_[rule][call]) return level;
     ++level;
   }
   return -1;
@@ -84,7 +84,7 @@ RuleMatch RuleMatcher::Match(NodeId id) {
   const std::string label = model_.NodeLabel(id);
   int best_level = 0;
   for (size_t i : order_) {
-    int32_t call = -1;
+    CallId call = kNone;
     const int level = LevelOf(i, id, label, call);
     if (level < 0) continue;
     ++matches_[i];

@@ -23,7 +23,7 @@ namespace amp {
 
 struct RuleMatch {
   const NameRule* rule = nullptr;  // null: no rule matches
-  int32_t call = -1;               // around the node, whose name or path it was; -1 for the node's own
+  CallId call = kNone;             // around the node, whose name or path it was; kNone for the node's own
 };
 
 class RuleMatcher {
@@ -40,15 +40,15 @@ class RuleMatcher {
   bool Holds(size_t rule, const std::string& name) const;
   bool MatchesNode(size_t rule, NodeId id, const std::string& label) const;
   // 0: the node itself; 1: the call that it is in, 2: the one around that; -1: no match. Sets `call`.
-  int LevelOf(size_t rule, NodeId id, const std::string& label, int32_t& call) const;
+  int LevelOf(size_t rule, NodeId id, const std::string& label, CallId& call) const;
 
   const Model& model_;
   const std::vector<NameRule>& rules_;
   NodePaths paths_;
-  std::vector<std::string> call_paths_;
-  std::vector<bool> is_name_;                // by rule: without wildcards, or something is called just like that
-  std::vector<std::vector<bool>> on_calls_;  // by rule and call
-  std::vector<size_t> order_;                // the rules, strongest first as far as no node has a say in it
+  IdVector<CallId, std::string> call_paths_;
+  std::vector<bool> is_name_;                     // by rule: without wildcards, or something is called just like that
+  std::vector<IdVector<CallId, bool>> on_calls_;  // by rule
+  std::vector<size_t> order_;                     // the rules, strongest first as far as no node has a say in it
   std::vector<int64_t> matches_;
 };
 

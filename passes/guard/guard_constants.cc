@@ -60,14 +60,14 @@ Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, con
 }  // namespace
 
 absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const VertexGraph& graph,
-                                                 const std::vector<NodeTraits>& traits, ConstantSurvey& survey,
+                                                 const IdVector<NodeId, NodeTraits>& traits, ConstantSurvey& survey,
                                                  const ConstantGuardOptions& options) {
   const DType low = graph.low();
   absl::flat_hash_map<ValueId, Verdict> verdicts;
   std::vector<Veto> vetoes;
   for (NodeId id : graph.order()) {
     const Node& node = model.node(id);
-    const NodeTraits& trait = traits[static_cast<size_t>(id)];
+    const NodeTraits& trait = traits[id];
     const bool may_become_low =
         trait.op_class != OpClass::kUnlisted && trait.op_class != OpClass::kDeny && trait.processed;
     if (!may_become_low) continue;
@@ -78,8 +78,8 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
       }
       vetoes.push_back({v, std::move(why)});
     };
-    for (int port = 0; port < static_cast<int>(node.inputs.size()); ++port) {
-      const ValueId value = node.inputs[static_cast<size_t>(port)];
+    for (size_t port = 0; port < node.inputs.size(); ++port) {
+      const ValueId value = node.inputs[port];
       const VertexId v = graph.OfInput(id, port);
       if (value == kNone || v == kNone || !graph[v].is_high || !graph[v].can_be_low) continue;
       if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
@@ -102,15 +102,14 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
 }
 
 absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, const VertexGraph& graph,
-                                                           const std::vector<VertexPaint>& paint,
-                                                           ConstantSurvey& survey) {
+                                                           const Paint& paint, ConstantSurvey& survey) {
   struct Overflow {
     std::string text;
     std::vector<std::string> readers;
   };
   std::vector<Overflow> overflows;
   absl::flat_hash_map<ValueId, size_t> index_of;
-  const auto is_low = [&](VertexId v) { return v != kNone && paint[static_cast<size_t>(v)].low; };
+  const auto is_low = [&](VertexId v) { return v != kNone && paint[v].low; };
   const auto note = [&](ValueId value, const NarrowingStats& stats, NodeId reader) {
     if (stats.overflow == 0) return;
     const auto [it, is_new] = index_of.try_emplace(value, overflows.size());
@@ -121,8 +120,8 @@ absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, c
   };
   for (NodeId id : graph.order()) {
     const Node& node = model.node(id);
-    for (int port = 0; port < static_cast<int>(node.inputs.size()); ++port) {
-      const ValueId value = node.inputs[static_cast<size_t>(port)];
+    for (size_t port = 0; port < node.inputs.size(); ++port) {
+      const ValueId value = node.inputs[port];
       if (value == kNone || !is_low(graph.OfInput(id, port)) || IsSaturatingBound(node, port)) continue;
       if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
       AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));

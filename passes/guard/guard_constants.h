@@ -27,14 +27,13 @@ struct ConstantGuardOptions {
 // Vetoes in the order of the vertices. Reads each constant once, however many readers it has. Errors: those of reading
 // external data.
 absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const VertexGraph& graph,
-                                                 const std::vector<NodeTraits>& traits, ConstantSurvey& survey,
+                                                 const IdVector<NodeId, NodeTraits>& traits, ConstantSurvey& survey,
                                                  const ConstantGuardOptions& options);
 
 // A sentence for every constant that low nodes read although it overflows there: guards were off, or overruled by a
 // name or a level. REQUIRES: types are still those that were painted. Errors: those of reading external data.
 absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, const VertexGraph& graph,
-                                                           const std::vector<VertexPaint>& paint,
-                                                           ConstantSurvey& survey);
+                                                           const Paint& paint, ConstantSurvey& survey);
 
 }  // namespace amp
 

@@ -13,7 +13,7 @@ class IdentifiersGuard {
  public:
   explicit IdentifiersGuard(const GuardedGraph& graph)
       : graph_(graph),
-        from_(static_cast<size_t>(graph.model().num_values()), kNone),
+        from_(graph.model().num_values(), kNone),
         to_(from_.size(), kNone),
         selects_(from_.size(), false) {}
 
@@ -26,7 +26,7 @@ class IdentifiersGuard {
       for (size_t port = 0; port < outputs.size(); ++port) {
         const ValueId out = outputs[port];
         if (out == kNone || From(out) == kNone || To(out) == kNone) continue;
-        vetoes.AddOutput(id, static_cast<int>(port), Reason(From(out), To(out)));
+        vetoes.AddOutput(id, port, Reason(From(out), To(out)));
       }
     }
   }
@@ -42,8 +42,7 @@ class IdentifiersGuard {
     if (graph_.PassesOn(id) || graph_.roles(id).HasAny(Role::kRounds | Role::kBounds)) return true;
     const Node& node = graph_.node(id);
     return graph_.roles(id).Has(Role::kProducts) &&
-           std::any_of(node.inputs.begin(), node.inputs.end(),
-                       [&](ValueId in) { return in != kNone && selects_[static_cast<size_t>(in)]; });
+           std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) { return in != kNone && selects_[in]; });
   }
 
   void FollowForward(NodeId id) {
@@ -63,12 +62,12 @@ class IdentifiersGuard {
         if (from == kNone) from = From(in);
       }
       const bool passes_on = graph_.PassesOn(id) && !node.inputs.empty();  // an Optional may have no input
-      selects = passes_on && node.Input(0) != kNone && selects_[static_cast<size_t>(node.Input(0))];
+      selects = passes_on && node.Input(0) != kNone && selects_[node.Input(0)];
     }
     for (const ValueId out : node.outputs) {
       if (!graph_.IsFloat(out)) continue;
       from_[graph_.Slot(out)] = from;
-      selects_[static_cast<size_t>(out)] = selects;
+      selects_[out] = selects;
     }
   }
 
@@ -99,8 +98,8 @@ class IdentifiersGuard {
   }
 
   const GuardedGraph& graph_;
-  std::vector<NodeId> from_, to_;  // by ValueId: the casts from integers and to integers between which it lies
-  std::vector<bool> selects_;      // by ValueId: rows of zeros with a one
+  IdVector<ValueId, NodeId> from_, to_;  // the casts from integers and to integers between which it lies
+  IdVector<ValueId, bool> selects_;      // rows of zeros with a one
 };
 
 }  // namespace

@@ -63,7 +63,7 @@ class Island {
   }
 
   // The exponentials divided by their sum.
-  bool IsShare(const Node& node, Roles roles, int port) const {
+  bool IsShare(const Node& node, Roles roles, size_t port) const {
     return roles.Has(Role::kDivides) && port == 1 && graph_.Producer(graph_.Origin(node.Input(0))) == exponential_;
   }
 

@@ -32,13 +32,15 @@ class Island {
   }
 
  private:
+  enum class Way { kBack, kOn };  // to what is squared, and on to the division
+
   bool IsConstantOrNot(ValueId in) const { return in != kNone && (graph_.IsConstant(in) || !graph_.IsFloat(in)); }
   bool HasOneVariable(const Node& node) const {
     return std::count_if(node.inputs.begin(), node.inputs.end(),
                          [&](ValueId in) { return in != kNone && !IsConstantOrNot(in); }) == 1;
   }
   // Whether to look at `count` operands or readers of a value, for the first time; else `*known` is what was found.
-  bool IsNew(int32_t key, size_t count, bool* known) {
+  bool IsNew(std::pair<Way, ValueId> key, size_t count, bool* known) {
     const auto [it, is_new] = reaches_.try_emplace(key, false);
     *known = it->second;
     return is_new && budget_.Spend(count);
@@ -62,11 +64,11 @@ class Island {
     if (id == kNone) return false;
     const Node& node = graph_.node(id);
     bool found = false;
-    if (!IsNew(value, node.inputs.size(), &found)) return found;
+    if (!IsNew({Way::kBack, value}, node.inputs.size(), &found)) return found;
     if (const ValueId squared = SquaredValue(graph_.model(), id); squared != kNone) {
       nodes_.push_back(id);
       AddSquared(squared);
-      return reaches_[value] = true;
+      return reaches_[{Way::kBack, value}] = true;
     }
     const Roles roles = graph_.roles(id);
     const Roles through = Role::kAdds | Role::kBounds | Role::kSums;
@@ -78,7 +80,7 @@ class Island {
       if (!IsConstantOrNot(in)) found |= ReachesSquare(in);
     }
     if (found) nodes_.push_back(id);
-    return reaches_[value] = found;
+    return reaches_[{Way::kBack, value}] = found;
   }
 
   bool IsSquared(ValueId value) const {
@@ -93,7 +95,7 @@ class Island {
   bool ReachesDivision(ValueId value) {
     const auto& uses = graph_.model().value(value).uses;
     bool found = false;
-    if (!IsNew(-1 - value, uses.size(), &found)) return found;  // apart from the values of the way back
+    if (!IsNew({Way::kOn, value}, uses.size(), &found)) return found;
     for (const Use& use : uses) {
       if (use.IsGraphOutput()) continue;
       if (!budget_.Spend(graph_.node(use.node).inputs.size())) return false;
@@ -112,14 +114,14 @@ class Island {
       if (joins) nodes_.push_back(id);
       found |= joins;
     }
-    return reaches_[-1 - value] = found;
+    return reaches_[{Way::kOn, value}] = found;
   }
 
   const GuardedGraph& graph_;
   const NodeId root_;
   NodeId end_ = kNone;
   SearchBudget budget_;
-  absl::flat_hash_map<int32_t, bool> reaches_;  // by ValueId, of the way on by its complement
+  absl::flat_hash_map<std::pair<Way, ValueId>, bool> reaches_;
   std::vector<NodeId> nodes_;
   std::vector<ValueId> squared_;
 };

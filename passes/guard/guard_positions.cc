@@ -15,7 +15,7 @@ class PositionsGuard {
   explicit PositionsGuard(const GuardedGraph& graph)
       : graph_(graph),
         exact_(static_cast<double>(CountsExactlyTo(graph.vertices().low()))),
-        values_(static_cast<size_t>(graph.model().num_values())) {}
+        values_(graph.model().num_values()) {}
 
   void Run(VetoList& vetoes) {
     const auto order = graph_.order();
@@ -26,7 +26,7 @@ class PositionsGuard {
       const auto& outputs = graph_.node(id).outputs;
       for (size_t port = 0; port < outputs.size(); ++port) {
         if (outputs[port] == kNone || !(IsNeeded(outputs[port]) || (IsSource(id) && IsRead(outputs[port])))) continue;
-        vetoes.AddOutput(id, static_cast<int>(port), Reason(id, at(outputs[port])));
+        vetoes.AddOutput(id, port, Reason(id, at(outputs[port])));
       }
     }
   }
@@ -166,7 +166,7 @@ class PositionsGuard {
 
   const GuardedGraph& graph_;
   const double exact_;
-  std::vector<Fact> values_;
+  IdVector<ValueId, Fact> values_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 class ShapeMathGuard {
  public:
   ShapeMathGuard(const GuardedGraph& graph, VetoList& vetoes)
-      : graph_(graph), vetoes_(vetoes), seen_(static_cast<size_t>(graph.model().num_values()), Seen::kNot) {}
+      : graph_(graph), vetoes_(vetoes), seen_(graph.model().num_values(), Seen::kNot) {}
 
   void Run() {
     for (const NodeId id : graph_.order()) {
@@ -43,7 +43,7 @@ class ShapeMathGuard {
 
   void Push(const Step& step) {
     const Seen now = step.alone ? Seen::kAlone : Seen::kMixed;
-    Seen& seen = seen_[static_cast<size_t>(step.value)];
+    Seen& seen = seen_[step.value];
     if (!graph_.IsFloat(step.value) || graph_.IsConstant(step.value) || seen >= now) return;
     seen = now;
     stack_.push_back(step);
@@ -72,7 +72,7 @@ class ShapeMathGuard {
 
   const GuardedGraph& graph_;
   VetoList& vetoes_;
-  std::vector<Seen> seen_;  // by ValueId
+  IdVector<ValueId, Seen> seen_;
   std::vector<Step> stack_;
   std::string why_;
 };

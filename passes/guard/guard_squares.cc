@@ -11,7 +11,7 @@ namespace {
 class SquaresGuard {
  public:
   SquaresGuard(const GuardedGraph& graph, VetoList& vetoes)
-      : graph_(graph), vetoes_(vetoes), values_(static_cast<size_t>(graph.model().num_values())) {
+      : graph_(graph), vetoes_(vetoes), values_(graph.model().num_values()) {
     const DType low = graph.vertices().low();
     why_ = low == DType::kFloat16 ? absl::StrFormat("squares: summed, and beyond float16 from a magnitude of %.0f on",
                                                     std::sqrt(LargestFinite(low)))
@@ -121,7 +121,7 @@ class SquaresGuard {
 
   const GuardedGraph& graph_;
   VetoList& vetoes_;
-  std::vector<Fact> values_;  // by ValueId
+  IdVector<ValueId, Fact> values_;
   std::string why_;
 };
 

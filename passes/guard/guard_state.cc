@@ -14,7 +14,7 @@ namespace {
 class StateGuard {
  public:
   StateGuard(const GuardedGraph& graph, VetoList& vetoes)
-      : graph_(graph), vetoes_(vetoes), meets_allowed_(static_cast<size_t>(graph.model().num_values()), false) {}
+      : graph_(graph), vetoes_(vetoes), meets_allowed_(graph.model().num_values(), false) {}
 
   void Run() {
     const auto order = graph_.order();
@@ -44,24 +44,24 @@ class StateGuard {
     const Node& node = graph_.node(id);
     is_training_ |= IsLoss(node);
     const bool meets = graph_.IsAllowed(id) || std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
-                         return out != kNone && meets_allowed_[static_cast<size_t>(out)];
+                         return out != kNone && meets_allowed_[out];
                        });
     if (!meets) return;
-    for (const ValueId in : node.PresentInputs()) meets_allowed_[static_cast<size_t>(in)] = true;
+    for (const ValueId in : node.PresentInputs()) meets_allowed_[in] = true;
   }
 
   void VetoStatistics(NodeId id) {
     if (!graph_.roles(id).Has(Role::kTracksStatistics)) return;
-    for (int port = 1; port < static_cast<int>(graph_.node(id).outputs.size()); ++port) {
+    for (size_t port = 1; port < graph_.node(id).outputs.size(); ++port) {
       vetoes_.AddOutput(id, port, "state: running statistics");
     }
   }
 
   bool IsState(ValueId value) const {
     const Value& v = graph_.model().value(value);
-    if (wanted_ != kNone) return value == wanted_ && !meets_allowed_[static_cast<size_t>(value)];
+    if (wanted_ != kNone) return value == wanted_ && !meets_allowed_[value];
     const bool is_fed = v.producer == kNone && v.graph == kMainGraph && !graph_.IsConstant(value);
-    const bool is_data = meets_allowed_[static_cast<size_t>(value)] && !is_training_;
+    const bool is_data = meets_allowed_[value] && !is_training_;
     return is_fed && !is_data && ShapeOf(graph_.model(), value) == shape_;
   }
 
@@ -103,7 +103,7 @@ class StateGuard {
 
   const GuardedGraph& graph_;
   VetoList& vetoes_;
-  std::vector<bool> meets_allowed_;  // by ValueId: an allowed operator reads it, or what is computed from it
+  IdVector<ValueId, bool> meets_allowed_;  // an allowed operator reads it, or what is computed from it
   bool is_training_ = false;
   std::optional<std::vector<int64_t>> shape_;
   SearchBudget budget_;

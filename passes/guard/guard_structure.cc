@@ -13,8 +13,8 @@
 
 namespace amp {
 
-std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
-                                 const TargetPromises& promises) {
+std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices,
+                                 const IdVector<NodeId, NodeTraits>& traits, const TargetPromises& promises) {
   const GuardedGraph graph(model, vertices, traits, promises);
   VetoList vetoes(graph, traits);
   GuardIdentifiers(graph, vetoes);

@@ -17,8 +17,8 @@
 namespace amp {
 
 // Linear in nodes and uses.
-std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
-                                 const TargetPromises& promises);
+std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices,
+                                 const IdVector<NodeId, NodeTraits>& traits, const TargetPromises& promises);
 
 }  // namespace amp
 

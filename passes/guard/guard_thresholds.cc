@@ -12,8 +12,8 @@ class ThresholdsGuard {
  public:
   explicit ThresholdsGuard(const GuardedGraph& graph)
       : graph_(graph),
-        decides_(static_cast<size_t>(graph.model().num_values()), false),
-        feeds_(static_cast<size_t>(graph.model().num_nodes()), kNone),
+        decides_(graph.model().num_values(), false),
+        feeds_(graph.model().num_nodes(), kNone),
         gains_(feeds_.size(), false) {}
 
   void Run(VetoList& vetoes) {
@@ -24,10 +24,10 @@ class ThresholdsGuard {
       JoinThreshold(order[i]);
     }
     for (const NodeId id : order) {
-      const NodeId threshold = feeds_[static_cast<size_t>(id)];
+      const NodeId threshold = feeds_[id];
       if (threshold == kNone) continue;
-      gains_[static_cast<size_t>(id)] = Gains(id);
-      if (!gains_[static_cast<size_t>(id)]) continue;
+      gains_[id] = Gains(id);
+      if (!gains_[id]) continue;
       vetoes.AddNode(id, absl::StrFormat("thresholds: %s decides what is taken, and a rounding to %s can cross it",
                                          graph_.Label(threshold), std::string(graph_.LowName())));
     }
@@ -67,12 +67,12 @@ class ThresholdsGuard {
       if (threshold == id) continue;
       for (const Use& use : graph_.model().value(out).uses) {
         if (use.IsGraphOutput() || !graph_.ReadsElements(use)) continue;
-        const NodeId reader = feeds_[static_cast<size_t>(use.node)];
+        const NodeId reader = feeds_[use.node];
         if (reader == kNone && !graph_.IsAllowed(use.node)) return;
         if (reader != kNone) threshold = reader;
       }
     }
-    feeds_[static_cast<size_t>(id)] = threshold;
+    feeds_[id] = threshold;
   }
 
   // Whether float32 gains anything for a node that joined: an infer node does not round then; clear nodes and the
@@ -84,15 +84,15 @@ class ThresholdsGuard {
       if (!graph_.IsFloat(in) || graph_.IsConstant(in)) return false;
       const NodeId from = graph_.Producer(in);
       if (from == kNone) return true;
-      if (feeds_[static_cast<size_t>(from)] != kNone) return static_cast<bool>(gains_[static_cast<size_t>(from)]);
+      if (feeds_[from] != kNone) return static_cast<bool>(gains_[from]);
       return !graph_.IsUndecided(from) && !graph_.IsAllowed(from);
     });
   }
 
   const GuardedGraph& graph_;
-  std::vector<bool> decides_;  // by ValueId
-  std::vector<NodeId> feeds_;  // by NodeId: the threshold that alone it feeds; a threshold feeds itself
-  std::vector<bool> gains_;    // by NodeId
+  IdVector<ValueId, bool> decides_;
+  IdVector<NodeId, NodeId> feeds_;  // the threshold that alone it feeds; a threshold feeds itself
+  IdVector<NodeId, bool> gains_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "passes/guard/guarded_graph.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ir/base/status.h"
 #include "ir/graph/control_flow.h"
@@ -9,42 +8,39 @@
 
 namespace amp {
 
-GuardedGraph::GuardedGraph(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
+GuardedGraph::GuardedGraph(const Model& model, const VertexGraph& vertices, const IdVector<NodeId, NodeTraits>& traits,
                            const TargetPromises& promises)
     : model_(model),
       vertices_(vertices),
       traits_(traits),
       promises_(promises),
       order_(vertices.order().begin(), vertices.order().end()),
-      roles_(static_cast<size_t>(model.num_nodes())),
+      roles_(model.num_nodes()),
       integers_(model, order_) {
-  slots_.resize(static_cast<size_t>(model.num_values()));
-  std::iota(slots_.begin(), slots_.end(), 0);
+  for (const ValueId value : model.AllValues()) slots_.push_back(value);
   for (const NodeId id : order_) {
-    roles_[static_cast<size_t>(id)] = RolesOf(model, id);
+    roles_[id] = RolesOf(model, id);
     if (!node(id).bodies.empty()) JoinBodies(id);
   }
-  // A slot's number is below those of its values, so that one pass finds the roots.
-  for (ValueId& slot : slots_) slot = slots_[static_cast<size_t>(slot)];
+  // A slot is the lowest of its values, so that one pass finds the roots.
+  for (ValueId& slot : slots_) slot = slots_[slot];
 }
 
 void GuardedGraph::JoinBodies(NodeId id) {
   const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
   if (!flow.has_value()) return;
   const auto root = [&](ValueId value) {
-    while (slots_[static_cast<size_t>(value)] != value) value = slots_[static_cast<size_t>(value)];
+    while (slots_[value] != value) value = slots_[value];
     return value;
   };
   const auto join = [&](ValueId from, ValueId to) {
     fed_by_[to].push_back(from);
     const ValueId one = root(from), other = root(to);
-    slots_[static_cast<size_t>(std::max(one, other))] = std::min(one, other);
+    slots_[std::max(one, other)] = std::min(one, other);
   };
-  const auto input = [&](const ControlFlow::Join& port) {
-    return model_.graph(port.body).inputs[static_cast<size_t>(port.body_port)];
-  };
+  const auto input = [&](const ControlFlow::Join& port) { return model_.graph(port.body).inputs[port.body_port]; };
   for (const ControlFlow::Join& port : flow->inputs) {
-    const ValueId from = node(id).inputs[static_cast<size_t>(port.node_port)];
+    const ValueId from = node(id).inputs[port.node_port];
     if (from == kNone) continue;
     entering_[id].emplace_back(from, input(port));
     fed_by_[input(port)].push_back(from);
@@ -54,23 +50,22 @@ void GuardedGraph::JoinBodies(NodeId id) {
     return model_.value(value).graph == body && !IsConstant(value);
   };
   for (const ControlFlow::Join& port : flow->outputs) {
-    const ValueId from = model_.graph(port.body).outputs[static_cast<size_t>(port.body_port)];
-    const ValueId to = node(id).outputs[static_cast<size_t>(port.node_port)];
+    const ValueId from = model_.graph(port.body).outputs[port.body_port];
+    const ValueId to = node(id).outputs[port.node_port];
     if (to != kNone && is_own(from, port.body)) join(from, to);
   }
   for (const GraphId body : node(id).bodies) {
     const auto& outputs = model_.graph(body).outputs;
     for (size_t port = 0; port < outputs.size(); ++port) {
       const bool is_passed_on =
-          std::any_of(flow->outputs.begin(), flow->outputs.end(), [&](const ControlFlow::Join& join) {
-            return join.body == body && static_cast<size_t>(join.body_port) == port;
-          });
+          std::any_of(flow->outputs.begin(), flow->outputs.end(),
+                      [&](const ControlFlow::Join& join) { return join.body == body && join.body_port == port; });
       if (!is_passed_on && !IsFloat(outputs[port])) conditions_.push_back(outputs[port]);
     }
   }
   for (const ControlFlow::State& state : flow->states) {
-    const ValueId from = model_.graph(state.body).outputs[static_cast<size_t>(state.output)];
-    const ValueId to = model_.graph(state.body).inputs[static_cast<size_t>(state.input)];
+    const ValueId from = model_.graph(state.body).outputs[state.output];
+    const ValueId to = model_.graph(state.body).inputs[state.input];
     if (!is_own(from, state.body)) continue;
     join(from, to);
     if (from != to) states_.emplace_back(from, to);
@@ -124,10 +119,10 @@ ValueId GuardedGraph::Origin(ValueId value) const {
 std::string GuardedGraph::Label(NodeId id) const { return Escaped(model_.NodeLabel(id)); }
 
 void VetoList::Add(VertexId vertex, const std::string& why) {
-  if (vertex == kNone || taken_[static_cast<size_t>(vertex)]) return;
+  if (vertex == kNone || taken_[vertex]) return;
   const Vertex& v = graph_.vertices()[vertex];
-  if (!v.is_high || traits_[static_cast<size_t>(v.node)].op_class == OpClass::kDeny) return;
-  taken_[static_cast<size_t>(vertex)] = true;
+  if (!v.is_high || traits_[v.node].op_class == OpClass::kDeny) return;
+  taken_[vertex] = true;
   vetoes_.push_back({vertex, why});
 }
 

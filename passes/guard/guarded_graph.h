@@ -23,7 +23,7 @@ namespace amp {
 class GuardedGraph {
  public:
   // Linear in nodes and uses. All references must outlive this object.
-  GuardedGraph(const Model& model, const VertexGraph& vertices, const std::vector<NodeTraits>& traits,
+  GuardedGraph(const Model& model, const VertexGraph& vertices, const IdVector<NodeId, NodeTraits>& traits,
                const TargetPromises& promises);
 
   const Model& model() const { return model_; }
@@ -34,7 +34,7 @@ class GuardedGraph {
   absl::Span<const NodeId> order() const { return order_; }
 
   const Node& node(NodeId id) const { return model_.node(id); }
-  Roles roles(NodeId id) const { return roles_[static_cast<size_t>(id)]; }
+  Roles roles(NodeId id) const { return roles_[id]; }
   bool IsAllowed(NodeId id) const { return OpClassOf(id) == OpClass::kAllow; }
   // Of class infer or clear: runs low or not, as its neighbours have it.
   bool IsUndecided(NodeId id) const { return OpClassOf(id) == OpClass::kInfer || OpClassOf(id) == OpClass::kClear; }
@@ -53,7 +53,7 @@ class GuardedGraph {
   bool IsInteger(ValueId value) const;
   // One name for the values that control flow joins: what a body gives and what its node gives, the state that one
   // round leaves and the next one finds. Guards that keep a fact per value index it by this.
-  size_t Slot(ValueId value) const { return static_cast<size_t>(slots_[static_cast<size_t>(value)]); }
+  ValueId Slot(ValueId value) const { return slots_[value]; }
   // Values that enter the bodies of a node: what the node reads, and what the body calls it.
   absl::Span<const std::pair<ValueId, ValueId>> Entering(NodeId id) const;
   // Where a value of a body's port or of a node with bodies comes from; empty for all others.
@@ -74,16 +74,16 @@ class GuardedGraph {
 
  private:
   void JoinBodies(NodeId id);
-  OpClass OpClassOf(NodeId id) const { return traits_[static_cast<size_t>(id)].op_class; }
+  OpClass OpClassOf(NodeId id) const { return traits_[id].op_class; }
 
   const Model& model_;
   const VertexGraph& vertices_;
-  const std::vector<NodeTraits>& traits_;
+  const IdVector<NodeId, NodeTraits>& traits_;
   const TargetPromises& promises_;
   std::vector<NodeId> order_;
-  std::vector<Roles> roles_;  // by NodeId
+  IdVector<NodeId, Roles> roles_;
   IntegerBounds integers_;
-  std::vector<ValueId> slots_;  // by ValueId
+  IdVector<ValueId, ValueId> slots_;
   absl::flat_hash_map<NodeId, std::vector<std::pair<ValueId, ValueId>>> entering_;
   absl::flat_hash_map<ValueId, std::vector<ValueId>> fed_by_;
   std::vector<std::pair<ValueId, ValueId>> states_;
@@ -110,12 +110,12 @@ class SearchBudget {
 // Vetoes of the guards, in the order in which they come. The first reason for a vertex stays.
 class VetoList {
  public:
-  VetoList(const GuardedGraph& graph, const std::vector<NodeTraits>& traits)
-      : graph_(graph), traits_(traits), taken_(static_cast<size_t>(graph.vertices().size())) {}
+  VetoList(const GuardedGraph& graph, const IdVector<NodeId, NodeTraits>& traits)
+      : graph_(graph), traits_(traits), taken_(graph.vertices().size()) {}
 
   // The vertex of a port. No effect where there is none, it is not float32, or its class is deny.
-  void AddInput(NodeId node, int port, const std::string& why) { Add(graph_.vertices().OfInput(node, port), why); }
-  void AddOutput(NodeId node, int port, const std::string& why) { Add(graph_.vertices().OfOutput(node, port), why); }
+  void AddInput(NodeId node, size_t port, const std::string& why) { Add(graph_.vertices().OfInput(node, port), why); }
+  void AddOutput(NodeId node, size_t port, const std::string& why) { Add(graph_.vertices().OfOutput(node, port), why); }
   // Producer of a value.
   void AddProducer(ValueId value, const std::string& why);
   // All vertices of a node.
@@ -127,8 +127,8 @@ class VetoList {
   void Add(VertexId vertex, const std::string& why);
 
   const GuardedGraph& graph_;
-  const std::vector<NodeTraits>& traits_;
-  std::vector<bool> taken_;
+  const IdVector<NodeId, NodeTraits>& traits_;
+  IdVector<VertexId, bool> taken_;
   std::vector<Veto> vetoes_;
 };
 

@@ -12,18 +12,18 @@ namespace {
 
 class Painter {
  public:
-  Painter(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
+  Painter(const Model& model, const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits,
           const std::vector<bool>& released, const PaintOptions& options)
       : model_(model),
         graph_(graph),
         traits_(traits),
         released_(released),
         options_(options),
-        paint_(static_cast<size_t>(graph.size())),
-        group_obstacle_(static_cast<size_t>(graph.num_groups()), kNone),
-        group_is_low_(static_cast<size_t>(graph.num_groups()), false) {
+        paint_(graph.size()),
+        group_obstacle_(graph.num_groups()),
+        group_is_low_(graph.num_groups()) {
     classes_.reserve(paint_.size());
-    for (VertexId v = 0; v < graph.size(); ++v) {
+    for (const VertexId v : graph.ids()) {
       const OpClass op_class = ClassAtLevel(trait(v).op_class);
       // A Cast is P8's alone: allowed by a pattern, those of an earlier run would be converted again.
       classes_.push_back(trait(v).is_cast && op_class != OpClass::kDeny ? OpClass::kUnlisted : op_class);
@@ -36,7 +36,7 @@ class Painter {
     at(veto.vertex).reason = {ReasonKind::kGuard, kNone, veto.why};
   }
 
-  std::vector<VertexPaint> Run() {
+  Paint Run() {
     if (options_.level == Level::kUnsafeForceAll) {
       CloseGroups();
       ForceAll();
@@ -50,7 +50,7 @@ class Painter {
       SpreadThroughClear();                    // P5, which completes the groups that it enters
     }
     JoinExistingCasts();  // P8
-    for (VertexId v = 0; v < graph_.size(); ++v) ExplainHigh(v);
+    for (const VertexId v : graph_.ids()) ExplainHigh(v);
     ExplainMissing(MissingEnd::kAhead);
     ExplainMissing(MissingEnd::kBehind);
     return std::move(paint_);
@@ -74,9 +74,9 @@ class Painter {
                                      OpClassName(op_class))};
   }
 
-  const NodeTraits& trait(VertexId v) const { return traits_[static_cast<size_t>(graph_[v].node)]; }
-  VertexPaint& at(VertexId v) { return paint_[static_cast<size_t>(v)]; }
-  OpClass& class_of(VertexId v) { return classes_[static_cast<size_t>(v)]; }
+  const NodeTraits& trait(VertexId v) const { return traits_[graph_[v].node]; }
+  VertexPaint& at(VertexId v) { return paint_[v]; }
+  OpClass& class_of(VertexId v) { return classes_[v]; }
   bool MayChangeAlone(VertexId v) const {
     const Vertex& vertex = graph_[v];
     return trait(v).processed && vertex.is_high && vertex.is_typed && vertex.can_be_low && !vertex.is_pinned &&
@@ -84,8 +84,8 @@ class Painter {
   }
   // The vertex that keeps v's group high; kNone for none.
   VertexId GroupObstacle(VertexId v) const {
-    const int group = graph_.GroupOf(v);
-    return group == kNone ? kNone : group_obstacle_[static_cast<size_t>(group)];
+    const GroupId group = graph_.GroupOf(v);
+    return group == kNone ? kNone : group_obstacle_[group];
   }
   bool MayChange(VertexId v) const { return MayChangeAlone(v) && GroupObstacle(v) == kNone; }
   // Whether a path between two allowed vertices may go on through w.
@@ -119,7 +119,7 @@ class Painter {
 
   std::vector<VertexId> VerticesWhere(const std::function<bool(VertexId)>& predicate) {
     std::vector<VertexId> found;
-    for (VertexId v = 0; v < graph_.size(); ++v) {
+    for (const VertexId v : graph_.ids()) {
       if (predicate(v)) found.push_back(v);
     }
     return found;
@@ -136,12 +136,12 @@ class Painter {
     const auto is_denied_or_infer = [&](VertexId v) {
       return class_of(v) == OpClass::kDeny || class_of(v) == OpClass::kInfer;
     };
-    std::vector<bool> may_be_denied(paint_.size(), false);
+    IdVector<VertexId, bool> may_be_denied(paint_.size());
     const std::vector<VertexId> anchors = VerticesWhere(is_denied_or_infer);
-    for (VertexId v : anchors) may_be_denied[static_cast<size_t>(v)] = true;
+    for (VertexId v : anchors) may_be_denied[v] = true;
     Flood(anchors, Direction::kBackward, [&](VertexId w, VertexId) {
-      if (class_of(w) != OpClass::kClear || may_be_denied[static_cast<size_t>(w)]) return false;
-      may_be_denied[static_cast<size_t>(w)] = true;
+      if (class_of(w) != OpClass::kClear || may_be_denied[w]) return false;
+      may_be_denied[w] = true;
       return true;
     });
     const std::vector<VertexId> denied = VerticesWhere([&](VertexId v) { return class_of(v) == OpClass::kDeny; });
@@ -150,7 +150,7 @@ class Painter {
       if (at(v).reason.kind != ReasonKind::kGuard) at(v).reason = OfOwnClass(v, ReasonKind::kDenied);
     }
     Flood(denied, Direction::kForward, [&](VertexId w, VertexId from) {
-      if (!may_be_denied[static_cast<size_t>(w)] || at(w).denied) return false;
+      if (!may_be_denied[w] || at(w).denied) return false;
       at(w).denied = true;
       const VertexId root = at(from).reason.root == kNone ? from : at(from).reason.root;
       at(w).reason = {ReasonKind::kDeniedByPath, from, "", root};
@@ -159,11 +159,11 @@ class Painter {
   }
 
   void CloseGroups() {
-    for (int group = 0; group < graph_.num_groups(); ++group) {
+    for (const GroupId group : graph_.groups()) {
       const auto members = graph_.Group(group);
       const auto obstacle =
           std::find_if(members.begin(), members.end(), [&](VertexId v) { return at(v).denied || !MayChangeAlone(v); });
-      if (obstacle != members.end()) group_obstacle_[static_cast<size_t>(group)] = *obstacle;
+      if (obstacle != members.end()) group_obstacle_[group] = *obstacle;
     }
   }
 
@@ -182,8 +182,8 @@ class Painter {
   // Makes the rest of v's group low; returns it.
   std::vector<VertexId> CompleteGroup(VertexId v) {
     std::vector<VertexId> joined;
-    if (graph_.GroupOf(v) == kNone || group_is_low_[static_cast<size_t>(graph_.GroupOf(v))]) return joined;
-    group_is_low_[static_cast<size_t>(graph_.GroupOf(v))] = true;
+    if (graph_.GroupOf(v) == kNone || group_is_low_[graph_.GroupOf(v)]) return joined;
+    group_is_low_[graph_.GroupOf(v)] = true;
     for (VertexId member : graph_.Group(graph_.GroupOf(v))) {
       if (at(member).low) continue;
       MakeLow(member, ReasonKind::kMatches, v);
@@ -193,26 +193,26 @@ class Painter {
   }
 
   void CompleteGroups() {
-    for (VertexId v = 0; v < graph_.size(); ++v) {
+    for (const VertexId v : graph_.ids()) {
       if (at(v).low) CompleteGroup(v);
     }
   }
 
   void PaintBetween(const std::vector<VertexId>& seeds) {
-    std::vector<bool> downstream(paint_.size(), false);
+    IdVector<VertexId, bool> downstream(paint_.size());
     Flood(seeds, Direction::kForward, [&](VertexId w, VertexId) {
-      if (!LeadsThrough(w) || downstream[static_cast<size_t>(w)]) return false;
-      downstream[static_cast<size_t>(w)] = true;
+      if (!LeadsThrough(w) || downstream[w]) return false;
+      downstream[w] = true;
       return true;
     });
     Flood(seeds, Direction::kBackward, [&](VertexId w, VertexId from) {
-      if (!downstream[static_cast<size_t>(w)] || at(w).low) return false;
+      if (!downstream[w] || at(w).low) return false;
       MakeLow(w, ReasonKind::kBetween, from);
       return true;
     });
-    for (VertexId v = 0; v < graph_.size(); ++v) {
+    for (const VertexId v : graph_.ids()) {
       if (!LeadsThrough(v) || at(v).low) continue;
-      at(v).reason.missing = downstream[static_cast<size_t>(v)] ? MissingEnd::kBehind : MissingEnd::kAhead;
+      at(v).reason.missing = downstream[v] ? MissingEnd::kBehind : MissingEnd::kAhead;
     }
   }
 
@@ -244,7 +244,7 @@ class Painter {
   }
 
   void ForceAll() {
-    for (VertexId v = 0; v < graph_.size(); ++v) {
+    for (const VertexId v : graph_.ids()) {
       const bool can_choose = MayChange(v) && graph_[v].has_input && !trait(v).is_cast;
       if (can_choose && (trait(v).may_be_forced || trait(v).forced_allow)) MakeLow(v, ReasonKind::kForced, kNone);
     }
@@ -253,7 +253,7 @@ class Painter {
 
   void JoinExistingCasts() {
     for (NodeId node : graph_.order()) {
-      if (!traits_[static_cast<size_t>(node)].is_cast || model_.node(node).outputs.empty()) continue;
+      if (!traits_[node].is_cast || model_.node(node).outputs.empty()) continue;
       const ValueId out = model_.node(node).Output(0);
       const VertexId v = graph_.OfOutput(node, 0);
       if (v == kNone || out == kNone || !MayChange(v) || model_.value(out).dtype != DType::kFloat32) continue;
@@ -262,7 +262,7 @@ class Painter {
       if (model_.value(model_.node(node).Input(0)).dtype == graph_.low()) continue;
       const auto& uses = model_.value(out).uses;
       const auto reads_low = [&](const Use& use) {
-        if (use.IsModelOutput()) return bool{released_[static_cast<size_t>(use.port)]};
+        if (use.IsModelOutput()) return bool{released_[use.port]};
         const VertexId reader = graph_.OfUse(use);
         return reader != kNone && at(reader).low;
       };
@@ -303,7 +303,7 @@ class Painter {
   void ExplainMissing(MissingEnd missing) {
     const auto is_asked = [&](VertexId v) { return !at(v).low && at(v).reason.missing == missing; };
     std::deque<std::pair<VertexId, VertexId>> queue;  // where the way is cut, and how far that has spread
-    for (VertexId v = 0; v < graph_.size(); ++v) {
+    for (const VertexId v : graph_.ids()) {
       if (graph_[v].is_high && !at(v).low && !LeadsThrough(v)) queue.emplace_back(v, v);
     }
     for (; !queue.empty(); queue.pop_front()) {
@@ -318,13 +318,13 @@ class Painter {
 
   const Model& model_;
   const VertexGraph& graph_;
-  const std::vector<NodeTraits>& traits_;
+  const IdVector<NodeId, NodeTraits>& traits_;
   const std::vector<bool>& released_;
   const PaintOptions options_;
-  std::vector<VertexPaint> paint_;
-  std::vector<OpClass> classes_;
-  std::vector<VertexId> group_obstacle_;  // by group; kNone while it is open
-  std::vector<bool> group_is_low_;        // by group
+  Paint paint_;
+  IdVector<VertexId, OpClass> classes_;
+  IdVector<GroupId, VertexId> group_obstacle_;  // kNone while it is open
+  IdVector<GroupId, bool> group_is_low_;
 };
 
 }  // namespace
@@ -375,9 +375,8 @@ absl::string_view ReasonName(ReasonKind kind) {
   return "";
 }
 
-std::vector<VertexPaint> PaintGraph(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
-                                    const std::vector<Veto>& vetoes, const std::vector<bool>& released,
-                                    const PaintOptions& options) {
+Paint PaintGraph(const Model& model, const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits,
+                 const std::vector<Veto>& vetoes, const std::vector<bool>& released, const PaintOptions& options) {
   Painter painter(model, graph, traits, released, options);
   for (const Veto& veto : vetoes) painter.Veto(veto);
   return painter.Run();

@@ -72,13 +72,15 @@ struct VertexPaint {
   PaintReason reason;
 };
 
+using Paint = IdVector<VertexId, VertexPaint>;
+
 struct PaintOptions {
   Level level = Level::kDefault;
   bool follow = false;
   bool target_can_run = true;  // the target has fast kernels for the low type
 };
 
-// What painting needs to know about each node, by NodeId.
+// What painting needs to know about each node.
 struct NodeTraits {
   OpClass op_class = OpClass::kUnlisted;
   bool processed = true;
@@ -95,9 +97,8 @@ struct Veto {
 };
 
 // One entry per vertex. `released` tells of a graph output (by position) whether it may become low.
-std::vector<VertexPaint> PaintGraph(const Model& model, const VertexGraph& graph, const std::vector<NodeTraits>& traits,
-                                    const std::vector<Veto>& vetoes, const std::vector<bool>& released,
-                                    const PaintOptions& options);
+Paint PaintGraph(const Model& model, const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits,
+                 const std::vector<Veto>& vetoes, const std::vector<bool>& released, const PaintOptions& options);
 
 }  // namespace amp
 

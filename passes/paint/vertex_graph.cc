@@ -1,7 +1,6 @@
 #include "passes/paint/vertex_graph.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "ir/graph/control_flow.h"
 #include "ir/operators/operator_facts.h"
@@ -15,13 +14,11 @@ class VertexGraphBuilder {
       : model_(model), statistics_(statistics), graph_(graph), has_casts_(!ObstacleToCasts(model, graph.low())) {}
 
   void Build() {
-    graph_.ports_.resize(static_cast<size_t>(model_.num_nodes()));
-    graph_.bodies_.resize(static_cast<size_t>(model_.num_graphs()));
-    graph_.value_vertices_.assign(static_cast<size_t>(model_.num_values()), kNone);
+    graph_.ports_.resize(model_.num_nodes());
+    graph_.bodies_.resize(model_.num_graphs());
+    graph_.value_vertices_.resize(model_.num_values());
     AddScope(kMainGraph);
-    graph_.all_ids_.resize(graph_.vertices_.size());
-    std::iota(graph_.all_ids_.begin(), graph_.all_ids_.end(), 0);
-    parent_ = graph_.all_ids_;
+    for (const VertexId id : graph_.ids()) parent_.push_back(id);
     ConnectValues();
     for (NodeId id : graph_.order_) ConnectPorts(id);
     StoreEdges();
@@ -30,11 +27,11 @@ class VertexGraphBuilder {
 
  private:
   using Ports = VertexGraph::Ports;
-  Vertex& vertex(VertexId id) { return graph_.vertices_[static_cast<size_t>(id)]; }
+  Vertex& vertex(VertexId id) { return graph_.vertices_[id]; }
 
-  int32_t ReservePorts(size_t count) {
-    const auto first = static_cast<int32_t>(graph_.port_vertices_.size());
-    graph_.port_vertices_.resize(graph_.port_vertices_.size() + count, kNone);
+  size_t ReservePorts(size_t count) {
+    const size_t first = graph_.port_vertices_.size();
+    graph_.port_vertices_.resize(first + count);
     return first;
   }
 
@@ -55,17 +52,17 @@ class VertexGraphBuilder {
   // Ports without vertices.
   void SkipScope(GraphId scope) {
     const Graph& body = model_.graph(scope);
-    graph_.bodies_[static_cast<size_t>(scope)].first_input = ReservePorts(body.inputs.size());
-    graph_.bodies_[static_cast<size_t>(scope)].first_output = ReservePorts(body.outputs.size());
+    graph_.bodies_[scope].first_input = ReservePorts(body.inputs.size());
+    graph_.bodies_[scope].first_output = ReservePorts(body.outputs.size());
     for (NodeId id : model_.NodesInOrder(scope)) {
       AddPorts(id);
       for (GraphId inner : model_.node(id).bodies) SkipScope(inner);
     }
   }
 
-  void AddBodyPorts(GraphId scope, int32_t Ports::*first, const std::vector<ValueId>& values) {
-    const int32_t slot = ReservePorts(values.size());
-    graph_.bodies_[static_cast<size_t>(scope)].*first = slot;
+  void AddBodyPorts(GraphId scope, size_t Ports::*first, const std::vector<ValueId>& values) {
+    const size_t slot = ReservePorts(values.size());
+    graph_.bodies_[scope].*first = slot;
     for (size_t i = 0; i < values.size(); ++i) {
       const Value& value = model_.value(values[i]);
       Vertex v;
@@ -75,17 +72,16 @@ class VertexGraphBuilder {
       v.can_be_low = has_casts_;
       v.is_typed = value.type != nullptr;
       v.has_input = true;
-      const auto id = static_cast<VertexId>(graph_.vertices_.size());
-      graph_.vertices_.push_back(v);
-      graph_.port_vertices_[static_cast<size_t>(slot) + i] = id;
-      if (first == &Ports::first_input) graph_.value_vertices_[static_cast<size_t>(values[i])] = id;
+      const VertexId id = graph_.vertices_.push_back(v);
+      graph_.port_vertices_[slot + i] = id;
+      if (first == &Ports::first_input) graph_.value_vertices_[values[i]] = id;
     }
   }
 
   Ports& AddPorts(NodeId id) {
     const Node& node = model_.node(id);
-    Ports& ports = graph_.ports_[static_cast<size_t>(id)];
-    ports.first_vertex = static_cast<int32_t>(graph_.vertices_.size());
+    Ports& ports = graph_.ports_[id];
+    ports.first_vertex = ports.end_vertices = graph_.size();
     ports.first_input = ReservePorts(node.inputs.size());
     ports.first_output = ReservePorts(node.outputs.size());
     return ports;
@@ -93,57 +89,55 @@ class VertexGraphBuilder {
 
   void AddNode(NodeId id) {
     const Node& node = model_.node(id);
-    Ports& ports = AddPorts(id);
+    const Ports& ports = AddPorts(id);
     const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
     if (node.schema == nullptr || (!node.bodies.empty() && !flow.has_value())) return;
-    const int num_inputs = node.schema->num_inputs() == 0 ? 0 : static_cast<int>(node.inputs.size());
-    const int num_outputs = node.schema->num_outputs() == 0 ? 0 : static_cast<int>(node.outputs.size());
-    for (int i = 0; i < num_inputs; ++i) {
-      Bind(id, node.inputs[static_cast<size_t>(i)], node.schema->InputVariable(i), ports.first_input + i);
+    const size_t num_inputs = node.schema->num_inputs() == 0 ? 0 : node.inputs.size();
+    const size_t num_outputs = node.schema->num_outputs() == 0 ? 0 : node.outputs.size();
+    for (size_t i = 0; i < num_inputs; ++i) {
+      Bind(id, node.inputs[i], node.schema->InputVariable(i), ports.first_input + i);
     }
     // State i enters by the i-th position and leaves by it; other outputs of control flow only share its number.
-    const int num_states = flow.has_value() ? static_cast<int>(flow->states.size()) : 0;
-    for (int i = 0; i < num_outputs; ++i) {
+    const size_t num_states = flow.has_value() ? flow->states.size() : 0;
+    for (size_t i = 0; i < num_outputs; ++i) {
       const bool is_apart = flow.has_value() && i >= num_states;
-      const int variable = node.schema->OutputVariable(i) + (is_apart ? num_inputs : 0);
-      Bind(id, node.outputs[static_cast<size_t>(i)], variable, ports.first_output + i);
+      const int variable = node.schema->OutputVariable(i) + (is_apart ? static_cast<int>(num_inputs) : 0);
+      Bind(id, node.outputs[i], variable, ports.first_output + i);
     }
-    ports.num_vertices = static_cast<int32_t>(graph_.vertices_.size()) - ports.first_vertex;
   }
 
-  void Bind(NodeId id, ValueId value_id, int variable, int32_t slot) {
+  void Bind(NodeId id, ValueId value_id, int variable, size_t slot) {
     if (value_id == kNone) return;
     const OpSchema& schema = *model_.node(id).schema;
     const Value& value = model_.value(value_id);
-    const Ports& ports = graph_.ports_[static_cast<size_t>(id)];
-    auto& vertices = graph_.vertices_;
-    auto it = std::find_if(vertices.begin() + ports.first_vertex, vertices.end(),
-                           [&](const Vertex& v) { return v.variable == variable; });
-    if (it == vertices.end()) {
-      Vertex v;
-      v.node = id;
-      v.variable = variable;
-      v.can_be_low = has_casts_;
-      it = vertices.insert(it, v);
-    }
+    const VertexId vertex_id = OfVariable(id, variable);
+    Vertex& v = vertex(vertex_id);
     const bool is_contained = value.type != nullptr && !value.is_tensor;
     const auto allows = [&](DType type) {
       return is_contained ? schema.AllowsContained(variable, type) : schema.Allows(variable, type);
     };
-    it->can_be_low &= allows(graph_.low_) && allows(DType::kFloat32);
-    it->is_high |= ElementType(value) == DType::kFloat32;
-    it->is_typed &= value.type != nullptr;
-    const bool is_input = slot < ports.first_output;
-    it->has_input |= is_input;
-    const auto vertex_id = static_cast<VertexId>(it - vertices.begin());
-    graph_.port_vertices_[static_cast<size_t>(slot)] = vertex_id;
-    if (!is_input && !model_.IsConstant(value_id)) graph_.value_vertices_[static_cast<size_t>(value_id)] = vertex_id;
+    v.can_be_low &= allows(graph_.low_) && allows(DType::kFloat32);
+    v.is_high |= ElementType(value) == DType::kFloat32;
+    v.is_typed &= value.type != nullptr;
+    const bool is_input = slot < graph_.ports_[id].first_output;
+    v.has_input |= is_input;
+    graph_.port_vertices_[slot] = vertex_id;
+    if (!is_input && !model_.IsConstant(value_id)) graph_.value_vertices_[value_id] = vertex_id;
+  }
+
+  // The node's vertex for a type variable, a new one if it has none. REQUIRES: no later node has a vertex.
+  VertexId OfVariable(NodeId id, int variable) {
+    for (const VertexId known : graph_.OfNode(id)) {
+      if (vertex(known).variable == variable) return known;
+    }
+    graph_.ports_[id].end_vertices = graph_.size() + 1;
+    return graph_.vertices_.push_back({.node = id, .variable = variable, .can_be_low = has_casts_});
   }
 
   // ---- edges and groups
 
   void ConnectValues() {
-    for (ValueId id = 0; id < model_.num_values(); ++id) {
+    for (const ValueId id : model_.AllValues()) {
       const Value& value = model_.value(id);
       const VertexId from = graph_.OfValue(id);
       if (value.producer != kNone && model_.node(value.producer).erased) continue;
@@ -175,7 +169,7 @@ class VertexGraphBuilder {
     } else if (KeepsElementType(model_.node(id))) {
       const Node& node = model_.node(id);
       const VertexId out = node.outputs.empty() ? kNone : graph_.OfOutput(id, 0);
-      for (int port = 0; port < static_cast<int>(node.inputs.size()); ++port) {
+      for (size_t port = 0; port < node.inputs.size(); ++port) {
         const VertexId in = graph_.OfInput(id, port);
         if (in != kNone && in != out && vertex(in).is_high) Join(in, out);
       }
@@ -187,7 +181,7 @@ class VertexGraphBuilder {
   void UniteStatistics(NodeId id) {
     const Node& node = model_.node(id);
     const VertexId first = graph_.OfInput(id, 0);
-    for (int port = 1; first != kNone && port < static_cast<int>(node.inputs.size()); ++port) {
+    for (size_t port = 1; first != kNone && port < node.inputs.size(); ++port) {
       const VertexId other = graph_.OfInput(id, port);
       if (other != kNone && other != first && vertex(other).is_high) Unite(first, other);
     }
@@ -206,8 +200,8 @@ class VertexGraphBuilder {
   }
 
   VertexId Find(VertexId id) {
-    VertexId& up = parent_[static_cast<size_t>(id)];
-    while (up != parent_[static_cast<size_t>(up)]) up = parent_[static_cast<size_t>(up)];
+    VertexId& up = parent_[id];
+    while (up != parent_[up]) up = parent_[up];
     return up;
   }
 
@@ -215,46 +209,31 @@ class VertexGraphBuilder {
     group_wanted_.push_back(a);
     a = Find(a);
     b = Find(b);
-    parent_[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+    parent_[std::max(a, b)] = std::min(a, b);
   }
 
   void StoreEdges() {
     std::sort(edges_.begin(), edges_.end());
     edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
-    auto& reader_start = graph_.reader_start_;
-    auto& producer_start = graph_.producer_start_;
-    reader_start.assign(graph_.vertices_.size() + 1, 0);
-    producer_start.assign(graph_.vertices_.size() + 1, 0);
-    for (const auto& [from, to] : edges_) {
-      ++reader_start[static_cast<size_t>(from) + 1];
-      ++producer_start[static_cast<size_t>(to) + 1];
-    }
-    std::partial_sum(reader_start.begin(), reader_start.end(), reader_start.begin());
-    std::partial_sum(producer_start.begin(), producer_start.end(), producer_start.begin());
-    graph_.readers_.resize(edges_.size());
-    graph_.producers_.resize(edges_.size());
-    std::vector<int32_t> next(producer_start.begin(), producer_start.end() - 1);
-    for (size_t i = 0; i < edges_.size(); ++i) {
-      graph_.readers_[i] = edges_[i].second;
-      graph_.producers_[static_cast<size_t>(next[static_cast<size_t>(edges_[i].second)]++)] = edges_[i].first;
-    }
+    graph_.readers_ = IdRows<VertexId, VertexId>(graph_.size(), edges_);
+    for (auto& [from, to] : edges_) std::swap(from, to);
+    graph_.producers_ = IdRows<VertexId, VertexId>(graph_.size(), edges_);
   }
 
   void StoreGroups() {
-    graph_.group_of_.assign(graph_.vertices_.size(), kNone);
-    std::vector<std::pair<VertexId, VertexId>> members;  // (representative, member)
-    std::vector<bool> is_grouped(graph_.vertices_.size(), false);
-    for (VertexId id : group_wanted_) is_grouped[static_cast<size_t>(Find(id))] = true;
-    for (VertexId id : graph_.all_ids_) {
-      if (is_grouped[static_cast<size_t>(Find(id))]) members.emplace_back(Find(id), id);
+    graph_.group_of_.resize(graph_.size());
+    IdVector<VertexId, bool> is_grouped(graph_.size());
+    for (VertexId id : group_wanted_) is_grouped[Find(id)] = true;
+    std::vector<std::pair<GroupId, VertexId>> members;
+    size_t num_groups = 0;
+    for (VertexId id : graph_.ids()) {
+      if (!is_grouped[Find(id)]) continue;
+      GroupId& group = graph_.group_of_[Find(id)];  // of the lowest member, which comes first
+      if (group == kNone) group = GroupId(num_groups++);
+      graph_.group_of_[id] = group;
+      members.emplace_back(group, id);
     }
-    std::sort(members.begin(), members.end());
-    for (size_t i = 0; i < members.size(); ++i) {
-      if (i == 0 || members[i].first != members[i - 1].first) graph_.group_start_.push_back(static_cast<int32_t>(i));
-      graph_.group_members_.push_back(members[i].second);
-      graph_.group_of_[static_cast<size_t>(members[i].second)] = static_cast<int>(graph_.group_start_.size()) - 1;
-    }
-    graph_.group_start_.push_back(static_cast<int32_t>(members.size()));
+    graph_.groups_ = IdRows<GroupId, VertexId>(num_groups, members);
   }
 
   const Model& model_;
@@ -262,32 +241,24 @@ class VertexGraphBuilder {
   VertexGraph& graph_;
   const bool has_casts_;
   std::vector<std::pair<VertexId, VertexId>> edges_;
-  std::vector<VertexId> parent_;        // of the union-find forest
-  std::vector<VertexId> group_wanted_;  // at least one vertex of each group
+  IdVector<VertexId, VertexId> parent_;  // of the union-find forest
+  std::vector<VertexId> group_wanted_;   // at least one vertex of each group
 };
 
 VertexGraph::VertexGraph(const Model& model, DType low, Statistics statistics) : low_(low) {
   VertexGraphBuilder(model, statistics, *this).Build();
 }
 
-VertexId VertexGraph::OfInput(NodeId node, int port) const {
-  return At(ports_[static_cast<size_t>(node)].first_input, port);
-}
+VertexId VertexGraph::OfInput(NodeId node, size_t port) const { return At(ports_[node].first_input, port); }
 
-VertexId VertexGraph::OfOutput(NodeId node, int port) const {
-  return At(ports_[static_cast<size_t>(node)].first_output, port);
-}
+VertexId VertexGraph::OfOutput(NodeId node, size_t port) const { return At(ports_[node].first_output, port); }
 
-VertexId VertexGraph::OfBodyInput(GraphId body, int port) const {
-  return At(bodies_[static_cast<size_t>(body)].first_input, port);
-}
+VertexId VertexGraph::OfBodyInput(GraphId body, size_t port) const { return At(bodies_[body].first_input, port); }
 
-VertexId VertexGraph::OfBodyOutput(GraphId body, int port) const {
-  return At(bodies_[static_cast<size_t>(body)].first_output, port);
-}
+VertexId VertexGraph::OfBodyOutput(GraphId body, size_t port) const { return At(bodies_[body].first_output, port); }
 
 VertexId VertexGraph::OfValue(ValueId value) const {
-  return static_cast<size_t>(value) < value_vertices_.size() ? value_vertices_[static_cast<size_t>(value)] : kNone;
+  return value_vertices_.contains(value) ? value_vertices_[value] : kNone;
 }
 
 VertexId VertexGraph::OfUse(const Use& use) const {
@@ -295,11 +266,9 @@ VertexId VertexGraph::OfUse(const Use& use) const {
   return use.IsGraphOutput() ? OfBodyOutput(use.graph, use.port) : OfInput(use.node, use.port);
 }
 
-absl::Span<const VertexId> VertexGraph::OfNode(NodeId node) const {
-  if (static_cast<size_t>(node) >= ports_.size()) return {};
-  const Ports& ports = ports_[static_cast<size_t>(node)];
-  return absl::MakeConstSpan(all_ids_).subspan(static_cast<size_t>(ports.first_vertex),
-                                               static_cast<size_t>(ports.num_vertices));
+IdRange<VertexId> VertexGraph::OfNode(NodeId node) const {
+  if (!ports_.contains(node)) return IdRange<VertexId>(0);
+  return IdRange<VertexId>(ports_[node].first_vertex, ports_[node].end_vertices);
 }
 
 }  // namespace amp

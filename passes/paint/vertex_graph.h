@@ -33,12 +33,13 @@
 
 namespace amp {
 
-using VertexId = int32_t;
+using VertexId = Id<struct VertexTag>;
+using GroupId = Id<struct GroupTag>;  // of vertices that must have one type
 
 struct Vertex {
   NodeId node = kNone;      // of a body's port: the node that holds the body
   GraphId body = kNone;     // kNone unless this is a port of a body
-  int variable = kNone;     // of the node's schema; kNone for a body's port
+  int variable = -1;        // of the node's schema; -1 for a body's port
   bool is_high = false;     // every float32-capable port that it types is float32 now
   bool can_be_low = false;  // the schema at the model's opset allows the low type
   bool is_typed = true;     // the types of all its values are known
@@ -58,61 +59,54 @@ class VertexGraph {
   VertexGraph(const Model& model, DType low, Statistics statistics = Statistics::kKeepTheirType);
 
   DType low() const { return low_; }
-  int size() const { return static_cast<int>(vertices_.size()); }
-  const Vertex& operator[](VertexId id) const { return vertices_[static_cast<size_t>(id)]; }
+  size_t size() const { return vertices_.size(); }
+  IdRange<VertexId> ids() const { return vertices_.ids(); }
+  const Vertex& operator[](VertexId id) const { return vertices_[id]; }
   // Main graph first, then the bodies in the order of their nodes.
   absl::Span<const GraphId> scopes() const { return scopes_; }
   // The nodes of all scopes: producers before readers, a node before its bodies, bodies before what follows their node.
   absl::Span<const NodeId> order() const { return order_; }
   // kNone where the port has no vertex.
-  VertexId OfInput(NodeId node, int port) const;
-  VertexId OfOutput(NodeId node, int port) const;
-  VertexId OfBodyInput(GraphId body, int port) const;
-  VertexId OfBodyOutput(GraphId body, int port) const;
+  VertexId OfInput(NodeId node, size_t port) const;
+  VertexId OfOutput(NodeId node, size_t port) const;
+  VertexId OfBodyInput(GraphId body, size_t port) const;
+  VertexId OfBodyOutput(GraphId body, size_t port) const;
   // The vertex that produces the value, or kNone: graph inputs, constants, ports without a vertex, values added since.
   VertexId OfValue(ValueId value) const;
   // The vertex that reads, or kNone: outputs of the main graph, ports without a vertex.
   VertexId OfUse(const Use& use) const;
   // The vertices of the node's own ports. Empty for nodes that were added since.
-  absl::Span<const VertexId> OfNode(NodeId node) const;
+  IdRange<VertexId> OfNode(NodeId node) const;
 
-  absl::Span<const VertexId> Readers(VertexId id) const { return Row(readers_, reader_start_, id); }
-  absl::Span<const VertexId> Producers(VertexId id) const { return Row(producers_, producer_start_, id); }
+  absl::Span<const VertexId> Readers(VertexId id) const { return readers_.Row(id); }
+  absl::Span<const VertexId> Producers(VertexId id) const { return producers_.Row(id); }
 
   // Vertices that must have one type, sorted: at least two, or one that is pinned.
-  int num_groups() const { return static_cast<int>(group_start_.size()) - 1; }
-  absl::Span<const VertexId> Group(int group) const { return Row(group_members_, group_start_, group); }
+  size_t num_groups() const { return groups_.size(); }
+  IdRange<GroupId> groups() const { return IdRange<GroupId>(num_groups()); }
+  absl::Span<const VertexId> Group(GroupId group) const { return groups_.Row(group); }
   // kNone for a vertex that is free.
-  int GroupOf(VertexId id) const { return group_of_[static_cast<size_t>(id)]; }
+  GroupId GroupOf(VertexId id) const { return group_of_[id]; }
 
  private:
   friend class VertexGraphBuilder;
   struct Ports {
-    int32_t first_input = 0, first_output = 0;  // into port_vertices_
-    int32_t first_vertex = 0, num_vertices = 0;
+    size_t first_input = 0, first_output = 0;   // into port_vertices_
+    size_t first_vertex = 0, end_vertices = 0;  // the node's own
   };
-  static absl::Span<const VertexId> Row(const std::vector<VertexId>& flat, const std::vector<int32_t>& start,
-                                        int32_t id) {
-    const auto begin = static_cast<size_t>(start[static_cast<size_t>(id)]);
-    const auto end = static_cast<size_t>(start[static_cast<size_t>(id) + 1]);
-    return absl::MakeConstSpan(flat).subspan(begin, end - begin);
-  }
-  VertexId At(int32_t first, int port) const {
-    return port_vertices_[static_cast<size_t>(first) + static_cast<size_t>(port)];
-  }
+  VertexId At(size_t first, size_t port) const { return port_vertices_[first + port]; }
 
   DType low_;
-  std::vector<Vertex> vertices_;
-  std::vector<VertexId> all_ids_;
+  IdVector<VertexId, Vertex> vertices_;
   std::vector<GraphId> scopes_;
   std::vector<NodeId> order_;
-  std::vector<Ports> ports_;   // by node
-  std::vector<Ports> bodies_;  // by graph
+  IdVector<NodeId, Ports> ports_;
+  IdVector<GraphId, Ports> bodies_;
   std::vector<VertexId> port_vertices_;
-  std::vector<VertexId> value_vertices_;  // by value
-  std::vector<int32_t> reader_start_, producer_start_, group_start_;
-  std::vector<VertexId> readers_, producers_, group_members_;
-  std::vector<int> group_of_;
+  IdVector<ValueId, VertexId> value_vertices_;
+  IdRows<VertexId, VertexId> readers_, producers_;
+  IdRows<GroupId, VertexId> groups_;
+  IdVector<VertexId, GroupId> group_of_;
 };
 
 }  // namespace amp

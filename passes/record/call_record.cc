@@ -121,11 +121,11 @@ absl::StatusOr<Record> Read(const onnx::ModelProto& model) {
 }  // namespace
 
 void RecordCalls(Model& model, const NodeClasses& classes, const OutlinedFunctions* outlined) {
-  absl::flat_hash_map<int32_t, size_t> position;
+  absl::flat_hash_map<CallId, size_t> position;
   Record record;
-  for (NodeId id = 0; id < static_cast<NodeId>(classes.nodes.size()); ++id) {
-    const int32_t call = classes.nodes[static_cast<size_t>(id)].call;
-    if (call < 0 || model.node(id).erased) continue;
+  for (const NodeId id : classes.nodes.ids()) {
+    const CallId call = classes.nodes[id].call;
+    if (call == kNone || model.node(id).erased) continue;
     const auto [it, is_new] = position.try_emplace(call, record.calls.size());
     if (is_new) {
       record.calls.emplace_back().call = model.call(call);
@@ -150,15 +150,15 @@ void RecordCalls(Model& model, const NodeClasses& classes, const OutlinedFunctio
 void RestoreCalls(Model& model) {
   absl::StatusOr<Record> record = Read(model.proto());
   if (!record.ok() || record->calls.empty()) return;
-  std::vector<InlinedCall> calls = model.calls();
-  absl::flat_hash_map<std::string, int32_t> call_of;
+  IdVector<CallId, InlinedCall> calls = model.calls();
+  absl::flat_hash_map<std::string, CallId> call_of;
   for (RecordedCall& recorded : record->calls) {
-    for (std::string& node : recorded.nodes) call_of.try_emplace(std::move(node), static_cast<int32_t>(calls.size()));
+    for (std::string& node : recorded.nodes) call_of.try_emplace(std::move(node), calls.next());
     calls.push_back(std::move(recorded.call));
   }
   model.SetCalls(std::move(calls));
   for (const NodeId id : model.AllNodes()) {
-    if (model.node(id).call >= 0) continue;
+    if (model.node(id).call != kNone) continue;
     const auto it = call_of.find(std::string(model.node(id).name()));
     if (it != call_of.end()) model.SetCall(id, it->second);
   }
@@ -170,7 +170,7 @@ void RestoreFunctionNames(Model& model) {
     model.AddWarning(absl::StrCat("metadata '", kKey, "' is ignored and stays: ", record.status().message()));
     return;
   }
-  std::vector<InlinedCall> calls = model.calls();
+  IdVector<CallId, InlinedCall> calls = model.calls();
   for (InlinedCall& call : calls) {
     const auto copy = record->copies.find(call.FunctionName());
     if (copy != record->copies.end()) std::tie(call.domain, call.function) = copy->second;

@@ -24,8 +24,7 @@ bool IsFloatCast(const Model& model, NodeId id) {
 }
 
 ValueId ReadBy(const Model& model, const Use& use) {
-  const auto port = static_cast<size_t>(use.port);
-  return use.IsGraphOutput() ? model.graph(use.graph).outputs[port] : model.node(use.node).inputs[port];
+  return use.IsGraphOutput() ? model.graph(use.graph).outputs[use.port] : model.node(use.node).inputs[use.port];
 }
 
 }  // namespace
@@ -81,10 +80,11 @@ void RewriteRecorder::BeforeCasts(const Model& model) {
   const auto is_float32 = [&](ValueId id) { return model.value(id).dtype == DType::kFloat32; };
   std::transform(main.inputs.begin(), main.inputs.end(), std::back_inserter(float32_inputs_), is_float32);
   std::transform(main.outputs.begin(), main.outputs.end(), std::back_inserter(float32_outputs_), is_float32);
-  for (GraphId graph = 1; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
+    if (graph == kMainGraph) continue;
     const std::vector<ValueId>& inputs = model.graph(graph).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (ElementType(model.value(inputs[i])) == DType::kFloat32) body_inputs_.push_back({graph, static_cast<int>(i)});
+      if (ElementType(model.value(inputs[i])) == DType::kFloat32) body_inputs_.push_back({graph, i});
     }
   }
   for (const NodeId id : model.AllNodes()) {
@@ -137,7 +137,7 @@ void RewriteRecorder::RecordPorts(const Model& model) {
   add_ports(main.inputs, float32_inputs_, record_.inputs);
   add_ports(main.outputs, float32_outputs_, record_.outputs);
   for (const RewriteRecord::BodyPort& input : body_inputs_) {
-    const ValueId id = model.graph(input.body).inputs[static_cast<size_t>(input.port)];
+    const ValueId id = model.graph(input.body).inputs[input.port];
     if (IsLowFloat(ElementType(model.value(id)))) record_.body_inputs.push_back(input);
   }
   absl::flat_hash_set<std::string> inputs_now;
@@ -193,7 +193,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
       if (it == position_of.end()) return false;
       RewriteRecord::UsersCast& reader = known[it->second];
       reader.source = known[i].node == kNone ? kNone : model.node(known[i].node).Output(0);
-      reader.source_cast = known[i].node == kNone ? static_cast<int>(i) : kNone;
+      if (known[i].node == kNone) reader.source_cast = i;
       if (reader.source != kNone) reader.source_name = model.value(reader.source).name;
       return true;
     };
@@ -204,7 +204,7 @@ void RewriteRecorder::RecordUsersCasts(const Model& model) {
     const auto it = position_of.find(model.value(cast.source).producer);
     if (it == position_of.end() || known[it->second].node != kNone) continue;
     cast.source = kNone;
-    cast.source_cast = static_cast<int>(it->second);
+    cast.source_cast = it->second;
   }
 }
 

@@ -93,13 +93,13 @@ class RecordWriter {
     is_gone_ = false;
     if (cast.node != kNone) {
       json["cast"] = Reference(cast.node);
-    } else if (cast.source != kNone || cast.source_cast != kNone) {
+    } else if (cast.source != kNone || cast.source_cast.has_value()) {
       json["name"] = cast.name;
       json["output"] = cast.output;
       if (!cast.description.empty()) json["about"] = absl::Base64Escape(cast.description);
       json["to"] = std::string(DTypeName(cast.to));
       if (cast.graph != kMainGraph) json["scope"] = Number(cast.graph);
-      json["source"] = cast.source == kNone ? OrderedJson(cast.source_cast) : ValueReference(cast.source);
+      json["source"] = cast.source == kNone ? OrderedJson(*cast.source_cast) : ValueReference(cast.source);
       if (cast.source != kNone && cast.source_name != model_.value(cast.source).name) json["was"] = cast.source_name;
     }
     if (is_gone_) ++num_gone_;
@@ -179,7 +179,7 @@ class RecordReader : private MetadataReader {
     record.outputs = Names(TakeList(json, "outputs"));
     for (const Json& entry : TakeList(json, "body_inputs")) {
       const Json::array_t& pair = Tuple(entry, 2);
-      const int port = Integer(pair[1]);
+      const auto port = static_cast<size_t>(Integer(pair[1]));
       if (const GraphId body = Body(pair[0]); body != kNone) record.body_inputs.push_back({body, port});
     }
     record.inlined = Names(TakeList(json, "inlined"));
@@ -249,7 +249,8 @@ class RecordReader : private MetadataReader {
     if (!is_cast) ++num_misfits_;
     return is_cast ? id : kNone;
   }
-  static void Keep(std::vector<int32_t>& list, int32_t id) {
+  template <typename Id>
+  static void Keep(std::vector<Id>& list, Id id) {
     if (id != kNone) list.push_back(id);
   }
 
@@ -280,8 +281,8 @@ class RecordReader : private MetadataReader {
       if (json.contains("scope")) cast.graph = Body(Take(json, "scope"));
       const std::string was = json.contains("was") ? Name(Take(json, "was")) : "";
       if (source.is_number()) {
-        const int position = Integer(source);
-        if (static_cast<size_t>(position) >= num_casts) Fail("'source': found number ", position);
+        const auto position = static_cast<size_t>(Integer(source));
+        if (position >= num_casts) Fail("'source': found number ", position);
         if (cast.graph != kNone) cast.source_cast = position;
       } else if (const ValueId value = ValueOf(source); value != kNone && cast.graph != kNone) {
         cast.source = value;
@@ -293,7 +294,7 @@ class RecordReader : private MetadataReader {
   }
   void ReadReader(const Json& json, RewriteRecord::UsersCast& cast) {
     const Json::array_t& pair = Tuple(json, 2);
-    const int port = Integer(pair[1]);
+    const auto port = static_cast<size_t>(Integer(pair[1]));
     if (pair[0].is_number()) {
       if (const GraphId body = Body(pair[0]); body != kNone) cast.readers.push_back({kNone, port, body});
     } else if (const NodeId node = NodeOf(pair[0]); node != kNone) {

@@ -26,7 +26,7 @@ namespace amp {
 struct RewriteRecord {
   struct BodyPort {
     GraphId body = kMainGraph;
-    int port = 0;
+    size_t port = 0;
   };
   // An attribute that followed its node's type; `before` is its bytes, nothing where it was absent.
   struct Attribute {
@@ -41,9 +41,9 @@ struct RewriteRecord {
     std::string description;  // ir/file/description.h
     DType to = DType::kUndefined;
     GraphId graph = kMainGraph;
-    ValueId source = kNone;   // what it read: a value,
-    int source_cast = kNone;  // or what another of the record's casts gives
-    std::string source_name;  // what `source` was called before, if that is not what it is called now
+    ValueId source = kNone;             // what it read: a value,
+    std::optional<size_t> source_cast;  // or what another of the record's casts gives
+    std::string source_name;            // what `source` was called before, if that is not what it is called now
     std::vector<Use> readers;
   };
 

@@ -23,23 +23,23 @@ std::string ValuesText(const Model& model, const Ids& ids) {
 
 ModelListing ListModel(const Model& model) {
   ModelListing listing;
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
     for (ValueId id : model.graph(graph).initializers) {
-      listing.lines.push_back({-1 - int64_t{id}, absl::StrCat("initializer ", ValueText(model, id))});
+      listing.lines.push_back({{kNone, id}, absl::StrCat("initializer ", ValueText(model, id))});
     }
     for (NodeId id : model.NodesInOrder(graph)) {
       const Node& node = model.node(id);
-      listing.lines.push_back(
-          {id, absl::StrCat(Escaped(model.NodeLabel(id)), ": ", Escaped(node.op_type()), "(",
-                            ValuesText(model, node.inputs), ") -> ", ValuesText(model, node.outputs))});
+      listing.lines.push_back({{id, kNone},
+                               absl::StrCat(Escaped(model.NodeLabel(id)), ": ", Escaped(node.op_type()), "(",
+                                            ValuesText(model, node.inputs), ") -> ", ValuesText(model, node.outputs))});
     }
   }
   return listing;
 }
 
 std::string DiffListings(const ModelListing& before, const ModelListing& after) {
-  absl::flat_hash_set<int64_t> remaining;
-  absl::flat_hash_map<int64_t, const std::string*> old_text;
+  absl::flat_hash_set<std::pair<NodeId, ValueId>> remaining;
+  absl::flat_hash_map<std::pair<NodeId, ValueId>, const std::string*> old_text;
   for (const auto& line : after.lines) remaining.insert(line.id);
   for (const auto& line : before.lines) old_text[line.id] = &line.text;
   std::string diff;

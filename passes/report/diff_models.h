@@ -7,16 +7,17 @@
 #define AMP_PASSES_REPORT_DIFF_MODELS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/graph/graph.h"
 
 namespace amp {
 
-// The main graph's initializers and nodes, in order; the id tells which line is which node's across edits.
+// The initializers and nodes of all graphs, in order; the ids tell which line is whose across edits.
 struct ModelListing {
   struct Line {
-    int64_t id = 0;
+    std::pair<NodeId, ValueId> id;  // a node, or an initializer
     std::string text;
   };
   std::vector<Line> lines;

@@ -34,9 +34,9 @@ class Explainer {
   // Once per node: the report takes its path over.
   NodeReport Explain(NodeId id) {
     const Node& node = model_.node(id);
-    const Classification& c = classes_.nodes[static_cast<size_t>(id)];
+    const Classification& c = classes_.nodes[id];
     NodeReport report;
-    report.path = std::move(paths_.nodes[static_cast<size_t>(id)]);
+    report.path = std::move(paths_.nodes[id]);
     report.op_type = OperatorName(node);
     report.op_class = c.op_class;
     report.class_name = ShownClass(model_, id, c);
@@ -53,7 +53,7 @@ class Explainer {
       ExplainWithoutVertex(node, id, &report);
       return report;
     }
-    const VertexPaint& paint = paint_[static_cast<size_t>(v)];
+    const VertexPaint& paint = paint_[v];
     report.is_low = paint.low;
     if (paint.low) report.type = std::string(DTypeName(graph_.low()));
     if (paint.reason.kind == ReasonKind::kNotFloat32) report.type = LowTypeNow(node);
@@ -82,7 +82,7 @@ class Explainer {
   // The vertex that speaks for the node: a low one, else a vetoed or denied one, else a float32 one, else the first.
   VertexId RepresentativeVertex(NodeId id) const {
     const auto rank = [&](VertexId v) {
-      const VertexPaint& paint = paint_[static_cast<size_t>(v)];
+      const VertexPaint& paint = paint_[v];
       if (paint.low) return 0;
       if (!graph_[v].is_high) return 3;
       return paint.denied ? 1 : 2;
@@ -148,8 +148,8 @@ class Explainer {
   // The first vertex of another node on the way from `v`, a vertex of `node` or of its bodies' ports, back to where its
   // paint came from.
   VertexId PredecessorOutside(NodeId node, VertexId v) const {
-    while (graph_[v].node == node && paint_[static_cast<size_t>(v)].reason.via != kNone) {
-      v = paint_[static_cast<size_t>(v)].reason.via;
+    while (graph_[v].node == node && paint_[v].reason.via != kNone) {
+      v = paint_[v].reason.via;
     }
     return v;
   }
@@ -160,7 +160,7 @@ class Explainer {
     NodeId last = graph_[reason.via].node;
     int shown = 1;
     for (VertexId v = reason.via; v != reason.root;) {
-      v = paint_[static_cast<size_t>(v)].reason.via;
+      v = paint_[v].reason.via;
       if (graph_[v].node == last) continue;  // from port to port of control flow
       last = graph_[v].node;
       if (++shown == 3 && v != reason.root) return absl::StrCat(path, " <- ... <- ", Label(reason.root));
@@ -170,14 +170,14 @@ class Explainer {
   }
 
   std::string Downstream(const PaintReason& reason) const {
-    const bool is_guarded = paint_[static_cast<size_t>(reason.root)].reason.kind == ReasonKind::kGuard;
+    const bool is_guarded = paint_[reason.root].reason.kind == ReasonKind::kGuard;
     if (is_guarded) return absl::StrCat("downstream of ", DenialPath(reason), ", which a guard keeps float32");
     return absl::StrCat("downstream of a denied operator: ", DenialPath(reason));
   }
 
   // What keeps a vertex float32, in two or three words: "is denied".
   std::string InBrief(VertexId v) const {
-    const PaintReason& reason = paint_[static_cast<size_t>(v)].reason;
+    const PaintReason& reason = paint_[v].reason;
     if (reason.kind == ReasonKind::kDenied) return "is denied";
     if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("is downstream of ", Label(reason.root));
     if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
@@ -202,7 +202,7 @@ class Explainer {
 
   // Why a member closes its group; a short form of its own sentence.
   std::string WhyClosed(VertexId v) const {
-    const PaintReason& reason = paint_[static_cast<size_t>(v)].reason;
+    const PaintReason& reason = paint_[v].reason;
     if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("downstream of ", DenialPath(reason));
     if (reason.kind == ReasonKind::kPinned) return "a sequence or optional enters or leaves the graph there";
     if (!reason.detail.empty()) return reason.detail;
@@ -210,7 +210,7 @@ class Explainer {
   }
 
   std::string Sentence(VertexId v, const NodeReport& node) const {
-    const PaintReason& reason = paint_[static_cast<size_t>(v)].reason;
+    const PaintReason& reason = paint_[v].reason;
     const std::string from = node.class_origin.empty() ? "" : absl::StrCat(" (", Escaped(node.class_origin), ")");
     const std::string why = node.class_why.empty() ? "" : absl::StrCat(": ", Escaped(node.class_why));
     switch (reason.kind) {
@@ -274,7 +274,7 @@ class Explainer {
   const Model& model_;
   const NodeClasses& classes_;
   const VertexGraph& graph_;
-  const std::vector<VertexPaint>& paint_;
+  const Paint& paint_;
   const std::string& opset_obstacle_;
   const std::string& target_;
   const InlinedFunctions* inlined_;
@@ -286,7 +286,7 @@ class Explainer {
 std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const DecidedModel& decided) {
   Explainer explainer(decided);
   std::vector<std::pair<NodeId, NodeReport>> nodes;
-  for (GraphId graph = 0; graph < decided.model.num_graphs(); ++graph) {
+  for (const GraphId graph : decided.model.AllGraphs()) {
     for (const NodeId id : decided.model.NodesInOrder(graph)) {
       if (decided.model.node(id).inserted) continue;  // by lifting the opset
       nodes.emplace_back(id, explainer.Explain(id));

@@ -22,7 +22,7 @@ struct DecidedModel {
   const Model& model;
   const NodeClasses& classes;
   const VertexGraph& graph;
-  const std::vector<VertexPaint>& paint;
+  const Paint& paint;
   const std::string& opset_obstacle;  // a sentence, "" for none
   const std::string& target;
   const InlinedFunctions* inlined;  // may be null

@@ -48,22 +48,22 @@ int OpsetThatAllows(const Model& model, const VertexGraph& graph, VertexId v) {
   const Vertex& vertex = graph[v];
   const Node& node = model.node(vertex.node);
   if (node.schema == nullptr || !node.domain().empty()) return 0;
-  const auto port_of = [&](size_t count, const auto& variable_at) {
-    for (int port = 0; port < static_cast<int>(count); ++port) {
+  const auto port_of = [&](size_t count, const auto& variable_at) -> std::optional<size_t> {
+    for (size_t port = 0; port < count; ++port) {
       if (variable_at(port) == vertex.variable) return port;
     }
-    return -1;
+    return std::nullopt;
   };
-  const int input = port_of(node.schema->num_inputs() == 0 ? 0 : node.inputs.size(),
-                            [&](int port) { return node.schema->InputVariable(port); });
-  const int output = port_of(node.schema->num_outputs() == 0 ? 0 : node.outputs.size(),
-                             [&](int port) { return node.schema->OutputVariable(port); });
+  const auto input = port_of(node.schema->num_inputs() == 0 ? 0 : node.inputs.size(),
+                             [&](size_t port) { return node.schema->InputVariable(port); });
+  const auto output = port_of(node.schema->num_outputs() == 0 ? 0 : node.outputs.size(),
+                              [&](size_t port) { return node.schema->OutputVariable(port); });
   for (int opset = model.opset("") + 1; opset <= NewestOpset(); ++opset) {
     const OpSchema* newer = FindOpSchema("", node.op_type(), opset);
     if (newer == nullptr || newer->since_version() == node.schema->since_version() || newer->deprecated()) continue;
     int variable = -1;
-    if (input >= 0 && newer->num_inputs() > 0) variable = newer->InputVariable(input);
-    if (input < 0 && output >= 0 && newer->num_outputs() > 0) variable = newer->OutputVariable(output);
+    if (input.has_value() && newer->num_inputs() > 0) variable = newer->InputVariable(*input);
+    if (!input.has_value() && output.has_value() && newer->num_outputs() > 0) variable = newer->OutputVariable(*output);
     if (variable >= 0 && newer->Allows(variable, graph.low()) && newer->Allows(variable, DType::kFloat32)) return opset;
   }
   return 0;
@@ -71,14 +71,13 @@ int OpsetThatAllows(const Model& model, const VertexGraph& graph, VertexId v) {
 
 }  // namespace
 
-std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph& graph,
-                                          const std::vector<VertexPaint>& paint) {
+std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph& graph, const Paint& paint) {
   std::map<std::tuple<std::string, std::string, int64_t>, size_t> index;
   std::vector<WastefulSize> misfits;
   std::set<NodeId> matrix_nodes, misfit_nodes;
-  for (VertexId v = 0; v < graph.size(); ++v) {
+  for (const VertexId v : graph.ids()) {
     const NodeId node = graph[v].node;
-    if (!paint[static_cast<size_t>(v)].low || matrix_nodes.contains(node)) continue;
+    if (!paint[v].low || matrix_nodes.contains(node)) continue;
     const std::vector<MatrixDim> dims = MatrixDims(model, node);
     if (dims.empty()) continue;
     matrix_nodes.insert(node);
@@ -103,11 +102,10 @@ std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph&
                        absl::StrJoin(examples, "; "), more > 0 ? absl::StrCat("; and ", more, " more sizes") : "")};
 }
 
-std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& graph,
-                                     const std::vector<VertexPaint>& paint) {
+std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& graph, const Paint& paint) {
   std::map<int, std::pair<std::set<NodeId>, std::set<std::string>>> gains;  // by opset: nodes, operators
-  for (VertexId v = 0; v < graph.size(); ++v) {
-    if (paint[static_cast<size_t>(v)].reason.kind != ReasonKind::kSchemaForbids) continue;
+  for (const VertexId v : graph.ids()) {
+    if (paint[v].reason.kind != ReasonKind::kSchemaForbids) continue;
     const int opset = OpsetThatAllows(model, graph, v);
     if (opset == 0) continue;
     gains[opset].first.insert(graph[v].node);

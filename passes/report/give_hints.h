@@ -13,13 +13,11 @@
 namespace amp {
 
 // About sizes of low nodes; empty where all known ones are fine.
-std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph& graph,
-                                          const std::vector<VertexPaint>& paint);
+std::vector<std::string> HintAtDimensions(const Model& model, const VertexGraph& graph, const Paint& paint);
 
 // About operators that would take the low type at a newer opset: "opset 22 would let 3 more nodes run in bfloat16:
 // Conv, MaxPool"; where LiftOpset does not reach it, why they stay float32.
-std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& graph,
-                                     const std::vector<VertexPaint>& paint);
+std::vector<std::string> HintAtOpset(const Model& model, const VertexGraph& graph, const Paint& paint);
 
 }  // namespace amp
 

@@ -28,7 +28,7 @@ std::string OperatorName(const Node& node) { return OperatorLabel(node.domain(),
 
 int64_t WeightBytes(const Model& model) {
   int64_t bytes = 0;
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
     for (ValueId id : model.graph(graph).initializers) bytes = SaturatedSum(bytes, NumBytes(model, id));
     for (NodeId node : model.NodesInOrder(graph)) {
       for (const ValueId out : model.node(node).PresentOutputs()) {
@@ -41,7 +41,7 @@ int64_t WeightBytes(const Model& model) {
 
 int64_t ActivationBytes(const Model& model) {
   int64_t bytes = 0;
-  for (GraphId graph = 0; graph < model.num_graphs(); ++graph) {
+  for (const GraphId graph : model.AllGraphs()) {
     for (NodeId node : model.NodesInOrder(graph)) {
       for (const ValueId out : model.node(node).PresentOutputs()) {
         if (!model.IsConstant(out)) bytes = SaturatedSum(bytes, NumBytes(model, out));
@@ -105,11 +105,11 @@ void ReportWriter::SetOpsetObstacle(std::string obstacle) {
 }
 
 void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-                                const std::vector<VertexPaint>& paint) {
-  node_index_.assign(static_cast<size_t>(model.num_nodes()), -1);
+                                const Paint& paint) {
+  node_index_.resize(model.num_nodes());
   for (auto& [id, node] :
        amp::ExplainNodes({model, classes, graph, paint, opset_obstacle_, report_.target, inlined_})) {
-    node_index_[static_cast<size_t>(id)] = static_cast<int>(report_.nodes.size());
+    node_index_[id] = report_.nodes.size();
     report_.nodes.push_back(std::move(node));
   }
 }
@@ -143,8 +143,8 @@ void ReportWriter::AddOutlined(const OutlinedFunctions& outlined) {
   report_.casts = std::move(casts);
 }
 
-void ReportWriter::AddIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint,
-                         const CastPlan& plan, const ReleasedIo& released) {
+void ReportWriter::AddIo(const Model& model, const VertexGraph& graph, const Paint& paint, const CastPlan& plan,
+                         const ReleasedIo& released) {
   const absl::flat_hash_set<ValueId> low(plan.low_values.begin(), plan.low_values.end());
   const auto advise = [&](absl::string_view ports, const std::vector<std::string>& high) {
     if (high.empty()) return;
@@ -155,7 +155,7 @@ void ReportWriter::AddIo(const Model& model, const VertexGraph& graph, const std
   std::vector<std::string> inputs, outputs;
   // "sm, Softmax: denied"
   const auto in_brief = [&](NodeId id, VertexId v) {
-    const absl::string_view reason = v == kNone ? "" : ReasonName(paint[static_cast<size_t>(v)].reason.kind);
+    const absl::string_view reason = v == kNone ? "" : ReasonName(paint[v].reason.kind);
     return absl::StrCat(Escaped(model.NodeLabel(id)), ", ", Escaped(OperatorName(model.node(id))),
                         reason.empty() ? "" : ": ", reason);
   };
@@ -182,9 +182,7 @@ void ReportWriter::AddIo(const Model& model, const VertexGraph& graph, const std
 
 void ReportWriter::AddCasts(const Model& model, const std::vector<InsertedCast>& casts) {
   const auto count_for = [&](NodeId id) {
-    if (id == kNone || static_cast<size_t>(id) >= node_index_.size() || node_index_[static_cast<size_t>(id)] < 0)
-      return;
-    ++report_.nodes[static_cast<size_t>(node_index_[static_cast<size_t>(id)])].num_casts;
+    if (node_index_.contains(id) && node_index_[id].has_value()) ++report_.nodes[*node_index_[id]].num_casts;
   };
   std::vector<std::string> overridable;
   for (const InsertedCast& cast : casts) {

@@ -17,13 +17,12 @@ class ReportWriter {
   // What the model is before any edit; its types are inferred.
   void Begin(const Model& model, DType low, const std::string& target);
   // One entry per node of every graph. Call once the painting stands, before it is applied.
-  void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph,
-                    const std::vector<VertexPaint>& paint);
+  void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph, const Paint& paint);
   // Calls of model-local functions that were replaced before, and why the others stay.
   void AddFunctions(const InlinedFunctions& inlined);
   void AddOutlined(const OutlinedFunctions& outlined);
   // Which graph inputs and outputs stay float32 although they are released. Before the plan is applied.
-  void AddIo(const Model& model, const VertexGraph& graph, const std::vector<VertexPaint>& paint, const CastPlan& plan,
+  void AddIo(const Model& model, const VertexGraph& graph, const Paint& paint, const CastPlan& plan,
              const ReleasedIo& released);
   void AddCasts(const Model& model, const std::vector<InsertedCast>& casts);
   void AddRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
@@ -40,7 +39,7 @@ class ReportWriter {
   Report report_;
   std::string opset_obstacle_;
   const InlinedFunctions* inlined_ = nullptr;
-  std::vector<int> node_index_;  // into report_.nodes, by NodeId; -1: none
+  IdVector<NodeId, std::optional<size_t>> node_index_;  // into report_.nodes
 };
 
 }  // namespace amp

@@ -107,7 +107,7 @@ TEST_CASE("a name, a use too many and a forgotten use are seen") {
     return const_cast<Value&>(model.value(model.graph(kMainGraph).inputs[0])).uses;  // what nobody may do
   };
   CHECK_FALSE(broken([](Model&) {}));
-  CHECK(broken([](Model& model) { model.EditProto(1).set_output(0, "nobody"); }));
+  CHECK(broken([](Model& model) { model.EditProto(NodeId(1)).set_output(0, "nobody"); }));
   CHECK(broken([&](Model& model) { uses(model).push_back(uses(model).front()); }));
   CHECK(broken([&](Model& model) { uses(model).pop_back(); }));
 }

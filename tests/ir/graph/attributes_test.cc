@@ -27,7 +27,7 @@ constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["" : 17, "custo
 
 TEST_CASE("getters answer for attributes of their own kind only") {
   const auto model = Parse(kModel);
-  const Node& node = model->node(0);
+  const Node& node = model->node(NodeId(0));
   CHECK(GetInt(node, "i") == 7);
   CHECK(GetInt(node, "f") == std::nullopt);
   CHECK(GetInt(node, "none") == std::nullopt);
@@ -52,46 +52,46 @@ TEST_CASE("getters answer for attributes of their own kind only") {
 
 TEST_CASE("a reference to a function's attribute has no value of its own") {
   const auto model = Parse(kModel);
-  onnx::AttributeProto* attribute = model->EditProto(0).add_attribute();
+  onnx::AttributeProto* attribute = model->EditProto(NodeId(0)).add_attribute();
   attribute->set_name("ref");
   attribute->set_ref_attr_name("outer");
   attribute->set_type(onnx::AttributeProto::INT);
-  CHECK(HasAttribute(model->node(0), "ref"));
-  CHECK(GetInt(model->node(0), "ref") == std::nullopt);
+  CHECK(HasAttribute(model->node(NodeId(0)), "ref"));
+  CHECK(GetInt(model->node(NodeId(0)), "ref") == std::nullopt);
 }
 
 TEST_CASE("setters replace whatever was there and keep its place") {
   const auto model = Parse(kModel);
-  const int count = model->node(0).proto->attribute_size();
-  SetInts(*model, 0, "i", {4, 5});
+  const int count = model->node(NodeId(0)).proto->attribute_size();
+  SetInts(*model, NodeId(0), "i", {4, 5});
   CHECK(model->edited());
-  CHECK(model->node(0).proto->attribute(0).name() == "i");
-  CHECK(GetInts(model->node(0), "i") == std::vector<int64_t>{4, 5});
-  CHECK(GetInt(model->node(0), "i") == std::nullopt);
-  CHECK(model->node(0).proto->attribute_size() == count);
-  SetDType(*model, 0, "to", DType::kBfloat16);
-  CHECK(GetInt(model->node(0), "to") == 16);
-  SetString(*model, 0, "new", "value");
-  CHECK(GetString(model->node(0), "new", "") == "value");
-  CHECK(model->node(0).proto->attribute_size() == count + 1);
+  CHECK(model->node(NodeId(0)).proto->attribute(0).name() == "i");
+  CHECK(GetInts(model->node(NodeId(0)), "i") == std::vector<int64_t>{4, 5});
+  CHECK(GetInt(model->node(NodeId(0)), "i") == std::nullopt);
+  CHECK(model->node(NodeId(0)).proto->attribute_size() == count);
+  SetDType(*model, NodeId(0), "to", DType::kBfloat16);
+  CHECK(GetInt(model->node(NodeId(0)), "to") == 16);
+  SetString(*model, NodeId(0), "new", "value");
+  CHECK(GetString(model->node(NodeId(0)), "new", "") == "value");
+  CHECK(model->node(NodeId(0)).proto->attribute_size() == count + 1);
 }
 
 TEST_CASE("an attribute may be set from its own old value") {
   const auto model = Parse(kModel);
-  SetTensor(*model, 0, "t", *GetTensor(model->node(0), "t"));
-  CHECK(GetTensor(model->node(0), "t")->float_data_size() == 2);
-  const onnx::AttributeProto& s = model->node(0).proto->attribute(2);
-  SetString(*model, 0, s.name(), s.s());
-  CHECK(GetString(model->node(0), "s", "") == "text");
+  SetTensor(*model, NodeId(0), "t", *GetTensor(model->node(NodeId(0)), "t"));
+  CHECK(GetTensor(model->node(NodeId(0)), "t")->float_data_size() == 2);
+  const onnx::AttributeProto& s = model->node(NodeId(0)).proto->attribute(2);
+  SetString(*model, NodeId(0), s.name(), s.s());
+  CHECK(GetString(model->node(NodeId(0)), "s", "") == "text");
 }
 
 TEST_CASE("removing says whether there was one") {
   const auto model = Parse(kModel);
-  CHECK_FALSE(RemoveAttribute(*model, 0, "none"));
+  CHECK_FALSE(RemoveAttribute(*model, NodeId(0), "none"));
   CHECK_FALSE(model->edited());
-  CHECK(RemoveAttribute(*model, 0, "s"));
-  CHECK_FALSE(HasAttribute(model->node(0), "s"));
-  CHECK(GetInt(model->node(0), "i") == 7);
+  CHECK(RemoveAttribute(*model, NodeId(0), "s"));
+  CHECK_FALSE(HasAttribute(model->node(NodeId(0)), "s"));
+  CHECK(GetInt(model->node(NodeId(0)), "i") == 7);
 }
 
 }  // namespace

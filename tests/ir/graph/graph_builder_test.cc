@@ -11,7 +11,7 @@ TEST_CASE("a call of a function whose domain has a long name is known as a call"
     g (float[4] x) => (float[4] y) { y = example.domain.with.a.long.name.Twice (x) }
     <domain: "example.domain.with.a.long.name", opset_import: ["" : 17]>
     Twice (a) => (b) { b = Add (a, a) })");
-  CHECK(model->IsCallOfFunction(0));
+  CHECK(model->IsCallOfFunction(NodeId(0)));
 }
 
 }  // namespace

@@ -27,11 +27,11 @@ TEST_CASE("a const model hands out nothing that can be changed") {
   const Model& model = *owned;
   STATIC_REQUIRE(kIsConst<decltype(model.proto())>);
   STATIC_REQUIRE(kIsConst<decltype(model.weights())>);
-  STATIC_REQUIRE(kIsConst<decltype(*model.graph(0).proto)>);
-  STATIC_REQUIRE(kIsConst<decltype(*model.node(0).proto)>);
-  STATIC_REQUIRE(kIsConst<decltype(*model.node(0).proto.get())>);
-  STATIC_REQUIRE(kIsConst<decltype(*model.value(0).type)>);
-  STATIC_REQUIRE(kIsConst<decltype(*model.value(0).initializer)>);
+  STATIC_REQUIRE(kIsConst<decltype(*model.graph(kMainGraph).proto)>);
+  STATIC_REQUIRE(kIsConst<decltype(*model.node(NodeId(0)).proto)>);
+  STATIC_REQUIRE(kIsConst<decltype(*model.node(NodeId(0)).proto.get())>);
+  STATIC_REQUIRE(kIsConst<decltype(*model.value(ValueId(0)).type)>);
+  STATIC_REQUIRE(kIsConst<decltype(*model.value(ValueId(0)).initializer)>);
   // A copy would not be const.
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Node>);
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Value>);
@@ -66,10 +66,10 @@ TEST_CASE("the walk over all nodes skips those that are erased, meanwhile or bef
   std::vector<NodeId> visited;
   for (const NodeId id : model->AllNodes()) {
     visited.push_back(id);
-    if (id == 0) erase(1);
+    if (id == NodeId(0)) erase(NodeId(1));
   }
-  CHECK(visited == std::vector<NodeId>{0, 2});
-  erase(0);
+  CHECK(visited == std::vector<NodeId>{NodeId(0), NodeId(2)});
+  erase(NodeId(0));
   CHECK(Operators(*model) == std::vector<std::string>{"Abs"});
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("present ports leave out absent ones, in the middle and at the end") {
     g (float[4] x, float high) => (float[4] y) { y = Clip (x, , high) })");
   const auto& names = model->graph(kMainGraph).names;
   std::vector<ValueId> present;
-  for (const ValueId in : model->node(0).PresentInputs()) present.push_back(in);
-  CHECK(model->node(0).inputs.size() == 3);
+  for (const ValueId in : model->node(NodeId(0)).PresentInputs()) present.push_back(in);
+  CHECK(model->node(NodeId(0)).inputs.size() == 3);
   CHECK(present == std::vector<ValueId>{names.at("x"), names.at("high")});
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("bodies have their owner's path in front, and their attribute's name w
   CHECK(PathsOf(*model) == Paths{"loop", "loop/Identity#0", "loop/if", "loop/if/then_branch/n", "loop/if/else_branch/n",
                                  "loop/if/else_branch/Relu#0", "If#0", "If#0/then_branch/n", "If#0/else_branch/Relu#0",
                                  "Relu#0"});
-  const std::vector<std::string> graphs = FindNodePaths(*model).graphs;
+  const auto graphs = FindNodePaths(*model).graphs;
   CHECK(graphs[kMainGraph].empty());
   CHECK(Paths(graphs.begin(), graphs.end()) ==
         Paths{"", "loop", "loop/if/then_branch", "loop/if/else_branch", "If#0/then_branch", "If#0/else_branch"});
@@ -80,7 +80,7 @@ TEST_CASE("inlined nodes have the call in front, once") {
   MarkCalls(*model, *inlined);
   CHECK(PathsOf(*model) == Paths{"if", "if/then_branch/call/if", "if/then_branch/call/if/then_branch/in/neg",
                                  "if/then_branch/call/if/else_branch/relu", "if/else_branch/call/neg"});
-  const std::vector<std::string> calls = FindCallPaths(*model);
+  const auto calls = FindCallPaths(*model);
   CHECK(Paths(calls.begin(), calls.end()) ==
         Paths{"if/then_branch/call", "if/then_branch/call/if/then_branch/in", "if/else_branch/call"});
 }

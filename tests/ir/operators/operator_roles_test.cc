@@ -44,7 +44,7 @@ TEST_CASE("the attributes that choose types exist") {
 TEST_CASE("a plain cast is a Cast with one value in and one out, and no call of a function") {
   const auto plain = [](const char* text) {
     const auto model = GraphFromText(text);
-    return IsPlainCast(*model, 0);
+    return IsPlainCast(*model, NodeId(0));
   };
   CHECK(plain(R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[2] x) => (float16[2] y) { y = Cast <to = 10> (x) })"));
@@ -60,8 +60,8 @@ TEST_CASE("a plain cast is a Cast with one value in and one out, and no call of 
 TEST_CASE("operators of other domains have no role") {
   const auto model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17, "custom" : 1]>
     g (float[2] x) => (float[2] y, float[2] z) { y = Sin (x)  z = custom.Sin (x) })");
-  CHECK(RolesOf(*model, 0).Has(Role::kPeriodic));
-  CHECK(RolesOf(*model, 1).IsEmpty());
+  CHECK(RolesOf(*model, NodeId(0)).Has(Role::kPeriodic));
+  CHECK(RolesOf(*model, NodeId(1)).IsEmpty());
 }
 
 TEST_CASE("squares and roots in all their forms") {
@@ -69,15 +69,15 @@ TEST_CASE("squares and roots in all their forms") {
     g (float[2] x, float[2] z) => (float[2] a, float[2] b, float[2] c, float[1] d, float[2] e, float[2] f)
     <float two = {2}, float half = {-0.5}> {
       a = Mul (x, x)  b = Pow (x, two)  c = Mul (x, z)  d = ReduceL2 (x)  e = Sqrt (x)  f = Pow (x, half) })");
-  const ValueId x = model->node(0).inputs[0];
-  CHECK(SquaredValue(*model, 0) == x);
-  CHECK(SquaredValue(*model, 1) == x);
-  CHECK(SquaredValue(*model, 2) == kNone);
-  CHECK(SquaredValue(*model, 3) == x);
-  CHECK(SquaredValue(*model, 5) == kNone);
-  CHECK_FALSE(TakesRoot(*model, 1));
-  CHECK(TakesRoot(*model, 4));
-  CHECK(TakesRoot(*model, 5));
+  const ValueId x = model->node(NodeId(0)).inputs[0];
+  CHECK(SquaredValue(*model, NodeId(0)) == x);
+  CHECK(SquaredValue(*model, NodeId(1)) == x);
+  CHECK(SquaredValue(*model, NodeId(2)) == kNone);
+  CHECK(SquaredValue(*model, NodeId(3)) == x);
+  CHECK(SquaredValue(*model, NodeId(5)) == kNone);
+  CHECK_FALSE(TakesRoot(*model, NodeId(1)));
+  CHECK(TakesRoot(*model, NodeId(4)));
+  CHECK(TakesRoot(*model, NodeId(5)));
 }
 
 TEST_CASE("how many elements are summed") {
@@ -94,10 +94,10 @@ TEST_CASE("how many elements are summed") {
       h = GlobalAveragePool (x)
       i = ReduceMax (x)
     })");
-  const std::vector<int64_t> expected = {-1, 64, 64, -1, 1, 9, 128, -1};
-  for (NodeId id = 0; id < model->num_nodes(); ++id) {
-    INFO(id);
-    CHECK(SummedElements(*model, id) == expected[static_cast<size_t>(id)]);
+  const IdVector<NodeId, int64_t> expected = {-1, 64, 64, -1, 1, 9, 128, -1};
+  for (const NodeId id : model->AllNodes()) {
+    INFO(id.index());
+    CHECK(SummedElements(*model, id) == expected[id]);
   }
 }
 

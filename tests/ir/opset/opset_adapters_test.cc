@@ -218,11 +218,11 @@ TEST_CASE("ONNX Runtime's LayerNormalization becomes ONNX's as it is") {
 TEST_CASE("an operator that ai.onnx has never had moves to the runtime's domain, and is known there") {
   const auto model = Parse(R"(<ir_version: 8, opset_import: ["" : 11, "com.microsoft" : 1]>
     g (float[1,2,4] x) => (float[1,2,4] y) { y = MultiHeadAttention <num_heads = 2> (x, x, x) })");
-  REQUIRE_FALSE(model->node(0).Has(Role::kHeavy));
+  REQUIRE_FALSE(model->node(NodeId(0)).Has(Role::kHeavy));
   REQUIRE(UnifyOpset(*model, 12));
-  CHECK(model->node(0).domain() == "com.microsoft");
-  CHECK(model->node(0).op_type() == "MultiHeadAttention");
-  CHECK(model->node(0).Has(Role::kHeavy));
+  CHECK(model->node(NodeId(0)).domain() == "com.microsoft");
+  CHECK(model->node(NodeId(0)).op_type() == "MultiHeadAttention");
+  CHECK(model->node(NodeId(0)).Has(Role::kHeavy));
 }
 
 TEST_CASE("a node that lacks what its schema demands is not touched") {

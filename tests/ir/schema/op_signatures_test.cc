@@ -158,7 +158,7 @@ TEST_CASE("a domain and an operator are told apart where both have colons") {
 // The model's only node of a.Op, inferred with these signatures.
 struct Chosen {
   std::unique_ptr<Model> model;
-  NodeId node = 0;
+  NodeId node = NodeId(0);
   const OpSchema* schema() const { return model->node(node).schema; }
   DType output(size_t i) const { return model->value(model->node(node).outputs[i]).dtype; }
 };
@@ -248,8 +248,8 @@ TEST_CASE("a function of the model needs no signature and takes none") {
   auto model = Model::Create(std::move(arena), proto, *loaded);
   REQUIRE(model.ok());
   InferTypes(**model);
-  CHECK((*model)->node(0).schema == nullptr);
-  CHECK((*model)->SignaturesOf(0).empty());
+  CHECK((*model)->node(NodeId(0)).schema == nullptr);
+  CHECK((*model)->SignaturesOf(NodeId(0)).empty());
 }
 
 }  // namespace

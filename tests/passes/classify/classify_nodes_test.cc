@@ -34,8 +34,8 @@ std::string Classes(const Model& model, const OpListOptions& options, const Targ
   REQUIRE(lists.ok());
   const NodeClasses classes = ClassifyNodes(model, *lists, promises);
   std::string out;
-  for (NodeId id = 0; id < model.num_nodes(); ++id) {
-    const Classification& c = classes.nodes[static_cast<size_t>(id)];
+  for (const NodeId id : model.AllNodes()) {
+    const Classification& c = classes.nodes[id];
     const std::string by = c.rule != nullptr ? c.rule->origin : c.row != nullptr ? c.row->Label() : "nobody";
     absl::StrAppend(&out, std::string(model.node(id).op_type()), " ", OpClassName(c.op_class), " by ", by, "\n");
   }
@@ -185,7 +185,7 @@ TEST_CASE("rules that match nothing are reported, shadowed ones are not") {
   const absl::StatusOr<OpLists> lists = OpLists::Load(options);
   REQUIRE(lists.ok());
   const NodeClasses classes = ClassifyNodes(*model, *lists, {});
-  CHECK(classes.nodes[0].op_class == OpClass::kDeny);
+  CHECK(classes.nodes[NodeId(0)].op_class == OpClass::kDeny);
   CHECK(DescribeUnmatchedRules(*model, *lists, classes) ==
         std::vector<std::string>{"--deny-tensor: pattern 'x' matches no output of a node; did you mean 'y'?",
                                  "--allow-node: pattern 'm*' matches no node"});
