@@ -72,8 +72,9 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
   AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));
   PaintOptions options = settings.paint;
   options.follow = inputs.lists.follow();
+  options.placement = inputs.lists.placement();
   options.target_can_run = settings.target.can_run_low;
-  decision.paint = PaintGraph(model, decision.graph, traits, decision.vetoes, decision.released.outputs, options);
+  decision.paint = PaintGraph(model, decision.graph, traits, decision.vetoes, decision.released, options);
   if (settings.guards != Guards::kNone) {
     MatchNormTypes(model, decision.graph, decision.released, decision.paint);
   }

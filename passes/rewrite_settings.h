@@ -39,7 +39,7 @@ struct TargetSupport {
 struct RewriteSettings {
   DType low = DType::kFloat16;
   TargetSupport target;
-  PaintOptions paint;  // `follow` comes from the lists
+  PaintOptions paint;  // `follow` and `placement` come from the lists
   Preserve preserve = Preserve::kTensor;
   Guards guards = Guards::kAll;
   KeepIo keep_io;

@@ -77,6 +77,7 @@ std::vector<std::string> RandomFlags(Random& random, const Source& source) {
       {"--weights", "convert", "cast"},
       {"--preserve", "tensor", "node"},
       {"--follow", "on", "off"},
+      {"--placement", "paint", "cut"},
       {"--profile", "seed", "tf-latest"},
       {"--external-data", "auto", "always", "never"},
       {"--stop-after", "infer", "classify", "casts", "weights"},

@@ -171,7 +171,7 @@ def list_complaints(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         fields = re.sub(r"(^|\s)#.*", "", line).replace("[", " [").split()
         fields = [f for f in fields if not f.startswith("[")]
-        if fields and fields[0] not in {"include", "follow"} and len(fields) < 3 + (fields[0] in {"node", "tensor"}):
+        if fields and fields[0] not in {"include", "follow", "placement"} and len(fields) < 3 + (fields[0] in {"node", "tensor"}):
             yield f"{name}:{number}: a row without a reason"
 
 

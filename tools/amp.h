@@ -44,6 +44,7 @@ struct RewriteOptions {
   enum class Dtype { kFloat16, kBfloat16, kAuto };
   enum class Policy { kMixedFloat16, kMixedBfloat16, kFloat32, kFloat16, kBfloat16 };
   using Level = amp::Level;
+  using Placement = PlacementMode;
   using Weights = WeightMode;
   using Preserve = amp::Preserve;
   using Guards = amp::Guards;
@@ -61,6 +62,7 @@ struct RewriteOptions {
   std::vector<std::string> op_signatures;                       // "my.domain::Gate(T, float?) -> T"
   std::optional<bool> follow;                                   // nothing: as the profile says
   Level level = Level::kDefault;
+  std::optional<Placement> placement;  // nothing: as the profile says
   Guards guards = Guards::kAll;
   Preserve preserve = Preserve::kTensor;
   std::optional<bool> keep_io;             // all graph inputs and outputs keep their type; nothing: they do

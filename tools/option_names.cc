@@ -56,6 +56,7 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   list.AddAll("--deny-tensor", o.deny_tensor);
   list.AddAll("--op-signature", o.op_signatures);
   if (o.follow) list.Add("--follow", *o.follow ? "on" : "off");
+  if (o.placement) list.AddEnum("--placement", *o.placement);
   list.AddEnumUnless("--level", o.level, usual.level);
   list.AddEnumUnless("--guards", o.guards, usual.guards);
   if (o.max_weight_error != usual.max_weight_error) {
@@ -110,6 +111,12 @@ const EnumNames<RewriteOptions::Level>& NamesOf(RewriteOptions::Level) {
                                          {"treat-infer-as-deny", Level::kTreatInferAsDeny},
                                          {"tensor-cores-only", Level::kTensorCoresOnly},
                                          {"unsafe-force-all", Level::kUnsafeForceAll}};
+  return names;
+}
+
+const EnumNames<RewriteOptions::Placement>& NamesOf(RewriteOptions::Placement) {
+  using Placement = RewriteOptions::Placement;
+  static const EnumNames<Placement> names = {{"paint", Placement::kPaint}, {"cut", Placement::kCut}};
   return names;
 }
 

@@ -17,6 +17,7 @@ using EnumNames = std::vector<std::pair<std::string, Enum>>;
 const EnumNames<RewriteOptions::Dtype>& NamesOf(RewriteOptions::Dtype);
 const EnumNames<RewriteOptions::Policy>& NamesOf(RewriteOptions::Policy);
 const EnumNames<RewriteOptions::Level>& NamesOf(RewriteOptions::Level);
+const EnumNames<RewriteOptions::Placement>& NamesOf(RewriteOptions::Placement);
 const EnumNames<RewriteOptions::Weights>& NamesOf(RewriteOptions::Weights);
 const EnumNames<RewriteOptions::Preserve>& NamesOf(RewriteOptions::Preserve);
 const EnumNames<RewriteOptions::Guards>& NamesOf(RewriteOptions::Guards);

@@ -95,6 +95,7 @@ absl::StatusOr<OpLists> LoadLists(const RewriteOptions& options, DType low,
   lists.deny_nodes = options.deny_node;
   lists.deny_tensors = options.deny_tensor;
   lists.follow = options.follow;
+  lists.placement = options.placement;
   return OpLists::Load(lists);
 }
 

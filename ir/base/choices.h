@@ -16,6 +16,9 @@ enum class Guards { kAll, kConstants, kNone };
 // kConvert: weights are stored low. kCast: they stay float32 in the file, and are cast at run time.
 enum class WeightMode { kConvert, kCast };
 
+// Who decides on operators of class infer and clear. kPaint: TensorFlow's rules. kCut: the bytes that are moved.
+enum class PlacementMode { kPaint, kCut };
+
 // What of a graph output stays float32: its type alone, or the node that produces it too.
 enum class Preserve { kTensor, kNode };
 

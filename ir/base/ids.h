@@ -36,7 +36,8 @@ class Id {
   constexpr size_t index() const { return static_cast<size_t>(index_); }
 
   // kNone comes first.
-  friend constexpr auto operator<=>(const Id&, const Id&) = default;
+  friend constexpr auto operator<=>(Id a, Id b) { return a.index_ <=> b.index_; }
+  friend constexpr bool operator==(Id a, Id b) { return a.index_ == b.index_; }
   template <typename Hash>
   friend Hash AbslHashValue(Hash hash, Id id) {
     return Hash::combine(std::move(hash), id.index_);

@@ -35,11 +35,6 @@ struct PlannedCasts {
   std::vector<ScopedReaders> places;
 };
 
-// Which graph inputs and outputs, by position, may become low.
-struct ReleasedIo {
-  std::vector<bool> inputs, outputs;
-};
-
 // Everything that changes type or needs a cast, in a stable order: graph inputs first, then nodes in order.
 struct CastPlan {
   std::vector<ValueId> low_values;  // produced low from now on

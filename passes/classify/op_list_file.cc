@@ -134,6 +134,7 @@ class FileParser {
     const absl::string_view word = TakeWord(rest);
     if (word == "include") return ParseInclude(rest);
     if (word == "follow") return ParseFollow(rest);
+    if (word == "placement") return ParsePlacement(rest);
     if (word == "type") return ParseType(rest);
     if (word == "node") return ParseNameRule(NameRule::Subject::kNode, rest);
     if (word == "tensor") return ParseNameRule(NameRule::Subject::kTensor, rest);
@@ -152,6 +153,16 @@ class FileParser {
     if (file_.follow) return UsageError("'follow' again; it is set at ", file_.follow_origin, " already");
     file_.follow = rest == "on";
     file_.follow_origin = Here();
+    return absl::OkStatus();
+  }
+
+  absl::Status ParsePlacement(absl::string_view rest) {
+    if (rest != "paint" && rest != "cut") {
+      return UsageError("expected: placement paint|cut; found '", Escaped(rest), "'");
+    }
+    if (file_.placement) return UsageError("'placement' again; it is set at ", file_.placement_origin, " already");
+    file_.placement = rest == "cut" ? PlacementMode::kCut : PlacementMode::kPaint;
+    file_.placement_origin = Here();
     return absl::OkStatus();
   }
 

@@ -3,6 +3,7 @@
 //   include seed-float16                      # start from another list; seed: the profile's for the low type
 //   type float16                              # refused where the low type is another; printed lists say theirs
 //   follow on                                 # the follow pass of the painter
+//   placement cut                             # who decides on infer and clear: paint or cut
 //   Softmax            deny   why in words
 //   Resize[mode=nearest]  clear  moves values # a condition on an attribute or a property of the target
 //   my.domain::Fast    allow  # a runtime's operator, or a model-local function: all nodes inlined from it
@@ -24,6 +25,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ir/base/choices.h"
 #include "ir/base/dtype.h"
 #include "ir/schema/op_signatures.h"
 #include "passes/classify/glob.h"
@@ -87,6 +89,8 @@ struct OpListFile {
   std::vector<NameRule> name_rules;
   std::optional<bool> follow;
   std::string follow_origin;
+  std::optional<PlacementMode> placement;
+  std::string placement_origin;
   std::optional<DType> type;  // the low type that it was made for
   std::string type_origin;
   std::vector<ForeignOperator> foreign_operators;

@@ -200,6 +200,8 @@ absl::StatusOr<OpListFile> SourceOfFlags(const OpListOptions& options) {
       AddNameRules("--deny-tensor", options.deny_tensors, NameRule::Subject::kTensor, OpClass::kDeny, flags));
   flags.follow = options.follow;
   flags.follow_origin = "--follow";
+  flags.placement = options.placement;
+  flags.placement_origin = "--placement";
   return flags;
 }
 
@@ -307,6 +309,10 @@ void OpLists::AddSource(OpListFile source, int rank) {
     follow_ = *source.follow;
     follow_origin_ = source.follow_origin;
   }
+  if (placement_origin_.empty() && source.placement) {
+    placement_ = *source.placement;
+    placement_origin_ = source.placement_origin;
+  }
 }
 
 const OpLists::Row* OpLists::Find(absl::string_view domain, absl::string_view op, ConditionLookup lookup) const {
@@ -330,6 +336,8 @@ std::string OpLists::Print() const {
   const absl::string_view profile = absl::StripSuffix(profile_, absl::StrCat("-", type));
   std::string out = absl::StrFormat("# effective lists of profile %s for %s\ntype %s\n", profile, type, type);
   absl::StrAppendFormat(&out, "follow %s  # %s\n", follow_ ? "on" : "off", follow_origin_);
+  const char* placement = placement_ == PlacementMode::kCut ? "cut" : "paint";
+  absl::StrAppendFormat(&out, "placement %s  # %s\n", placement, placement_origin_);
   for (const NameRule& rule : name_rules_) {
     absl::StrAppendFormat(&out, "%s \"%s\"  %s  %s  # %s\n",
                           rule.subject == NameRule::Subject::kNode ? "node" : "tensor", rule.glob.pattern(),

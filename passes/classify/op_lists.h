@@ -53,6 +53,7 @@ struct OpListOptions {
   std::vector<Edit> edits = {};
   std::vector<std::string> allow_nodes = {}, deny_nodes = {}, deny_tensors = {};  // globs
   std::optional<bool> follow = {};                                                // over what the lists say
+  std::optional<PlacementMode> placement = {};                                    // the same
   std::shared_ptr<const OpSignatures> signatures = OpSignatures::BuiltIn();       // operators that ONNX does not define
   DType low = DType::kFloat16;  // what "include seed" means, and what a list's "type" has to be
 };
@@ -83,6 +84,7 @@ class OpLists {
 
   // Whether the follow pass runs.
   bool follow() const { return follow_; }
+  PlacementMode placement() const { return placement_; }
   // What rows name although neither ONNX nor a signature knows it; strongest source first.
   const std::vector<ForeignOperator>& foreign_operators() const { return foreign_operators_; }
 
@@ -100,6 +102,8 @@ class OpLists {
   DType low_ = DType::kFloat16;
   bool follow_ = false;
   std::string follow_origin_;
+  PlacementMode placement_ = PlacementMode::kPaint;
+  std::string placement_origin_;
   std::vector<ForeignOperator> foreign_operators_;
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "passes/paint/place_by_cut.h"
 
 namespace amp {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 class Painter {
  public:
   Painter(const Model& model, const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits,
-          const std::vector<bool>& released, const PaintOptions& options)
+          const ReleasedIo& released, const PaintOptions& options)
       : model_(model),
         graph_(graph),
         traits_(traits),
@@ -44,10 +45,14 @@ class Painter {
       DenyForward();                                                    // P2
       CloseGroups();                                                    // P7: those that cannot be low
       seeds = WithoutClosed(seeds);
-      PaintBetween(seeds);                     // P3
-      if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
-      CompleteGroups();                        // P7: those with a low member
-      SpreadThroughClear();                    // P5, which completes the groups that it enters
+      if (options_.placement == PlacementMode::kCut) {
+        PlaceRest(seeds);
+      } else {
+        PaintBetween(seeds);                     // P3
+        if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
+        CompleteGroups();                        // P7: those with a low member
+        SpreadThroughClear();                    // P5, which completes the groups that it enters
+      }
     }
     JoinExistingCasts();  // P8
     for (const VertexId v : graph_.ids()) ExplainHigh(v);
@@ -243,6 +248,55 @@ class Painter {
     }
   }
 
+  // In the place of P3 to P5: what neither a class nor a guard decides has the type that costs least.
+  void PlaceRest(const std::vector<VertexId>& seeds) {
+    CompleteGroups();
+    // Of what allowed operators give and of weights, but not of the model's inputs alone: nobody knows their range.
+    IdVector<VertexId, bool> is_computed(paint_.size());
+    std::vector<VertexId> roots = seeds;
+    for (const VertexId v : graph_.ids()) {
+      if (!LeadsThrough(v) || !ReadsTable(graph_[v])) continue;
+      is_computed[v] = true;
+      roots.push_back(v);
+    }
+    Flood(roots, Direction::kForward, [&](VertexId w, VertexId) {
+      if (!LeadsThrough(w) || is_computed[w]) return false;
+      is_computed[w] = true;
+      return true;
+    });
+    IdVector<VertexId, Side> sides(paint_.size(), Side::kHigh);
+    for (const VertexId v : graph_.ids()) {
+      const bool is_open = LeadsThrough(v) && (is_computed[v] || class_of(v) == OpClass::kClear);
+      const bool gives_either = trait(v).is_cast && MayChange(v) && class_of(v) != OpClass::kDeny;
+      sides[v] = at(v).low ? Side::kLow : is_open ? Side::kFree : gives_either ? Side::kCast : Side::kHigh;
+    }
+    CloseMixedGroups(sides);
+    const Placement placement = PlaceByCut(model_, graph_, sides, released_.inputs, released_.outputs);
+    for (const VertexId v : graph_.ids()) {
+      if (sides[v] != Side::kFree) continue;
+      at(v).low = placement.low[v];
+      at(v).reason.kind = placement.low[v] ? ReasonKind::kSavesTraffic : ReasonKind::kCostsTraffic;
+      at(v).reason.bytes = placement.knows_all_sizes ? placement.gain[v] : -1;
+    }
+  }
+
+  // Gives rows of a constant.
+  bool ReadsTable(const Vertex& vertex) const {
+    const Node& node = model_.node(vertex.node);
+    return vertex.body == kNone && node.Has(Role::kGathers) && model_.IsConstant(node.Input(0));
+  }
+
+  // A group with a member that is not open stays float32.
+  void CloseMixedGroups(IdVector<VertexId, Side>& sides) const {
+    for (const GroupId group : graph_.groups()) {
+      const auto members = graph_.Group(group);
+      const bool is_whole = std::all_of(members.begin(), members.end(),
+                                        [&](VertexId v) { return sides[v] == Side::kFree || sides[v] == Side::kLow; });
+      if (is_whole) continue;
+      for (const VertexId v : members) sides[v] = Side::kHigh;
+    }
+  }
+
   void ForceAll() {
     for (const VertexId v : graph_.ids()) {
       const bool can_choose = MayChange(v) && graph_[v].has_input && !trait(v).is_cast;
@@ -262,7 +316,7 @@ class Painter {
       if (model_.value(model_.node(node).Input(0)).dtype == graph_.low()) continue;
       const auto& uses = model_.value(out).uses;
       const auto reads_low = [&](const Use& use) {
-        if (use.IsModelOutput()) return bool{released_[use.port]};
+        if (use.IsModelOutput()) return bool{released_.outputs[use.port]};
         const VertexId reader = graph_.OfUse(use);
         return reader != kNone && at(reader).low;
       };
@@ -296,6 +350,7 @@ class Painter {
       paint.reason = {ReasonKind::kGroup, obstacle, ""};
       return;
     }
+    if (paint.reason.kind == ReasonKind::kCostsTraffic) return;
     paint.reason.kind = ReasonKind::kNoAllowedPath;
   }
 
@@ -319,7 +374,7 @@ class Painter {
   const Model& model_;
   const VertexGraph& graph_;
   const IdVector<NodeId, NodeTraits>& traits_;
-  const std::vector<bool>& released_;
+  const ReleasedIo& released_;
   const PaintOptions options_;
   Paint paint_;
   IdVector<VertexId, OpClass> classes_;
@@ -345,6 +400,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "matches";
     case ReasonKind::kForced:
       return "forced";
+    case ReasonKind::kSavesTraffic:
+      return "saves-traffic";
     case ReasonKind::kDenied:
       return "denied";
     case ReasonKind::kLevel:
@@ -369,6 +426,8 @@ absl::string_view ReasonName(ReasonKind kind) {
       return "no-fast-kernel";
     case ReasonKind::kNoAllowedPath:
       return "no-allowed-path";
+    case ReasonKind::kCostsTraffic:
+      return "costs-traffic";
     case ReasonKind::kNotFloat32:
       return "not-float32";
   }
@@ -376,7 +435,7 @@ absl::string_view ReasonName(ReasonKind kind) {
 }
 
 Paint PaintGraph(const Model& model, const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits,
-                 const std::vector<Veto>& vetoes, const std::vector<bool>& released, const PaintOptions& options) {
+                 const std::vector<Veto>& vetoes, const ReleasedIo& released, const PaintOptions& options) {
   Painter painter(model, graph, traits, released, options);
   for (const Veto& veto : vetoes) painter.Veto(veto);
   return painter.Run();

@@ -36,6 +36,7 @@ enum class ReasonKind {
   kCastJoins,
   kMatches,  // low because `via`, which must have the same type, is
   kForced,
+  kSavesTraffic,  // `bytes`
   // high
   kDenied,        // its own class
   kLevel,         // `detail` says how the level changes its class
@@ -49,6 +50,7 @@ enum class ReasonKind {
   kGroup,          // its must-match group is closed by `via`
   kNoFastKernel,   // on the target, for the low type
   kNoAllowedPath,  // infer or clear without a reason to be low
+  kCostsTraffic,   // `bytes`
   kNotFloat32,     // nothing to convert
 };
 // "seeded", "denied-by-path", ...: the report's stable names.
@@ -64,6 +66,7 @@ struct PaintReason {
   std::string detail;
   VertexId root = kNone;  // of a path of denials: the vertex that is denied itself
   MissingEnd missing = MissingEnd::kUnknown;
+  int64_t bytes = 0;  // that would be moved more with the other type; -1: some sizes are not known
 };
 
 struct VertexPaint {
@@ -76,7 +79,8 @@ using Paint = IdVector<VertexId, VertexPaint>;
 
 struct PaintOptions {
   Level level = Level::kDefault;
-  bool follow = false;
+  PlacementMode placement = PlacementMode::kPaint;
+  bool follow = false;         // with kPaint
   bool target_can_run = true;  // the target has fast kernels for the low type
 };
 
@@ -96,9 +100,14 @@ struct Veto {
   std::string why;
 };
 
-// One entry per vertex. `released` tells of a graph output (by position) whether it may become low.
+// Which graph inputs and outputs, by position, may become low.
+struct ReleasedIo {
+  std::vector<bool> inputs, outputs;
+};
+
+// One entry per vertex.
 Paint PaintGraph(const Model& model, const VertexGraph& graph, const IdVector<NodeId, NodeTraits>& traits,
-                 const std::vector<Veto>& vetoes, const std::vector<bool>& released, const PaintOptions& options);
+                 const std::vector<Veto>& vetoes, const ReleasedIo& released, const PaintOptions& options);
 
 }  // namespace amp
 

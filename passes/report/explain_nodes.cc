@@ -209,6 +209,13 @@ class Explainer {
     return std::string(ReasonName(reason.kind));
   }
 
+  // What the other type would cost.
+  static std::string Traffic(absl::string_view other, int64_t bytes) {
+    if (bytes < 0) return absl::StrCat(other, " would move more bytes, casts included, as far as sizes are known");
+    if (bytes == 0) return absl::StrCat(other, " would move no fewer bytes, casts included");
+    return absl::StrCat(other, " would move ", ByteText(bytes), " more, casts included");
+  }
+
   std::string Sentence(VertexId v, const NodeReport& node) const {
     const PaintReason& reason = paint_[v].reason;
     const std::string from = node.class_origin.empty() ? "" : absl::StrCat(" (", Escaped(node.class_origin), ")");
@@ -230,6 +237,10 @@ class Explainer {
                             ", which is low");
       case ReasonKind::kForced:
         return "forced by --level unsafe-force-all";
+      case ReasonKind::kSavesTraffic:
+        return Traffic("float32", reason.bytes);
+      case ReasonKind::kCostsTraffic:
+        return Traffic(DTypeName(graph_.low()), reason.bytes);
       case ReasonKind::kDenied:
         return absl::StrCat("denied", why, from);
       case ReasonKind::kLevel:

@@ -15,12 +15,6 @@ using Json = nlohmann::ordered_json;
 
 std::string TypeName(DType type) { return std::string(DTypeName(type)); }
 
-std::string Megabytes(int64_t bytes) {
-  if (bytes < 1000) return absl::StrFormat("%d B", bytes);
-  if (bytes < 1000 * 1000) return absl::StrFormat("%.1f kB", static_cast<double>(bytes) / 1e3);
-  return absl::StrFormat("%.1f MB", static_cast<double>(bytes) / 1e6);
-}
-
 // A number that JSON can hold: infinities and NaN become text.
 Json Number(double value) {
   if (std::isfinite(value)) return value;
@@ -135,6 +129,12 @@ std::string SpecialisedText(const Report& report) {
 
 }  // namespace
 
+std::string ByteText(int64_t bytes) {
+  if (bytes < 1000) return absl::StrFormat("%d B", bytes);
+  if (bytes < 1000 * 1000) return absl::StrFormat("%.1f kB", static_cast<double>(bytes) / 1e3);
+  return absl::StrFormat("%.1f MB", static_cast<double>(bytes) / 1e6);
+}
+
 int Report::NumLow() const {
   return static_cast<int>(
       std::count_if(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.is_low; }));
@@ -147,7 +147,7 @@ std::vector<std::string> Report::AllAdvice() const {
 }
 
 std::string WeightsLine(const Report& report) {
-  return absl::StrCat("weights ", Megabytes(report.weight_bytes_before), " -> ", Megabytes(report.weight_bytes_after));
+  return absl::StrCat("weights ", ByteText(report.weight_bytes_before), " -> ", ByteText(report.weight_bytes_after));
 }
 
 std::string SummaryLine(const Report& report) {
@@ -206,7 +206,7 @@ std::string ReportText(const Report& report) {
   if (!report.weights.empty()) text += "\nweights\n";
   for (const NarrowedWeight& weight : report.weights) {
     absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
-                          Megabytes(weight.bytes_before), Megabytes(weight.bytes_after), weight.stats.largest,
+                          ByteText(weight.bytes_before), ByteText(weight.bytes_after), weight.stats.largest,
                           weight.relative_error);
     if (weight.stats.overflow > 0) {
       absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");

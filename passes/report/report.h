@@ -71,6 +71,9 @@ struct Report {
 // One JSON object, indented; the fields are documented in the README.
 std::string ReportJson(const Report& report);
 // A table for people: a line per node, the casts, the weights, totals and advice.
+// "512 B", "1.5 kB", "12.0 MB".
+std::string ByteText(int64_t bytes);
+
 std::string ReportText(const Report& report);
 // "weights 97.5 MB -> 48.8 MB"
 std::string WeightsLine(const Report& report);

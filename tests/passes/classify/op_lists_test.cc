@@ -125,6 +125,8 @@ TEST_CASE("a duplicate names both lines") {
 }
 
 TEST_CASE("malformed lines are errors with their place") {
+  CHECK(ErrorOf("placement cut\nplacement cut\n") == "x.list:2: 'placement' again; it is set at x.list:1 already");
+  CHECK(ErrorOf("placement none") == "x.list:1: expected: placement paint|cut; found 'none'");
   CHECK(ErrorOf("follow yes") == "x.list:1: expected: follow on|off; found 'yes'");
   CHECK(ErrorOf("include # nothing") == "x.list:1: expected: include NAME");
   CHECK(ErrorOf("node \"a deny") == "x.list:1: pattern without closing quote");
@@ -350,6 +352,15 @@ TEST_CASE("files that cannot be read are I/O errors") {
   CHECK(error("seed-bfloat16.list") == "seed-bfloat16.list: no such file; a profile: --profile seed-bfloat16");
   CHECK(ExitCode(OpLists::Load({.files = {"tf-latest"}}).status()) == 6);
   CHECK(ExitCode(OpLists::Load({.files = {std::filesystem::temp_directory_path().string()}}).status()) == 6);
+}
+
+TEST_CASE("placement: flag, then files, then profile") {
+  ScratchFolder folder;
+  const std::string cut = folder.Write("cut.list", "placement cut\n");
+  CHECK(MustLoad({}).placement() == PlacementMode::kPaint);
+  CHECK(MustLoad({.files = {cut}}).placement() == PlacementMode::kCut);
+  CHECK(MustLoad({.files = {cut}, .placement = PlacementMode::kPaint}).placement() == PlacementMode::kPaint);
+  CHECK(absl::StrContains(MustLoad({.files = {cut}}).Print(), "placement cut  # "));
 }
 
 TEST_CASE("follow: flag, then files, then profile") {

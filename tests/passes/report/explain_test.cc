@@ -1,6 +1,7 @@
 // The sentences and the layout of --explain.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "passes/report/report.h"
 #include "tests/catch2.h"
@@ -59,6 +60,21 @@ TEST_CASE("what is not between two allowed operators names where the way is cut,
   CHECK(Because(report, "ends") == "no-allowed-path: infer: no path to an allowed operator");
   CHECK(Because(report, "after") ==
         "no-allowed-path: infer: no allowed operator ahead of it after odd, which is on no list");
+}
+
+TEST_CASE("what a cut places says what the other type would cost") {
+  const char* const text = R"(g (float[1000,8] x, float[8,8] w) => (float[1,8] y)
+    <int64[1] zero = {0}, int64[1] one = {1}> {
+    [slice] a = Slice (x, zero, one, zero)
+    [mm] b = MatMul (a, w)
+    [tanh] y = Tanh (b)
+  })";
+  const Json report = ReportOfGraph(text, {"--placement", "cut"});
+  CHECK(Because(report, "slice") == "costs-traffic: float16 would move 47.9 kB more, casts included");
+  CHECK(Because(report, "tanh") == "saves-traffic: float32 would move 32 B more, casts included");
+  const std::string unknown = absl::StrReplaceAll(text, {{"1000", "N"}});
+  CHECK(Because(ReportOfGraph(unknown, {"--placement", "cut"}), "tanh") ==
+        "saves-traffic: float32 would move more bytes, casts included, as far as sizes are known");
 }
 
 TEST_CASE("what is downstream of a guarded operator does not call it denied") {
