@@ -54,6 +54,7 @@ FENCES = [
     ("CUDA, cuBLAS or cuDNN", r"cuda|cublas|cudnn|nvrtc|nv_", r"runtime/cuda/"),
     ("Catch2", r"catch2/|catch\.hpp", r"tests/"),
     ("CLI11", r"CLI/", r"tools/|tests/"),
+    ("Boost", r"boost/", r"passes/paint/min_cut\.cc$"),
 ]
 NEVER_IN_CU = r"absl/|google/protobuf/|onnx/"
 TOP_LEVEL = {"CMakeLists.txt", "ir", "passes", "runtime", "lists", "tools", "tests", "third_party", "README.md"}
@@ -269,6 +270,7 @@ def self_test():
         "oneDNN outside runtime/cpu": ("runtime/hardware/r.h", "#include <oneapi/dnnl/dnnl.hpp>\n", "oneDNN headers"),
         "CUDA outside runtime/cuda": ("runtime/cpu/r.h", "#include <cuda_runtime.h>\n", "CUDA, cuBLAS or cuDNN headers"),
         "Catch2 outside tests": ("ir/graph/graph.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
+        "Boost elsewhere": ("passes/paint/min_cut.h", "#include <boost/graph/adjacency_list.hpp>\n", "Boost headers"),
         "Abseil in device code": ("runtime/cuda/k.cuh", '#include "absl/status/status.h"\n', "in device code"),
         "path not from the root": ("ir/graph/graph.cc", '#include "a.h"\n', "write the path from the root"),
         "own header with <>": ("ir/graph/graph.cc", "#include <ir/base/a.h>\n", "with <>"),
