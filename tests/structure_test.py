@@ -31,6 +31,7 @@ FOLDERS = {
     "ir/file": ["ir/schema"],
     "ir/graph": ["ir/file"],
     "ir/operators": ["ir/graph"],
+    "ir/patterns": ["ir/operators"],
     "ir/opset": ["ir/graph"],
     "ir/functions": ["ir/operators", "ir/opset"],
     "passes/classify": [],

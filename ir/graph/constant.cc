@@ -67,19 +67,27 @@ absl::Status ForEachFloatChunk(const Model& model, ValueId value,
   });
 }
 
+void Survey(absl::Span<const float> chunk, DType low, ConstantFacts& facts) {
+  SurveyNarrowing(chunk, low, facts.stats);
+  for (size_t i = 0; i < chunk.size() && facts.first_elements.size() < kFirstElements; ++i) {
+    facts.first_elements.push_back(chunk[i]);
+  }
+}
+
 }  // namespace
+
+ConstantFacts SurveyElements(absl::Span<const float> elements, DType low) {
+  ConstantFacts facts;
+  Survey(elements, low, facts);
+  return facts;
+}
 
 absl::StatusOr<const ConstantFacts*> ConstantSurvey::Facts(ValueId value) {
   auto [it, is_new] = facts_.try_emplace(value);
   if (!is_new) return &it->second;
   ConstantFacts& facts = it->second;
-  absl::Status status = ForEachFloatChunk(model_, value, [&](absl::Span<const float> chunk) {
-    SurveyNarrowing(chunk, low_, facts.stats);
-    for (size_t i = 0; i < chunk.size() && facts.first_elements.size() < kFirstElements; ++i) {
-      facts.first_elements.push_back(chunk[i]);
-    }
-  });
-  AMP_RETURN_IF_ERROR(status);
+  AMP_RETURN_IF_ERROR(
+      ForEachFloatChunk(model_, value, [&](absl::Span<const float> chunk) { Survey(chunk, low_, facts); }));
   return &facts;
 }
 
@@ -161,6 +169,27 @@ std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId 
 std::optional<double> ScalarConstant(const Model& model, ValueId value) {
   const auto elements = ConstantElements(model, value, 1);
   return elements.has_value() && elements->size() == 1 ? std::optional(elements->front()) : std::nullopt;
+}
+
+absl::StatusOr<FloatTensor> MapConstant(const Model& model, ValueId value,
+                                        const std::function<double(int64_t, double)>& of) {
+  FloatTensor mapped;
+  mapped.dims = ShapeOf(model, value).value_or(std::vector<int64_t>());
+  AMP_RETURN_IF_ERROR(ForEachFloatChunk(model, value, [&](absl::Span<const float> chunk) {
+    for (const float element : chunk) {
+      const auto position = static_cast<int64_t>(mapped.elements.size());
+      mapped.elements.push_back(static_cast<float>(of(position, element)));
+    }
+  }));
+  return mapped;
+}
+
+onnx::TensorProto* MakeTensor(Model& model, const FloatTensor& tensor) {
+  auto* made = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
+  made->set_data_type(onnx::TensorProto::FLOAT);
+  for (const int64_t dim : tensor.dims) made->add_dims(dim);
+  made->set_raw_data(tensor.elements.data(), tensor.elements.size() * sizeof(float));
+  return made;
 }
 
 void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor) {

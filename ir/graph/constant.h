@@ -2,6 +2,7 @@
 #ifndef AMP_IR_GRAPH_CONSTANT_H_
 #define AMP_IR_GRAPH_CONSTANT_H_
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,9 @@ struct ConstantFacts {
   std::vector<float> first_elements;  // at most 16
 };
 
+// The same of elements that are no constant yet.
+ConstantFacts SurveyElements(absl::Span<const float> elements, DType low);
+
 // Facts about float32 constants, each read once. Not thread-safe.
 class ConstantSurvey {
  public:
@@ -27,6 +31,8 @@ class ConstantSurvey {
 
   // REQUIRES: model.IsConstant(value), float32. Errors: reading external data.
   absl::StatusOr<const ConstantFacts*> Facts(ValueId value);
+  // Its elements are others now.
+  void Forget(ValueId value) { facts_.erase(value); }
 
  private:
   const Model& model_;
@@ -48,6 +54,17 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value);
 std::optional<std::vector<double>> ConstantElements(const Model& model, ValueId value, int64_t max_elements);
 // The only element of a constant with one.
 std::optional<double> ScalarConstant(const Model& model, ValueId value);
+
+// Float32 elements that are on their way into a model.
+struct FloatTensor {
+  std::vector<int64_t> dims;
+  std::vector<float> elements;
+};
+// What `of` gives for every position and element of a float32 constant. Errors: reading external data.
+absl::StatusOr<FloatTensor> MapConstant(const Model& model, ValueId value,
+                                        const std::function<double(int64_t, double)>& of);
+// As a message on the model's arena, without a name.
+onnx::TensorProto* MakeTensor(Model& model, const FloatTensor& tensor);
 
 // Gives a constant the elements of `tensor`, which lives on the model's arena, and frees those that it had. What the
 // file says about the constant stays: name, doc_string, metadata_props, fields that this program does not know.
