@@ -8,6 +8,7 @@
 #include "ir/opset/opset_adapters.h"
 #include "ir/schema/schema.h"
 #include "passes/classify/classify_nodes.h"
+#include "passes/survey_batch_norms.h"
 
 namespace amp {
 namespace {
@@ -65,11 +66,12 @@ class OpsetChooser {
   // when none of them gains.
   int LowestForAll(int limit, absl::Span<const OpClass> of) const {
     const NodeClasses classes = ClassifyNodes(model_, lists_, settings_.target.promises);
+    const BatchNorms norms = SurveyBatchNorms(model_, settings_);  // something else takes their place
     OpsetsThatOpen opsets(model_, settings_.low, limit);
     int lowest = 0;
     for (const NodeId id : model_.AllNodes()) {
       if (!absl::c_linear_search(of, classes.nodes[id].op_class)) continue;
-      lowest = std::max(lowest, opsets.For(id));
+      if (!norms.Has(id)) lowest = std::max(lowest, opsets.For(id));
     }
     return lowest;
   }

@@ -44,10 +44,10 @@ bool GivesModelOutput(const Model& model, const Node& node) {
 
 class TraitCollector {
  public:
-  TraitCollector(const Model& model, const NodeClasses& classes, const std::vector<TypeFault>& faults,
+  TraitCollector(const Model& model, const NodeClasses& classes, const NodesThatStay& stay,
                  const RewriteSettings& settings)
-      : model_(model), classes_(classes), settings_(settings) {
-    for (const TypeFault& fault : faults) faults_.try_emplace(fault.node, &fault);
+      : model_(model), classes_(classes), batch_norms_(stay.batch_norms), settings_(settings) {
+    for (const TypeFault& fault : stay.faults) faults_.try_emplace(fault.node, &fault);
     if (settings.last_softmax_stays) last_softmaxes_ = FindLastSoftmaxes(model, classes);
   }
 
@@ -80,11 +80,14 @@ class TraitCollector {
     if (const auto fault = faults_.find(id); fault != faults_.end()) {
       return absl::StrCat("its types are not valid: ", Describe(model_, *fault->second));
     }
-    return c.rule != nullptr && c.op_class == OpClass::kDeny ? ExcludedBy(model_, c) : "";
+    if (c.rule != nullptr && c.op_class == OpClass::kDeny) return ExcludedBy(model_, c);
+    const auto norm = batch_norms_.find(id);
+    return norm != batch_norms_.end() ? norm->second : "";
   }
 
   const Model& model_;
   const NodeClasses& classes_;
+  const absl::flat_hash_map<NodeId, std::string>& batch_norms_;
   const RewriteSettings& settings_;
   absl::flat_hash_map<NodeId, const TypeFault*> faults_;
   absl::flat_hash_set<NodeId> last_softmaxes_;
@@ -92,9 +95,9 @@ class TraitCollector {
 
 }  // namespace
 
-IdVector<NodeId, NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes,
-                                           const std::vector<TypeFault>& faults, const RewriteSettings& settings) {
-  const TraitCollector collector(model, classes, faults, settings);
+IdVector<NodeId, NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes, const NodesThatStay& stay,
+                                           const RewriteSettings& settings) {
+  const TraitCollector collector(model, classes, stay, settings);
   IdVector<NodeId, NodeTraits> traits(model.num_nodes());
   for (const NodeId id : model.AllNodes()) traits[id] = collector.Of(id);
   return traits;

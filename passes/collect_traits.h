@@ -2,8 +2,10 @@
 #ifndef AMP_PASSES_COLLECT_TRAITS_H_
 #define AMP_PASSES_COLLECT_TRAITS_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ir/graph/check_types.h"
 #include "ir/graph/graph.h"
 #include "passes/classify/classify_nodes.h"
@@ -12,9 +14,15 @@
 
 namespace amp {
 
-// By NodeId; erased nodes have none of their own. A node with one of `faults` stays as it is. Linear in the nodes.
-IdVector<NodeId, NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes,
-                                           const std::vector<TypeFault>& faults, const RewriteSettings& settings);
+// Nodes that stay as they are, whatever the rules say, and why.
+struct NodesThatStay {
+  const std::vector<TypeFault>& faults;
+  const absl::flat_hash_map<NodeId, std::string>& batch_norms;
+};
+
+// By NodeId; erased nodes have none of their own. Linear in the nodes.
+IdVector<NodeId, NodeTraits> CollectTraits(const Model& model, const NodeClasses& classes, const NodesThatStay& stay,
+                                           const RewriteSettings& settings);
 
 }  // namespace amp
 

@@ -66,9 +66,10 @@ bool Decision::ConvertsNothing() const {
 absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs) {
   const RewriteSettings& settings = inputs.settings;
   Decision decision{.classes = ClassifyNodes(model, inputs.lists, settings.target.promises),
-                    .graph = VertexGraph(model, settings.low, StatisticsType(settings)),
+                    .graph = VertexGraph(model, settings.low, StatisticsType(settings), inputs.batch_norms.replaceable),
                     .released = inputs.released.Positions(model)};
-  const IdVector<NodeId, NodeTraits> traits = CollectTraits(model, decision.classes, inputs.faults, settings);
+  const IdVector<NodeId, NodeTraits> traits =
+      CollectTraits(model, decision.classes, {inputs.faults, inputs.batch_norms.stay_float32}, settings);
   AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));
   PaintOptions options = settings.paint;
   options.follow = inputs.lists.follow();

@@ -11,6 +11,7 @@
 #include "passes/paint/paint_graph.h"
 #include "passes/release_io.h"
 #include "passes/rewrite_settings.h"
+#include "passes/survey_batch_norms.h"
 
 namespace amp {
 
@@ -33,6 +34,7 @@ struct DecisionInputs {
   const ReleasedValues& released;
   const std::vector<TypeFault>& faults;  // of the model
   ConstantSurvey& survey;
+  const BatchNorms& batch_norms;
 };
 
 // REQUIRES: types are inferred. Errors: those of reading external data. Linear in nodes and uses, but for rules by

@@ -14,6 +14,7 @@
 #include "passes/apply_decision.h"
 #include "passes/choose_opset.h"
 #include "passes/record/call_record.h"
+#include "passes/replace_batch_norms.h"
 #include "passes/report/give_hints.h"
 #include "passes/rewrite_state.h"
 #include "passes/stages.h"
@@ -101,15 +102,39 @@ absl::Status NameUnmatchedRules(RewriteState& state) {
   return absl::OkStatus();
 }
 
-// A decision may ask for another opset, and is made again there.
-absl::Status MakeDecision(RewriteState& state) {
-  const DecisionInputs inputs = {state.lists, state.settings, state.released, state.type_faults, *state.survey};
-  AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), inputs));
-  AMP_RETURN_IF_ERROR(NameUnmatchedRules(state));  // of the user's nodes
-  if (state.decision->opset == 0) return absl::OkStatus();
-  AMP_RETURN_IF_ERROR(Lift(state, PlanLift(state.model(), state.lists, state.settings, state.decision->opset)));
-  AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), inputs));
+DecisionInputs InputsOfDecision(RewriteState& state) {
+  return {state.lists, state.settings, state.released, state.type_faults, *state.survey, state.batch_norms};
+}
+
+absl::Status DecideOnModel(RewriteState& state) {
+  AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), InputsOfDecision(state)));
   return absl::OkStatus();
+}
+
+// Until none is left that would be low.
+absl::Status ReplaceLowBatchNorms(RewriteState& state) {
+  for (size_t before = 0; before != state.batch_norms.replaceable.size();) {
+    before = state.batch_norms.replaceable.size();
+    AMP_ASSIGN_OR_RETURN(const std::vector<ReplacedNode> replaced,
+                         ReplaceBatchNorms(state.model(), *state.decision, InputsOfDecision(state), state.batch_norms));
+    for (const ReplacedNode& node : replaced) state.recorder.AddReplaced(node.path);
+    state.writer.AddReplaced(replaced);
+    if (before != state.batch_norms.replaceable.size()) AMP_RETURN_IF_ERROR(DecideOnModel(state));
+  }
+  return absl::OkStatus();
+}
+
+// A decision may ask for another opset, or for something else in the place of nodes, and is made again then.
+absl::Status MakeDecision(RewriteState& state) {
+  state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
+  AMP_RETURN_IF_ERROR(DecideOnModel(state));
+  AMP_RETURN_IF_ERROR(NameUnmatchedRules(state));  // of the user's nodes
+  if (state.decision->opset != 0) {
+    AMP_RETURN_IF_ERROR(Lift(state, PlanLift(state.model(), state.lists, state.settings, state.decision->opset)));
+    state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
+    AMP_RETURN_IF_ERROR(DecideOnModel(state));
+  }
+  return ReplaceLowBatchNorms(state);
 }
 
 absl::Status ExplainDecision(RewriteState& state) {

@@ -46,6 +46,7 @@ struct RewriteSettings {
   WeightMode weights = WeightMode::kConvert;
   OpsetChoice opset;
   FunctionMode functions = FunctionMode::kInline;
+  BatchNormMode batch_norms = BatchNormMode::kReplace;
   Limits limits;  // on what inlining may add, and on the model after it
   bool freeze_initializers = false;
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32

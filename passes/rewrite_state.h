@@ -23,6 +23,7 @@
 #include "passes/report/write_report.h"
 #include "passes/rewrite_model.h"
 #include "passes/rewrite_settings.h"
+#include "passes/survey_batch_norms.h"
 
 namespace amp {
 
@@ -49,6 +50,7 @@ struct RewriteState {
   ReleasedValues released;
   std::optional<ConstantSurvey> survey;
   // lift
+  BatchNorms batch_norms;
   std::optional<Decision> decision;
   bool converts_nothing = false;  // the stages behind the decision have nothing to do
   // casts, weights, fold

@@ -290,6 +290,12 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
                                  record.frozen.size() == 1 ? "s" : "", " frozen: callers can no longer override ",
                                  Escaped(record.frozen[0]), record.frozen.size() > 1 ? " and others" : ""));
   }
+  if (!record.replaced.empty()) {
+    const bool is_one = record.replaced.size() == 1;
+    notes.push_back(absl::StrCat(Plural(record.replaced.size(), "batch normalization"), is_one ? " stays" : " stay",
+                                 " folded or a Mul and an Add, in float32: ", Escaped(record.replaced[0]),
+                                 is_one ? "" : " and others"));
+  }
   if (undo.num_misfits() > 0) {
     notes.push_back(absl::StrCat(Plural(static_cast<size_t>(undo.num_misfits()), "part"),
                                  " of the record no longer fit", undo.num_misfits() == 1 ? "s" : "",

@@ -185,6 +185,11 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "make constants of initializers that callers may override (before IR version 4 none may be:\n"
                "initializers are listed among the inputs, and count as weights)")
       ->group(safety);
+  app.add_flag("--keep-batch-norm", o.keep_batch_norm,
+               "leave BatchNormalizations what they are. Else one that would become low is folded into the\n"
+               "Conv, ConvTranspose, Gemm or MatMul ahead, or becomes a Mul and an Add, or stays float32\n"
+               "(--guards none, --weights cast and --functions specialise imply this flag)")
+      ->group(safety);
   app.add_option("--opset", a.opset,
                  WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
                                           NewestAdaptedOpset()),

@@ -118,6 +118,7 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   if (options.keep_opset) settings.opset.kind = OpsetChoice::Kind::kKeep;
   if (options.opset.has_value()) settings.opset = {OpsetChoice::Kind::kFixed, *options.opset};
   settings.functions = options.functions;
+  if (options.keep_batch_norm) settings.batch_norms = BatchNormMode::kKeep;
   settings.limits = options.limits;
   settings.freeze_initializers = options.freeze_initializers;
   settings.max_weight_error = options.max_weight_error;

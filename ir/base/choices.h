@@ -19,6 +19,10 @@ enum class WeightMode { kConvert, kCast };
 // Who decides on operators of class infer and clear. kPaint: TensorFlow's rules. kCut: the bytes that are moved.
 enum class PlacementMode { kPaint, kCut };
 
+// What becomes of BatchNormalizations that do not train, where they would run low. kReplace: folded into the operator
+// ahead, else a Mul and an Add, else float32. kKeep: they stay what they are.
+enum class BatchNormMode { kReplace, kKeep };
+
 // What of a graph output stays float32: its type alone, or the node that produces it too.
 enum class Preserve { kTensor, kNode };
 

@@ -59,6 +59,12 @@ Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, con
 
 }  // namespace
 
+std::string JudgeElements(absl::string_view name, absl::Span<const float> elements, DType low,
+                          const ConstantGuardOptions& options) {
+  const Verdict verdict = Judge(name, SurveyElements(elements, low), low, options);
+  return verdict.overflow.empty() ? verdict.other : verdict.overflow;
+}
+
 absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const VertexGraph& graph,
                                                  const IdVector<NodeId, NodeTraits>& traits, ConstantSurvey& survey,
                                                  const ConstantGuardOptions& options) {

@@ -30,6 +30,10 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
                                                  const IdVector<NodeId, NodeTraits>& traits, ConstantSurvey& survey,
                                                  const ConstantGuardOptions& options);
 
+// What is wrong with elements that would become a constant operand of that name; empty for nothing.
+std::string JudgeElements(absl::string_view name, absl::Span<const float> elements, DType low,
+                          const ConstantGuardOptions& options);
+
 // A sentence for every constant that low nodes read although it overflows there: guards were off, or overruled by a
 // name or a level. REQUIRES: types are still those that were painted. Errors: those of reading external data.
 absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, const VertexGraph& graph,

@@ -4,14 +4,19 @@
 
 #include "ir/graph/control_flow.h"
 #include "ir/operators/operator_facts.h"
+#include "ir/patterns/batch_norm.h"
 #include "ir/schema/schema.h"
 
 namespace amp {
 
 class VertexGraphBuilder {
  public:
-  VertexGraphBuilder(const Model& model, Statistics statistics, VertexGraph& graph)
-      : model_(model), statistics_(statistics), graph_(graph), has_casts_(!ObstacleToCasts(model, graph.low())) {}
+  VertexGraphBuilder(const Model& model, Statistics statistics, const NodeSet& replaceable, VertexGraph& graph)
+      : model_(model),
+        statistics_(statistics),
+        replaceable_(replaceable),
+        graph_(graph),
+        has_casts_(!ObstacleToCasts(model, graph.low())) {}
 
   void Build() {
     graph_.ports_.resize(model_.num_nodes());
@@ -90,25 +95,31 @@ class VertexGraphBuilder {
   void AddNode(NodeId id) {
     const Node& node = model_.node(id);
     const Ports& ports = AddPorts(id);
+    if (replaceable_.contains(id)) return AddReplaceable(node, id, ports);
     const std::optional<ControlFlow> flow = DescribeControlFlow(model_, id);
     if (node.schema == nullptr || (!node.bodies.empty() && !flow.has_value())) return;
     const size_t num_inputs = node.schema->num_inputs() == 0 ? 0 : node.inputs.size();
     const size_t num_outputs = node.schema->num_outputs() == 0 ? 0 : node.outputs.size();
     for (size_t i = 0; i < num_inputs; ++i) {
-      Bind(id, node.inputs[i], node.schema->InputVariable(i), ports.first_input + i);
+      Bind(id, *node.schema, node.inputs[i], node.schema->InputVariable(i), ports.first_input + i);
     }
     // State i enters by the i-th position and leaves by it; other outputs of control flow only share its number.
     const size_t num_states = flow.has_value() ? flow->states.size() : 0;
     for (size_t i = 0; i < num_outputs; ++i) {
       const bool is_apart = flow.has_value() && i >= num_states;
       const int variable = node.schema->OutputVariable(i) + (is_apart ? static_cast<int>(num_inputs) : 0);
-      Bind(id, node.outputs[i], variable, ports.first_output + i);
+      Bind(id, *node.schema, node.outputs[i], variable, ports.first_output + i);
     }
   }
 
-  void Bind(NodeId id, ValueId value_id, int variable, size_t slot) {
+  void AddReplaceable(const Node& node, NodeId id, const Ports& ports) {
+    const OpSchema& schema = SchemaOfScaleAndShift(model_);
+    Bind(id, schema, node.Input(0), schema.InputVariable(0), ports.first_input);
+    Bind(id, schema, node.Output(0), schema.OutputVariable(0), ports.first_output);
+  }
+
+  void Bind(NodeId id, const OpSchema& schema, ValueId value_id, int variable, size_t slot) {
     if (value_id == kNone) return;
-    const OpSchema& schema = *model_.node(id).schema;
     const Value& value = model_.value(value_id);
     const VertexId vertex_id = OfVariable(id, variable);
     Vertex& v = vertex(vertex_id);
@@ -238,6 +249,7 @@ class VertexGraphBuilder {
 
   const Model& model_;
   const Statistics statistics_;
+  const NodeSet& replaceable_;
   VertexGraph& graph_;
   const bool has_casts_;
   std::vector<std::pair<VertexId, VertexId>> edges_;
@@ -245,8 +257,8 @@ class VertexGraphBuilder {
   std::vector<VertexId> group_wanted_;   // at least one vertex of each group
 };
 
-VertexGraph::VertexGraph(const Model& model, DType low, Statistics statistics) : low_(low) {
-  VertexGraphBuilder(model, statistics, *this).Build();
+VertexGraph::VertexGraph(const Model& model, DType low, Statistics statistics, const NodeSet& replaceable) : low_(low) {
+  VertexGraphBuilder(model, statistics, replaceable, *this).Build();
 }
 
 VertexId VertexGraph::OfInput(NodeId node, size_t port) const { return At(ports_[node].first_input, port); }

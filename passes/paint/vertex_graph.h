@@ -17,7 +17,8 @@
 // Values that no Cast can convert, sequences and optionals, put producer and readers into one group; one that crosses
 // the border of the graph is pinned. Subgraphs of other operators have no vertices.
 //
-// A BatchNormalization's scale, shift and statistics form a group with its input, if they are to have its type.
+// A BatchNormalization's scale, shift and statistics form a group with its input, if they are to have its type. One that
+// is about to be replaced has the vertex of what would take its place, and they have none.
 //
 // The vertices are those of TensorFlow's auto_mixed_precision, which knows them as NodeTypeId; its groups come from
 // Merge nodes and from the clusters of TensorList operators.
@@ -27,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "ir/base/dtype.h"
 #include "ir/graph/graph.h"
@@ -53,10 +55,14 @@ enum class Statistics {
   kFollowInput,    // one type for all, as importers want it
 };
 
+using NodeSet = absl::flat_hash_set<NodeId>;
+
 class VertexGraph {
  public:
-  // Vertices of the main graph and of all bodies that take part. Linear in nodes and uses.
-  VertexGraph(const Model& model, DType low, Statistics statistics = Statistics::kKeepTheirType);
+  // Vertices of the main graph and of all bodies that take part. `replaceable`: BatchNormalizations that a Mul and an
+  // Add would take the place of (ir/patterns/batch_norm.h). Linear in nodes and uses.
+  VertexGraph(const Model& model, DType low, Statistics statistics = Statistics::kKeepTheirType,
+              const NodeSet& replaceable = {});
 
   DType low() const { return low_; }
   size_t size() const { return vertices_.size(); }

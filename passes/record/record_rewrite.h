@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,6 +27,8 @@ class RewriteRecorder {
   // Of the model as it came, before initializers are frozen and the opset is lifted. `inlined`: what had happened to it
   // already; may be null.
   void Begin(const Model& model, const InlinedFunctions* inlined);
+  // A node that something else took the place of.
+  void AddReplaced(std::string path) { record_.replaced.push_back(std::move(path)); }
   // Right before types change.
   void BeforeCasts(const Model& model);
   // Right after the last edit: adds this rewrite to what the model's record says already. Where the model cannot hold a

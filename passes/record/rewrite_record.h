@@ -56,6 +56,7 @@ struct RewriteRecord {
   std::vector<BodyPort> body_inputs;                // that became low
   std::vector<std::string> inlined;                 // model-local functions that are no longer called
   std::vector<std::string> frozen;                  // graph inputs that --freeze-initializers took away
+  std::vector<std::string> replaced;                // nodes that something else took the place of, for good
   std::vector<Attribute> attributes;
   std::vector<UsersCast> users_casts;
   int num_misfits = 0;  // entries that name what the model does not have

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -30,6 +31,24 @@ class Explainer {
         target_(decided.target),
         inlined_(decided.inlined),
         paths_(FindNodePaths(decided.model)) {}
+
+  NodeReport ExplainReplaced(const ReplacedNode& replaced) const {
+    const Classification& c = replaced.classification;
+    NodeReport report;
+    report.path = replaced.path;
+    report.op_type = OperatorName(model_.node(replaced.node));
+    report.op_class = c.op_class;
+    report.class_name = ShownClass(model_, replaced.node, c);
+    ClassOrigin origin = OriginOf(model_, c);
+    report.class_origin = std::move(origin.origin);
+    report.class_why = std::move(origin.why);
+    const VertexId v = graph_.OfOutput(replaced.stand_in, 0);
+    report.is_low = v != kNone && paint_[v].low;
+    report.type = std::string(DTypeName(report.is_low ? graph_.low() : DType::kFloat32));
+    report.reason_kind = "replaced";
+    report.reason = replaced.how;
+    return report;
+  }
 
   // Once per node: the report takes its path over.
   NodeReport Explain(NodeId id) {
@@ -297,10 +316,17 @@ class Explainer {
 std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const DecidedModel& decided) {
   Explainer explainer(decided);
   std::vector<std::pair<NodeId, NodeReport>> nodes;
+  absl::flat_hash_map<NodeId, std::vector<const ReplacedNode*>> behind;
+  for (const ReplacedNode& replaced : decided.replaced) behind[replaced.stand_in].push_back(&replaced);
   for (const GraphId graph : decided.model.AllGraphs()) {
     for (const NodeId id : decided.model.NodesInOrder(graph)) {
-      if (decided.model.node(id).inserted) continue;  // by lifting the opset
-      nodes.emplace_back(id, explainer.Explain(id));
+      const bool is_ours = decided.model.node(id).inserted;  // by lifting the opset, or in a node's stead
+      if (!is_ours) nodes.emplace_back(id, explainer.Explain(id));
+      const auto it = behind.find(id);
+      if (it == behind.end()) continue;
+      for (const ReplacedNode* replaced : it->second) {
+        nodes.emplace_back(is_ours ? id : replaced->node, explainer.ExplainReplaced(*replaced));
+      }
     }
   }
   return nodes;

@@ -26,9 +26,11 @@ struct DecidedModel {
   const std::string& opset_obstacle;  // a sentence, "" for none
   const std::string& target;
   const InlinedFunctions* inlined;  // may be null
+  const std::vector<ReplacedNode>& replaced;
 };
 
-// One entry per node of every graph, in order, but for those that this run has made.
+// One entry per node of every graph, in order, but for those that this run has made: what these took the place of comes
+// in their stead, and what was folded into a node comes behind it.
 std::vector<std::pair<NodeId, NodeReport>> ExplainNodes(const DecidedModel& decided);
 
 // The name of the class, or "cast" and "constant" for nodes that no list names, since what they do is decided by what

@@ -178,6 +178,8 @@ std::string ReportJson(const Report& report) {
                      {{"before", report.activation_bytes_before}, {"after", report.activation_bytes_after}}}};
   json["nodes"] = Json::array();
   for (const NodeReport& node : report.nodes) json["nodes"].push_back(NodeJson(node));
+  json["replaced"] = Json::array();
+  for (const ReplacedNode& node : report.replaced) json["replaced"].push_back({{"path", node.path}, {"how", node.how}});
   json["casts"] = Json::array();
   for (const CastReport& cast : report.casts) json["casts"].push_back(CastJson(cast));
   json["weights"] = Json::array();

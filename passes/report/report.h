@@ -7,6 +7,7 @@
 
 #include "passes/cast/insert_casts.h"
 #include "passes/cast/narrow_weights.h"
+#include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
 
 namespace amp {
@@ -24,6 +25,15 @@ struct NodeReport {
   std::string reason_kind;  // stable names, see ReasonName
   std::string reason;       // a sentence
   int num_casts = 0;        // casts that feed it or read it
+};
+
+// A node that something else took the place of.
+struct ReplacedNode {
+  NodeId node = kNone;      // erased by now
+  NodeId stand_in = kNone;  // what gives its result
+  std::string path;         // as of NodeReport
+  Classification classification;
+  std::string how;  // "folded into 'conv1'"
 };
 
 struct CastReport {
@@ -47,6 +57,7 @@ struct Report {
   int opset_before = 0, opset_after = 0;
   int ir_version_before = 0, ir_version_after = 0;
   std::vector<NodeReport> nodes;
+  std::vector<ReplacedNode> replaced;  // they are among the nodes, too
   std::vector<CastReport> casts;
   std::vector<NarrowedWeight> weights;
   // The user's casts that folding made superfluous; of a rewrite that was taken back, those that it had inserted.

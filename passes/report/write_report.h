@@ -16,6 +16,10 @@ class ReportWriter {
  public:
   // What the model is before any edit; its types are inferred.
   void Begin(const Model& model, DType low, const std::string& target);
+  // Nodes that something else has taken the place of, before those that are left are explained.
+  void AddReplaced(const std::vector<ReplacedNode>& replaced) {
+    report_.replaced.insert(report_.replaced.end(), replaced.begin(), replaced.end());
+  }
   // One entry per node of every graph. Call once the painting stands, before it is applied.
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph, const Paint& paint);
   // Calls of model-local functions that were replaced before, and why the others stay.

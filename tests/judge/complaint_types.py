@@ -123,7 +123,14 @@ def batch_weights():
 @complaint("7")
 def batchnorm_9():
     body = "[conv0] a = Conv(x, w) [bn] n = BatchNormalization(a, s, b, mean, var) [conv1] y = Conv(n, w)"
-    return Case(model(f"{IMAGE} => float[1,4,4,4] y", body, batch_weights(), opset=9, ir=4), [low("conv0", "conv1")])
+    return Case(model(f"{IMAGE} => float[1,4,4,4] y", body, batch_weights(), opset=9, ir=4), [low("conv0", "conv1")], flags=["--keep-batch-norm"])
+
+
+@complaint("7")
+def batchnorm_by_the_mean_9():
+    """Statistics that are computed cannot be folded, and stay float32 with what they normalise."""
+    body = "[conv0] a = Conv(x, w) [mean] d = Abs(mean) [bn] n = BatchNormalization(a, s, b, d, var) [conv1] y = Conv(n, w)"
+    return Case(model(f"{IMAGE} => float[1,4,4,4] y", body, batch_weights(), opset=9, ir=4), [low("conv0", "conv1"), high("bn")])
 
 
 @complaint("7")

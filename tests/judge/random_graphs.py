@@ -68,6 +68,7 @@ class Totals:
     nodes: int = 0
     low: int = 0
     low_inside: int = 0  # of them, in bodies
+    replaced: int = 0  # BatchNormalizations
     values: int = 0
     operators: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     low_operators: collections.Counter = dataclasses.field(default_factory=collections.Counter)
@@ -101,6 +102,11 @@ def random_flags(model, source):
     if source.random() < 0.3:
         flags += ["--deny-node", source.choice(["n1*", "*relu", "n[2-4]*", "*_matmul", "?3_*"])]
     return flags
+
+
+def is_there(op_type, model):
+    """How often, in bodies and functions too."""
+    return sum(n.op_type == op_type for g in [model.graph, *model.functions] for _, inner in scopes.all_graphs(g) for n in inner.node)
 
 
 def flag(flags, name, default):
@@ -160,6 +166,9 @@ class Judge:
         flags = random_flags(model, source)
         dtype = flag(flags, "--dtype", "float16")
         path.write_bytes(model.SerializeToString(deterministic=True))
+        if is_there("BatchNormalization", model):
+            self._replaced(path, out, again, ordered, flags, seed)
+            flags += ["--keep-batch-norm"]  # the rest goes node by node
         written = self.rewrite(path, out, flags, seed)
         if written is None:
             return None
@@ -191,6 +200,19 @@ class Judge:
             except Exception as error:
                 self.fail("values", seed, structure._short(error), flags)
         return None
+
+    def _replaced(self, path, out, again, model, flags, seed):
+        """BatchNormalizations may be folded; batch_norms.py judges the numbers."""
+        written = self.rewrite(path, out, flags, seed)
+        if written is None:
+            return
+        twice = self.rewrite(out, again, flags, seed)
+        if twice is not None and twice != written:
+            self.fail("twice", seed, self._where_different(written, twice), flags)
+        result = sort(onnx.load(out))
+        for text in structure.checker_problems(model, result):
+            self.fail("structure", seed, text, flags)
+        self.totals.replaced += is_there("BatchNormalization", model) - is_there("BatchNormalization", result)
 
     def _count(self, model, result, dtype):
         lows = structure.low_nodes(model, result, dtype)
@@ -294,7 +316,7 @@ def run(tool, seed, graphs, values, echo=True, keep=None, only=None, with_scopes
     if (totals.low < least[0] * totals.nodes or inside) and only is None:
         judge.fail("structure", seed, f"only {totals.low} of {totals.nodes} nodes became low, {totals.low_inside} of them in bodies: the tool converts next to nothing")
     if echo:
-        print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.values} run, "
+        print(f"{totals.graphs} graphs, {totals.nodes} nodes of {len(totals.operators)} kinds, {totals.low} low ({totals.low_inside} in bodies) of {len(totals.low_operators)} kinds, {totals.replaced} BatchNormalizations replaced, {totals.values} run, "
               f"worst rounded error on smooth graphs {({k: float(f'{v:.2g}') for k, v in totals.worst.items()})}, {tool.calls} rewrites")
         print(runtimes.TOTALS)
         for rule, count in collections.Counter(f.rule for f in judge.failures).items():

@@ -89,6 +89,11 @@ def _checker(model, full=True):
     return []
 
 
+def checker_problems(original, rewritten):
+    """What the checker says of the rewritten model and not of the original."""
+    return _checker(rewritten) if _passes_checker(original) else []
+
+
 def _passes_checker(model):
     return not _checker(model)
 

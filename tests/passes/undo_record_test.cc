@@ -21,7 +21,8 @@ using Json = nlohmann::json;
 constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
   g (float[2,2] x, float16[2,2] h, bool c, int64[2] shape, float[2,2] over, float[2,2] x2)
       => (float[2,2] y, float16[2,2] z, float[2,2] u)
-    <float[2,2] w = {1, 2, 3, 4}, float[2,2] b = {0.5, 2, 0.25, 1}, float[2,2] over = {1, 1, 1, 1}> {
+    <float[2,2] w = {1, 2, 3, 4}, float[2,2] b = {0.5, 2, 0.25, 1}, float[2,2] over = {1, 1, 1, 1},
+     float[2] one = {1, 1}> {
     [mm] a = MatMul (x, w)
     [narrow] p = Cast <to = 10> (a)
     [widen] q = Cast <to = 1> (p)
@@ -44,7 +45,8 @@ constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17, 
       }>
     [scan] m = Scan <num_scan_inputs = 1, body = body (float[2] row) => (float[2] out) { out = MatMul (row, w) }> (k)
     [used] n = MatMul (m, t)
-    v = MatMul (n, x2)
+    [norm] n2 = BatchNormalization (n, one, one, one, one)
+    v = MatMul (n2, x2)
     [add] u = Add (v, b)
     [exp] e = Exp (b)
     [exp2] e2 = Exp (t)
@@ -134,7 +136,7 @@ TEST_CASE("the record that is made odd has every field, and is taken back whole"
   Recorded recorded;
   const Json record = Json::parse(Record(recorded.low));
   for (const char* field : {"v", "types", "opset", "ir", "casts", "narrowed", "copies", "inputs", "outputs",
-                            "body_inputs", "inlined", "frozen", "attributes", "users_casts", "scopes"}) {
+                            "body_inputs", "inlined", "frozen", "replaced", "attributes", "users_casts", "scopes"}) {
     INFO(field);
     CHECK(record.contains(field));
   }

@@ -248,6 +248,54 @@ TEST_CASE("what cannot be taken back is said") {
   }
 }
 
+constexpr absl::string_view kNorms = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[1,2,2,2] x) => (float[1,2,2,2] y)
+    <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] s = {2, 3}, float[2] b = {1, 0.5}, float[2] m = {0.5, -1},
+     float[2] v = {4, 1}> {
+    [c1] a = Conv (x, w)
+    [bn] n = BatchNormalization <epsilon = 0.0> (a, s, b, m, v)
+    [c2] k = Conv (n, w)
+    [relu] r = Relu (k)
+    [bn2] l = BatchNormalization <epsilon = 0.0> (r, s, b, m, v)
+    [c3] y = Conv (l, w)
+  })";
+
+TEST_CASE("batch normalizations stay folded, which is said") {
+  const Undo undo(kNorms);
+  undo.Rewrite();
+  const ToolOutput output = undo.TakeBack();
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(
+      output.err, "advice: 2 batch normalizations stay folded or a Mul and an Add, in float32: bn and others\n"));
+  const onnx::ModelProto back = undo.Model("back.onnx");
+  std::string operators;
+  for (const auto& node : back.graph().node()) absl::StrAppend(&operators, node.op_type(), " ");
+  CHECK(operators == "Conv Conv Relu Mul Add Conv ");
+  for (const auto& constant : back.graph().initializer()) CHECK(constant.data_type() == onnx::TensorProto::FLOAT);
+}
+
+TEST_CASE("a batch normalization that was kept comes back") {
+  const Undo undo(kNorms);
+  undo.Rewrite({"--keep-batch-norm"});
+  const ToolOutput output = undo.TakeBack();
+  CHECK(output.exit_code == 0);
+  CHECK_FALSE(absl::StrContains(output.err, "batch normalization"));
+  CHECK(undo.Model("back.onnx").graph().node(1).op_type() == "BatchNormalization");
+}
+
+TEST_CASE("an earlier rewrite's copies stay what they were made of") {
+  const Undo undo(kNorms);
+  undo.Rewrite({"--deny-node", "bn"});
+  REQUIRE(undo.RunTool("low.onnx", "again.onnx", {"--allow", "BatchNormalization"}).exit_code == 0);
+  const onnx::ModelProto again = undo.Model("again.onnx");
+  int num_norms = 0;
+  for (const auto& node : again.graph().node()) num_norms += node.op_type() == "BatchNormalization" ? 1 : 0;
+  CHECK(num_norms == 1);
+  const ToolOutput output = undo.TakeBack("again.onnx");
+  CHECK(output.exit_code == 0);
+  CHECK_FALSE(absl::StrContains(output.err, "no longer fit"));
+}
+
 TEST_CASE("a model that was edited since: what fits is taken back, the rest is counted") {
   const Undo undo(kModel);
   undo.Rewrite();

@@ -167,6 +167,7 @@ TEST_CASE("the report says by which program and flags it was made") {
   options.keep_io_names = {"x"};
   options.opset = 22;
   options.limits.nodes = 5;
+  options.keep_batch_norm = true;
   options.max_weight_error = 0.123456789;
   const absl::StatusOr<RewriteResult> result = Rewrite(OneMatMul(), options);
   REQUIRE(result.ok());
@@ -175,7 +176,7 @@ TEST_CASE("the report says by which program and flags it was made") {
   CHECK_FALSE(tool["version"].get<std::string>().empty());
   CHECK(tool["flags"] ==
         nlohmann::json::array({"--dtype=bfloat16", "--deny-node=a", "--deny-node=b*", "--max-weight-error=0.123456789",
-                               "--keep-io=x", "--opset=22", "--max-nodes=5"}));
+                               "--keep-io=x", "--keep-batch-norm", "--opset=22", "--max-nodes=5"}));
   CHECK(ChangedFlags({}).empty());
 }
 

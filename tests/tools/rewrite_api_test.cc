@@ -56,6 +56,26 @@ TEST_CASE("options mirror the flags") {
   CHECK(result->model.opset_import(0).version() == 17);  // MatMul takes bfloat16 there
 }
 
+TEST_CASE("batch normalizations of a model that is to be trained stay") {
+  onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] s = {1, 1}> {
+      a = Conv (x, w)
+      n = BatchNormalization (a, s, s, s, s)
+      y = Conv (n, w)
+    })");
+  const auto num_norms = [](const onnx::ModelProto& in) {
+    const absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(in);
+    REQUIRE(result.ok());
+    CHECK(result->summary.changed);
+    int count = 0;
+    for (const auto& node : result->model.graph().node()) count += node.op_type() == "BatchNormalization" ? 1 : 0;
+    return count;
+  };
+  CHECK(num_norms(model) == 0);
+  model.add_training_info()->mutable_algorithm()->set_name("step");
+  CHECK(num_norms(model) == 1);
+}
+
 TEST_CASE("an operator that ONNX does not define, with its signature") {
   const onnx::ModelProto model = ModelFromText(R"(<ir_version: 8, opset_import: ["" : 17, "my.domain" : 1]>
     g (float[2] x) => (float[2] y) { y = my.domain.Gate (x) })");

@@ -21,10 +21,11 @@ std::vector<std::string> KeysOf(const Json& object) {
 
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf(kThreeNodes);
-  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool", "model", "dtype", "profile", "target",
-                                                   "changed", "unchanged_because", "opset", "ir_version", "totals",
-                                                   "nodes", "casts", "weights", "removed_casts", "widened_weights",
-                                                   "functions", "advice", "warnings"});
+  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version",  "tool",       "model",   "dtype",
+                                                   "profile",         "target",     "changed", "unchanged_because",
+                                                   "opset",           "ir_version", "totals",  "nodes",
+                                                   "replaced",        "casts",      "weights", "removed_casts",
+                                                   "widened_weights", "functions",  "advice",  "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
@@ -176,6 +177,30 @@ TEST_CASE("advice does not say that functions were specialised where all calls w
   CHECK(report["functions"]["original_calls"] == 1);
   CHECK(report["advice"] == Json::array({"--policy float32 cannot take this rewrite back: --functions specialise "
                                          "leaves no record"}));
+}
+
+TEST_CASE("a batch normalization that was replaced is listed where it was, and by itself") {
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2,2,2] x) => (float[1,2,2,2] y) <float[2,2,1,1] w = {1, 2, 3, 4}, float[2] s = {1, 1}> {
+      [c1] a = Conv (x, w)
+      [bn1] n = BatchNormalization (a, s, s, s, s)
+      [relu] r = Relu (n)
+      [bn2] l = BatchNormalization (r, s, s, s, s)
+      [c2] y = Conv (l, w)
+    })");
+  CHECK(report["replaced"] == Json::array({{{"path", "bn1"}, {"how", "folded into 'c1'"}},
+                                           {{"path", "bn2"}, {"how", "replaced by a Mul and an Add"}}}));
+  std::vector<std::string> paths;
+  for (const Json& node : report["nodes"]) paths.push_back(node["path"]);
+  CHECK(paths == std::vector<std::string>{"c1", "bn1", "relu", "bn2", "c2"});
+  const Json& norm = report["nodes"][1];
+  CHECK(norm["operator"] == "BatchNormalization");
+  CHECK(norm["class"] == "infer");
+  CHECK(norm["low"] == true);
+  CHECK(norm["reason"] == "replaced");
+  CHECK(norm["because"] == "folded into 'c1'");
+  CHECK(report["totals"]["nodes"] == 5);
+  CHECK(report["totals"]["low"] == 5);
 }
 
 TEST_CASE("weights that a caller may override get advice") {

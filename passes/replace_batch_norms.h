@@ -1,0 +1,29 @@
+// Puts something else in the place of BatchNormalizations that do not train and would become low: with a variance whose
+// type is a matter of opset and runtime, which 16 bits may lose, they cost casts or numbers.
+//
+//   folded into the Conv, ConvTranspose, Gemm or MatMul ahead of it, if that is low and nobody else reads its result
+//   else a Mul and an Add
+//   else float32: where the low type cannot hold the constants of either
+//
+// All constants are computed in float64. Those that stay high anyway are not touched.
+#ifndef AMP_PASSES_REPLACE_BATCH_NORMS_H_
+#define AMP_PASSES_REPLACE_BATCH_NORMS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph/graph.h"
+#include "passes/decide_rewrite.h"
+#include "passes/report/report.h"
+#include "passes/survey_batch_norms.h"
+
+namespace amp {
+
+// Replaces the replaceable ones that `decision` makes low; moves those for which that cannot be from there to
+// `stay_float32`. Where any of that happened the decision has to be made again. Errors: reading external data.
+absl::StatusOr<std::vector<ReplacedNode>> ReplaceBatchNorms(Model& model, const Decision& decision,
+                                                            const DecisionInputs& inputs, BatchNorms& norms);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_REPLACE_BATCH_NORMS_H_

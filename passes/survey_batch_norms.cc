@@ -1,0 +1,45 @@
+#include "passes/survey_batch_norms.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ir/patterns/batch_norm.h"
+#include "passes/record/rewrite_record.h"
+
+namespace amp {
+namespace {
+
+// Plain rules are TensorFlow's, which keeps the operator. Constants that are cast at run time have to stay what they
+// are; and functions that are made of nodes again have no constants of their own.
+bool MayReplaceAny(const RewriteSettings& settings) {
+  return settings.batch_norms == BatchNormMode::kReplace && settings.guards != Guards::kNone &&
+         settings.weights == WeightMode::kConvert && settings.functions != FunctionMode::kSpecialise;
+}
+
+// Taking back an earlier rewrite puts constants in the place of their low copies.
+bool HasRecord(const Model& model) {
+  const auto record = ReadRecord(model);
+  return record.ok() && record->has_value();
+}
+
+}  // namespace
+
+BatchNorms SurveyBatchNorms(const Model& model, const RewriteSettings& settings) {
+  BatchNorms norms;
+  if (!MayReplaceAny(settings)) return norms;
+  std::optional<bool> has_record;
+  for (const NodeId id : model.AllNodes()) {
+    if (!IsInferenceNorm(model, id)) continue;
+    if (!has_record.has_value()) has_record = HasRecord(model);
+    const Reason why =
+        *has_record ? "an earlier rewrite has to be taken back first" : ObstacleToScaleAndShift(model, id);
+    if (why) {
+      norms.stay_float32.emplace(id, absl::StrCat("it cannot be replaced: ", why.sentence()));
+    } else {
+      norms.replaceable.insert(id);
+    }
+  }
+  return norms;
+}
+
+}  // namespace amp
