@@ -1,0 +1,74 @@
+// What recognisers of patterns look with: from a value back to the node that gives it, past casts that change nothing,
+// with a list of the nodes that were found to belong to the pattern.
+//
+// Names of operators are looked up at the model's opset: a call of a model-local function is never taken for one.
+#ifndef AMP_IR_PATTERNS_PATTERN_SEARCH_H_
+#define AMP_IR_PATTERNS_PATTERN_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ir/patterns/pattern.h"
+
+namespace amp {
+
+class PatternSearch {
+ public:
+  explicit PatternSearch(const Model& model) : model_(&model) {}
+
+  const Model& model() const { return *model_; }
+  const Node& node(NodeId id) const { return model_->node(id); }
+
+  // An operator of ai.onnx by name.
+  bool Is(NodeId id, absl::string_view op_type) const;
+  // The same for the producer of a value behind casts that change nothing, which join the pattern together with it;
+  // kNone where it is another operator. Only what is in the end part of the pattern may be asked for this way.
+  NodeId Take(ValueId value, absl::string_view op_type);
+  // The same without joining.
+  NodeId Peek(ValueId value, absl::string_view op_type) const;
+  void Join(NodeId id);
+
+  // What `value` was before casts that change nothing, and copies.
+  ValueId Origin(ValueId value) const;
+  // One value, or two of which both are what one cast or another makes of one value.
+  bool AreSame(ValueId a, ValueId b) const;
+  // The first operand that is a constant of one element, and the other one: the operand order of Add and Mul says
+  // nothing. Nothing where there is none.
+  struct WithScalar {
+    ValueId variable = kNone;
+    double scalar = 0;
+  };
+  std::optional<WithScalar> SplitScalar(NodeId id) const;
+  // A constant with one element that widens nothing it meets: of rank 1 at most.
+  std::optional<double> Scalar(ValueId value) const;
+  bool IsScalar(ValueId value, double wanted) const;
+  // Mul(x, x) or Pow(x, 2): x; else kNone.
+  ValueId Squared(NodeId id) const;
+  // The operand of a binary node that is not `value`; kNone if neither or both are.
+  ValueId OtherOperand(NodeId id, ValueId value) const;
+
+  // The axes of a reduction that keeps them, from the end and in order; nothing where they are not known, or where it
+  // drops them.
+  std::optional<std::vector<int64_t>> KeptAxes(NodeId reduction) const;
+  // The one reader of a node's first output, behind casts that change nothing, which join; kNone where there are more,
+  // or it is a graph output.
+  NodeId OnlyReader(NodeId id, absl::string_view op_type) const;
+
+  // The pattern with the nodes that joined, in order; a reason where they are not all in one graph, or a value inside is
+  // read from outside. `last` is the one whose result stays.
+  Recognised Complete(Pattern pattern, NodeId last) const;
+
+ private:
+  bool PassesOn(NodeId id) const;
+  Reason ObstacleToClosing(NodeId last) const;
+
+  const Model* model_;  // a search is copied for every attempt
+  std::vector<NodeId> joined_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_IR_PATTERNS_PATTERN_SEARCH_H_
