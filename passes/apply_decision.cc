@@ -50,6 +50,8 @@ absl::Status InsertPlannedCasts(RewriteState& state) {
   for (const std::string& warning : {state.type_warning, DescribeContradictions(model), state.removed_attributes}) {
     if (!warning.empty()) model.AddWarning(warning);
   }
+  for (const ReplacedNorm& norm : state.replaced.norms) state.recorder.AddUnit(norm.unit);
+  state.recorder.AddConstants(state.replaced.constants);
   state.recorder.BeforeCasts(model);
   state.plan = PlanCasts(model, decision.graph, decision.paint, decision.released, state.settings.low);
   state.writer.AddIo(model, decision.graph, decision.paint, *state.plan, decision.released);

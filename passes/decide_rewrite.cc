@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/opset/opset_adapters.h"
@@ -68,15 +69,18 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
   Decision decision{.classes = ClassifyNodes(model, inputs.lists, settings.target.promises),
                     .graph = VertexGraph(model, settings.low, StatisticsType(settings), inputs.batch_norms.replaceable),
                     .released = inputs.released.Positions(model)};
+  for (const NodeId id : inputs.freed) decision.classes.nodes[id].op_class = OpClass::kInfer;
   const IdVector<NodeId, NodeTraits> traits =
       CollectTraits(model, decision.classes, {inputs.faults, inputs.batch_norms.stay_float32}, settings);
   AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));
+  const absl::flat_hash_set<NodeId> freed(inputs.freed.begin(), inputs.freed.end());
+  std::erase_if(decision.vetoes, [&](const Veto& veto) { return freed.contains(decision.graph[veto.vertex].node); });
   PaintOptions options = settings.paint;
   options.follow = inputs.lists.follow();
   options.placement = inputs.lists.placement();
   options.target_can_run = settings.target.can_run_low;
   decision.paint = PaintGraph(model, decision.graph, traits, decision.vetoes, decision.released, options);
-  if (settings.guards != Guards::kNone) {
+  if (settings.guards != Guards::kNone && inputs.freed.empty()) {
     MatchNormTypes(model, decision.graph, decision.released, decision.paint);
   }
   decision.opset = OpsetForStatistics(model, decision, settings);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "ir/graph/check_types.h"
 #include "ir/graph/constant.h"
 #include "passes/classify/classify_nodes.h"
@@ -35,6 +36,8 @@ struct DecisionInputs {
   const std::vector<TypeFault>& faults;  // of the model
   ConstantSurvey& survey;
   const BatchNorms& batch_norms;
+  // Nodes that may become low whatever lists and guards say of them: they are to be replaced by an operator that may.
+  absl::Span<const NodeId> freed = {};
 };
 
 // REQUIRES: types are inferred. Errors: those of reading external data. Linear in nodes and uses, but for rules by

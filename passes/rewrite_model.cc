@@ -106,6 +106,18 @@ DecisionInputs InputsOfDecision(RewriteState& state) {
   return {state.lists, state.settings, state.released, state.type_faults, *state.survey, state.batch_norms};
 }
 
+// Before the decision, which is then about what stands for them.
+absl::Status ReplaceDecomposedNorms(RewriteState& state) {
+  if (state.settings.keep_decomposed || state.origins() != nullptr) return absl::OkStatus();
+  Model& model = state.model();
+  state.batch_norms = SurveyBatchNorms(model, state.settings);
+  AMP_ASSIGN_OR_RETURN(const NormPlan plan, PlanNorms(model, InputsOfDecision(state)));
+  if (plan.lift_to > 0) AMP_RETURN_IF_ERROR(Lift(state, OpsetPlan{.lift_to = plan.lift_to}));
+  state.replaced = ReplaceNorms(model, plan);
+  if (!state.replaced.norms.empty()) InferTypes(model);
+  return absl::OkStatus();
+}
+
 absl::Status DecideOnModel(RewriteState& state) {
   AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), InputsOfDecision(state)));
   return absl::OkStatus();
@@ -142,6 +154,9 @@ absl::Status ExplainDecision(RewriteState& state) {
   const Decision& decision = *state.decision;
   if (const Reason why = ObstacleToCasts(model, state.settings.low)) {
     model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
+  }
+  for (const ReplacedNorm& norm : state.replaced.norms) {
+    state.writer.AddReplaced({norm.nodes, absl::StrCat(model.node(norm.unit.node).op_type(), " ", norm.path)});
   }
   state.writer.ExplainNodes(model, decision.classes, decision.graph, decision.paint);
   const bool has_tensor_cores = state.settings.target.promises.device.value_or(Device::kCuda) == Device::kCuda;
@@ -191,6 +206,7 @@ constexpr Row kSequence[] = {
     {Stage::kLift, UnifyOpsets},
     {Stage::kLift, RaiseOpset},
     // the decision, whole before any of it is shown, since it may ask for another opset
+    {Stage::kLift, ReplaceDecomposedNorms},
     {Stage::kLift, MakeDecision},
     {Stage::kLift, ExplainDecision, TextOfModel<Stage::kLift>},
     {Stage::kClassify, nullptr, TextOfClasses},

@@ -19,6 +19,7 @@
 #include "passes/decide_rewrite.h"
 #include "passes/record/record_rewrite.h"
 #include "passes/release_io.h"
+#include "passes/replace_norms.h"
 #include "passes/report/diff_models.h"
 #include "passes/report/write_report.h"
 #include "passes/rewrite_model.h"
@@ -51,6 +52,7 @@ struct RewriteState {
   std::optional<ConstantSurvey> survey;
   // lift
   BatchNorms batch_norms;
+  ReplacedNorms replaced;
   std::optional<Decision> decision;
   bool converts_nothing = false;  // the stages behind the decision have nothing to do
   // casts, weights, fold

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -39,6 +40,7 @@ class Undo {
     DropCopies();  // a later rewrite may have narrowed the original too
     num_misfits_ += RestoreUsersCasts(model_, record_.users_casts);  // graph outputs first get back their own producers
     RemoveCasts(casts);
+    TakeUnitsBack();
     Verify(model_);
     AMP_RETURN_IF_ERROR(CheckOrder(model_));
     WidenFollowers(kMainGraph);
@@ -56,6 +58,7 @@ class Undo {
   const std::vector<ValueId>& widened() const { return widened_; }  // constants
   int num_lost() const { return num_lost_; }
   int num_misfits() const { return num_misfits_; }
+  int num_units_kept() const { return num_units_kept_; }
 
  private:
   // While types are those of the rewritten model.
@@ -126,12 +129,15 @@ class Undo {
   absl::Status WidenConstants() {
     absl::flat_hash_set<NodeId> kept;  // whose exact value is among the attributes
     for (const auto& attribute : record_.attributes) kept.insert(attribute.node);
+    absl::flat_hash_set<ValueId> made;
+    for (const UnitOperator& unit : record_.units) made.insert(unit.made.begin(), unit.made.end());
     for (ValueId id : record_.narrowed) {
       if (!IsLowConstant(id)) {
         CountMisfit();
         continue;
       }
-      widened_.push_back(id);
+      const bool is_made = made.contains(id);  // goes with its operator
+      if (!is_made) widened_.push_back(id);
       const NodeId producer = model_.value(id).producer;
       if (producer != kNone && kept.contains(producer)) {
         model_.SetTensorType(id, DType::kFloat32);
@@ -139,7 +145,7 @@ class Undo {
       }
       AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor, WidenConstant(model_, id));
       ReplaceConstant(model_, id, tensor);
-      ++num_lost_;
+      if (!is_made) ++num_lost_;
     }
     return absl::OkStatus();
   }
@@ -182,6 +188,32 @@ class Undo {
       } else {
         removed_.emplace_back(model_.NodeLabel(id));
       }
+    }
+  }
+
+  // Once what they read is what it was. At another opset the nodes would mean something else.
+  void TakeUnitsBack() {
+    std::vector<ValueId> restored_constants;
+    absl::flat_hash_map<std::string, ValueId> constants;  // by the names that they had
+    for (const std::string& bytes : record_.constants) {
+      const RestoredConstant restored = RestoreConstant(model_, bytes);
+      const bool fits = restored.value != kNone && constants.emplace(restored.name, restored.value).second;
+      if (!fits) CountMisfit();
+      if (restored.value != kNone) restored_constants.push_back(restored.value);
+    }
+    for (UnitOperator unit : record_.units) {
+      for (UnitOperator::Operand& operand : unit.operands) {
+        const auto it = constants.find(operand.name);
+        if (!operand.port && operand.value == kNone && it != constants.end()) operand.value = it->second;
+      }
+      if (unit.opset < model_.opset("")) {
+        ++num_units_kept_;
+      } else if (!TakeUnitBack(model_, unit)) {
+        CountMisfit();
+      }
+    }
+    for (const ValueId value : restored_constants) {
+      if (model_.value(value).uses.empty()) model_.RemoveInitializer(value);
     }
   }
 
@@ -261,7 +293,7 @@ class Undo {
   absl::flat_hash_set<size_t> restored_outputs_;
   std::vector<std::string> removed_;
   std::vector<ValueId> widened_;
-  int num_lost_ = 0, num_misfits_ = 0;
+  int num_lost_ = 0, num_misfits_ = 0, num_units_kept_ = 0;
 };
 
 std::string Plural(size_t count, absl::string_view noun) {
@@ -279,6 +311,11 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
   if (model.opset("") != record.opset) {
     notes.push_back(
         absl::StrCat("the opset stays ", model.opset(""), ": lifting it from ", record.opset, " is not taken back"));
+  }
+  if (undo.num_units_kept() > 0) {
+    notes.push_back(absl::StrCat(Plural(static_cast<size_t>(undo.num_units_kept()), "norm"), " stay",
+                                 undo.num_units_kept() == 1 ? "s" : "",
+                                 " one operator: written out, they were of an opset below ", model.opset("")));
   }
   if (!record.inlined.empty()) {
     notes.push_back(absl::StrCat(Plural(record.inlined.size(), "function"), " stay",

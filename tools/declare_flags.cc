@@ -190,6 +190,10 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "Conv, ConvTranspose, Gemm or MatMul ahead, or becomes a Mul and an Add, or stays float32\n"
                "(--guards none, --weights cast and --functions specialise imply this flag)")
       ->group(safety);
+  app.add_flag("--keep-decomposed", o.keep_decomposed,
+               "leave norms that are written out in small operators as they are; otherwise those beside low\n"
+               "operators become LayerNormalization and the like, float32 inside")
+      ->group(safety);
   app.add_option("--opset", a.opset,
                  WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
                                           NewestAdaptedOpset()),

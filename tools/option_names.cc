@@ -69,6 +69,7 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   if (o.weights) list.AddEnum("--weights", *o.weights);
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);
+  list.AddSwitch("--keep-decomposed", o.keep_decomposed);
   list.AddEnumUnless("--functions", o.functions, usual.functions);
   if (o.keep_opset) list.Add("--opset", "keep");
   if (o.opset) list.Add("--opset", *o.opset);

@@ -121,6 +121,7 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   if (options.keep_batch_norm) settings.batch_norms = BatchNormMode::kKeep;
   settings.limits = options.limits;
   settings.freeze_initializers = options.freeze_initializers;
+  settings.keep_decomposed = options.keep_decomposed;
   settings.max_weight_error = options.max_weight_error;
   settings.strict = options.strict;
   if (options.on_progress) {

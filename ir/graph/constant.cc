@@ -7,6 +7,7 @@
 
 #include "google/protobuf/arena.h"
 #include "ir/base/check.h"
+#include "ir/base/saturated.h"
 #include "ir/base/status.h"
 #include "ir/file/description.h"
 #include "ir/file/external_data.h"
@@ -190,6 +191,28 @@ onnx::TensorProto* MakeTensor(Model& model, const FloatTensor& tensor) {
   for (const int64_t dim : tensor.dims) made->add_dims(dim);
   made->set_raw_data(tensor.elements.data(), tensor.elements.size() * sizeof(float));
   return made;
+}
+
+bool ReshapeConstant(Model& model, ValueId value, const std::vector<int64_t>& dims) {
+  const auto count = [](const std::vector<int64_t>& of) {
+    int64_t elements = 1;
+    for (const int64_t dim : of) elements = dim < 0 ? kUnknownDim : SaturatedProduct(elements, dim);
+    return elements;
+  };
+  const auto before = ShapeOf(model, value);
+  if (!model.IsConstant(value) || TensorOf(model, value) == nullptr || !before.has_value()) return false;
+  if (count(*before) != count(dims)) return false;
+  onnx::TensorProto& tensor = *EditTensorOf(model, value);
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(static_cast<int32_t>(model.value(value).dtype));
+  auto* shape = type.mutable_tensor_type()->mutable_shape();
+  tensor.clear_dims();
+  for (const int64_t dim : dims) {
+    tensor.add_dims(dim);
+    shape->add_dim()->set_dim_value(dim);
+  }
+  model.SetType(value, type);
+  return true;
 }
 
 void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor) {

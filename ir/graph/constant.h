@@ -66,6 +66,10 @@ absl::StatusOr<FloatTensor> MapConstant(const Model& model, ValueId value,
 // As a message on the model's arena, without a name.
 onnx::TensorProto* MakeTensor(Model& model, const FloatTensor& tensor);
 
+// Lets a constant have another shape of as many elements; its payload is not looked at. False, and no effect, for one
+// that is neither an initializer nor a Constant with a tensor, or where the numbers of elements differ.
+bool ReshapeConstant(Model& model, ValueId value, const std::vector<int64_t>& dims);
+
 // Gives a constant the elements of `tensor`, which lives on the model's arena, and frees those that it had. What the
 // file says about the constant stays: name, doc_string, metadata_props, fields that this program does not know.
 void ReplaceConstant(Model& model, ValueId value, onnx::TensorProto* tensor);

@@ -46,4 +46,12 @@ void FillConstant(onnx::NodeProto& node, const std::string& output, const onnx::
   attribute.mutable_t()->clear_name();
 }
 
+void SetInputs(Model& model, NodeId node, absl::Span<const ValueId> inputs) {
+  for (size_t port = 0; port < inputs.size(); ++port) {
+    const bool is_there = port < model.node(node).inputs.size();
+    is_there ? model.SetInput(node, port, inputs[port]) : model.AppendInput(node, inputs[port]);
+  }
+  model.TruncateInputs(node, inputs.size());
+}
+
 }  // namespace amp

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/types/span.h"
 #include "ir/graph/graph.h"
 
 namespace amp {
@@ -26,6 +27,9 @@ NodeId InsertConstant(Model& model, const NewNodePlace& place, onnx::TensorProto
 
 // The same as a message, in a function, say: `output` is a copy of `tensor` without its name.
 void FillConstant(onnx::NodeProto& node, const std::string& output, const onnx::TensorProto& tensor);
+
+// Lets a node that becomes another operator read these values, and no others.
+void SetInputs(Model& model, NodeId node, absl::Span<const ValueId> inputs);
 
 }  // namespace amp
 

@@ -48,11 +48,13 @@ std::optional<Inner> FindInner(const Model& model, ValueId value, PatternSearch&
   return std::nullopt;
 }
 
-bool HasShapeOf(const PatternSearch& search, NodeId reshape, ValueId x) {
+// A Shape that nobody else reads joins.
+bool HasShapeOf(PatternSearch& search, NodeId reshape, ValueId x) {
   const Model& model = search.model();
   const NodeId shape_of = search.Peek(search.node(reshape).Input(1), "Shape");
   if (shape_of != kNone) {
     const Node& node = search.node(shape_of);
+    if (model.value(node.Output(0)).uses.size() == 1) search.Take(search.node(reshape).Input(1), "Shape");
     return search.AreSame(node.Input(0), x) && !HasAttribute(node, "start") && !HasAttribute(node, "end");
   }
   const auto now = ShapeOf(model, search.node(reshape).Output(0)), before = ShapeOf(model, x);

@@ -29,6 +29,11 @@ class RewriteRecorder {
   void Begin(const Model& model, const InlinedFunctions* inlined);
   // A node that something else took the place of.
   void AddReplaced(std::string path) { record_.replaced.push_back(std::move(path)); }
+  // Nodes that were replaced, at any time between.
+  void AddUnit(UnitOperator unit) { record_.units.push_back(std::move(unit)); }
+  void AddConstants(const std::vector<std::string>& bytes) {
+    record_.constants.insert(record_.constants.end(), bytes.begin(), bytes.end());
+  }
   // Right before types change.
   void BeforeCasts(const Model& model);
   // Right after the last edit: adds this rewrite to what the model's record says already. Where the model cannot hold a

@@ -65,6 +65,8 @@ class RecordWriter {
     OrderedJson casts = OrderedJson::array();  // none is left out: they refer to each other by position
     for (const auto& cast : record.users_casts) casts.push_back(Write(cast));
     add("users_casts", std::move(casts));
+    add("constants", List(record.constants, [](const std::string& bytes) { return absl::Base64Escape(bytes); }));
+    add("units", List(record.units, [&](const UnitOperator& unit) { return Write(unit); }));
     add("scopes", std::move(scopes_));
     if (record.num_misfits + num_gone_ > 0) json["misfits"] = record.num_misfits + num_gone_;
     return json;
@@ -109,6 +111,23 @@ class RecordWriter {
       return OrderedJson::array({use.IsGraphOutput() ? OrderedJson(Number(use.graph)) : Reference(use.node), use.port});
     };
     json["readers"] = List(cast.readers, reader);
+    return json;
+  }
+
+  OrderedJson Write(const UnitOperator& unit) {
+    OrderedJson json = {{"node", Reference(unit.node)}, {"opset", unit.opset}};
+    for (const std::string& bytes : unit.nodes) json["nodes"].push_back(absl::Base64Escape(bytes));
+    json["reads"] = OrderedJson::array();
+    for (const UnitOperator::Operand& operand : unit.operands) {
+      OrderedJson what = nullptr;
+      if (operand.port) what = *operand.port;
+      if (operand.value != kNone) what = ValueReference(operand.value);
+      json["reads"].push_back(OrderedJson::array({operand.name, what}));
+    }
+    for (const ValueId made : unit.made) json["made"].push_back(ValueReference(made));
+    for (const UnitOperator::Reshaped& reshaped : unit.reshaped) {
+      json["reshaped"].push_back(OrderedJson::array({ValueReference(reshaped.value), reshaped.dims}));
+    }
     return json;
   }
 
@@ -189,6 +208,10 @@ class RecordReader : private MetadataReader {
     for (const Json& entry : TakeList(json, "attributes")) ReadAttribute(entry, record);
     Json::array_t casts = TakeList(json, "users_casts");
     for (Json& cast : casts) record.users_casts.push_back(ReadUsersCast(std::move(cast), casts.size()));
+    for (const Json& constant : TakeList(json, "constants")) {
+      if (!absl::Base64Unescape(Text(constant), &record.constants.emplace_back())) Fail("'constants': expected base64");
+    }
+    for (Json& unit : TakeList(json, "units")) ReadUnit(std::move(unit), record);
     record.num_misfits = num_misfits_ + (json.contains("misfits") ? Integer(Take(json, "misfits")) : 0);
     ExpectNothingIn(json);
     return record;
@@ -264,6 +287,39 @@ class RecordReader : private MetadataReader {
       if (!absl::Base64Unescape(Text(parts[2]), &*attribute.before)) Fail("'attributes': expected base64");
     }
     if (attribute.node != kNone) record.attributes.push_back(std::move(attribute));
+  }
+
+  // Base64 of anything that a message may be.
+  void ReadUnit(Json json, RewriteRecord& record) {
+    UnitOperator unit{.node = NodeOf(Take(json, "node")), .opset = Integer(Take(json, "opset"))};
+    for (const Json& node : TakeList(json, "nodes")) {
+      if (!absl::Base64Unescape(Text(node), &unit.nodes.emplace_back())) Fail("'nodes': expected base64");
+    }
+    bool is_whole = unit.node != kNone;
+    for (const Json& entry : TakeList(json, "reads")) {
+      const Json::array_t& pair = Tuple(entry, 2);
+      UnitOperator::Operand operand{.name = Name(pair[0]), .port = std::nullopt};
+      if (pair[1].is_number()) {
+        operand.port = static_cast<size_t>(Integer(pair[1]));
+      } else if (!pair[1].is_null()) {
+        operand.value = ValueOf(pair[1]);
+        is_whole = is_whole && operand.value != kNone;
+      }
+      unit.operands.push_back(std::move(operand));
+    }
+    for (const Json& made : TakeList(json, "made")) Keep(unit.made, ValueOf(made));
+    for (const Json& entry : TakeList(json, "reshaped")) {
+      const Json::array_t& pair = Tuple(entry, 2);
+      UnitOperator::Reshaped reshaped;
+      reshaped.value = ValueOf(pair[0]);
+      if (!pair[1].is_array()) Fail("'reshaped': expected a list of dimensions");
+      for (const Json& dim : pair[1].is_array() ? pair[1].get_ref<const Json::array_t&>() : Json::array_t()) {
+        reshaped.dims.push_back(Integer(dim));
+      }
+      if (reshaped.value != kNone) unit.reshaped.push_back(std::move(reshaped));
+    }
+    ExpectNothingIn(json);
+    if (is_whole) record.units.push_back(std::move(unit));
   }
 
   // One without a source does not fit.

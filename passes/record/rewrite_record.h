@@ -2,6 +2,7 @@
 //
 //   metadata_props["amp.rewrite"] = {"v":2,"types":["float16"],"opset":17,"ir":8,"casts":["x_to_float16"],
 //                                    "narrowed":["w",["w",1]],"copies":[["b_float16","b"]],"inputs":["x"],
+//                                    "units":[{"node":"n","opset":17,"nodes":["...",...],"reads":[["x",0],...]}],
 //                                    "scopes":[["k",0]]}
 //
 // In the file, "w" is a value of the main graph and ["w",1] one of the body that `scopes` lists first: body 0 of the
@@ -20,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "ir/base/reason.h"
 #include "ir/graph/graph.h"
+#include "ir/patterns/unit_operator.h"
 
 namespace amp {
 
@@ -59,7 +61,9 @@ struct RewriteRecord {
   std::vector<std::string> replaced;                // nodes that something else took the place of, for good
   std::vector<Attribute> attributes;
   std::vector<UsersCast> users_casts;
-  int num_misfits = 0;  // entries that name what the model does not have
+  std::vector<std::string> constants;  // initializers that went with what read them, as bytes
+  std::vector<UnitOperator> units;     // that stand for nodes which were written out before
+  int num_misfits = 0;                 // entries that name what the model does not have
 };
 
 // Nothing for a model that was never rewritten. kDataLoss for an entry that is no such record.

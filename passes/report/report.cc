@@ -36,6 +36,8 @@ Json NodeJson(const NodeReport& node) {
   return json;
 }
 
+Json ReplacedJson(const ReplacedReport& replaced) { return {{"nodes", replaced.nodes}, {"how", replaced.how}}; }
+
 Json CastJson(const CastReport& cast) {
   Json json = {{"name", cast.name},
                {"value", cast.value},
@@ -179,7 +181,7 @@ std::string ReportJson(const Report& report) {
   json["nodes"] = Json::array();
   for (const NodeReport& node : report.nodes) json["nodes"].push_back(NodeJson(node));
   json["replaced"] = Json::array();
-  for (const ReplacedNode& node : report.replaced) json["replaced"].push_back({{"path", node.path}, {"how", node.how}});
+  for (const ReplacedReport& replaced : report.replaced) json["replaced"].push_back(ReplacedJson(replaced));
   json["casts"] = Json::array();
   for (const CastReport& cast : report.casts) json["casts"].push_back(CastJson(cast));
   json["weights"] = Json::array();
@@ -198,6 +200,10 @@ std::string ReportJson(const Report& report) {
 
 std::string ReportText(const Report& report) {
   std::string text = NodeTable(report);
+  if (!report.replaced.empty()) text += "\nreplaced\n";
+  for (const ReplacedReport& replaced : report.replaced) {
+    absl::StrAppend(&text, "  ", EscapedList(replaced.nodes), ": ", Escaped(replaced.how), "\n");
+  }
   if (!report.casts.empty()) text += "\ncasts\n";
   for (const CastReport& cast : report.casts) {
     absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),

@@ -43,6 +43,12 @@ struct CastReport {
   int64_t num_elements = -1;  // -1: not known
 };
 
+// Nodes that went, as paths, and what stands for them: "folded into 'conv1'", "LayerNormalization n_1".
+struct ReplacedReport {
+  std::vector<std::string> nodes;
+  std::string how;
+};
+
 struct Report {
   static constexpr int kSchemaVersion = 1;
 
@@ -57,7 +63,7 @@ struct Report {
   int opset_before = 0, opset_after = 0;
   int ir_version_before = 0, ir_version_after = 0;
   std::vector<NodeReport> nodes;
-  std::vector<ReplacedNode> replaced;  // they are among the nodes, too
+  std::vector<ReplacedReport> replaced;
   std::vector<CastReport> casts;
   std::vector<NarrowedWeight> weights;
   // The user's casts that folding made superfluous; of a rewrite that was taken back, those that it had inserted.

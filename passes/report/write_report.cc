@@ -108,7 +108,7 @@ void ReportWriter::ExplainNodes(const Model& model, const NodeClasses& classes, 
                                 const Paint& paint) {
   node_index_.resize(model.num_nodes());
   for (auto& [id, node] :
-       amp::ExplainNodes({model, classes, graph, paint, opset_obstacle_, report_.target, inlined_, report_.replaced})) {
+       amp::ExplainNodes({model, classes, graph, paint, opset_obstacle_, report_.target, inlined_, gone_})) {
     node_index_[id] = report_.nodes.size();
     report_.nodes.push_back(std::move(node));
   }

@@ -18,10 +18,12 @@ class ReportWriter {
   void Begin(const Model& model, DType low, const std::string& target);
   // Nodes that something else has taken the place of, before those that are left are explained.
   void AddReplaced(const std::vector<ReplacedNode>& replaced) {
-    report_.replaced.insert(report_.replaced.end(), replaced.begin(), replaced.end());
+    for (const ReplacedNode& node : replaced) report_.replaced.push_back({{node.path}, node.how});
+    gone_.insert(gone_.end(), replaced.begin(), replaced.end());
   }
   // One entry per node of every graph. Call once the painting stands, before it is applied.
   void ExplainNodes(const Model& model, const NodeClasses& classes, const VertexGraph& graph, const Paint& paint);
+  void AddReplaced(ReplacedReport replaced) { report_.replaced.push_back(std::move(replaced)); }
   // Calls of model-local functions that were replaced before, and why the others stay.
   void AddFunctions(const InlinedFunctions& inlined);
   void AddOutlined(const OutlinedFunctions& outlined);
@@ -41,6 +43,7 @@ class ReportWriter {
 
  private:
   Report report_;
+  std::vector<ReplacedNode> gone_;  // but listed among the nodes
   std::string opset_obstacle_;
   const InlinedFunctions* inlined_ = nullptr;
   IdVector<NodeId, std::optional<size_t>> node_index_;  // into report_.nodes

@@ -195,7 +195,7 @@ class Judge:
         feeds = fill_feeds(case)
         reference, texts = run(case.model, feeds), []
         for group in ("all", "constants"):
-            result, report = self.rewrite(source, ["--dtype", dtype, *case.flags, "--guards", group])
+            result, report = self.rewrite(source, ["--dtype", dtype, *case.flags, "--guards", group, "--keep-decomposed"])
             difference = rounding.compare(reference, run(result, feeds))
             limit = rounding.bound(result, DTYPES[dtype])
             refused = runtimes.problems(case.model, result, dtype, feeds)

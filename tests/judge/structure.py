@@ -27,7 +27,9 @@ tool's if its name says so.
 Cast nodes of the original are the user's: they may round, repeat and do nothing; the rules hold for what the tool added.
 """
 import argparse
+import base64
 import collections
+import json
 import re
 import sys
 
@@ -211,13 +213,30 @@ def _same_skeleton(original, rewritten, low, frozen):
     return [f"node: apart from names, types and casts, {sum(gone.values())} of {sum(left[1].values())} nodes differ: {dict(collections.Counter(k[0] for k in (gone + new).elements()))}"]
 
 
+UNITS = {"LayerNormalization", "RMSNormalization", "GroupNormalization"}
+
+
+def _units(model):
+    """What stands for a norm that was written out, by the record of the rewrite: (first outputs of the nodes that went, {output of the last one before: now})."""
+    gone, units = set(), {}
+    for entry in model.metadata_props:
+        for unit in json.loads(entry.value).get("units", []) if entry.key == "amp.rewrite" else ():
+            nodes = [onnx.NodeProto.FromString(base64.b64decode(node)) for node in unit["nodes"]]
+            gone.update(node.output[0] for node in nodes[:-1])
+            units[nodes[-1].output[0]] = unit["node"] if isinstance(unit["node"], str) else unit["node"][0]
+    return gone, units
+
+
 def _nodes(base, rewritten, typed, upgraded, low):
     """(sentences, {(path, index)} of the nodes that are new)."""
     found, added, widened_at = [], set(), {}
     old_types_at = {path: types for path, _, types in scopes.typed_graphs(base, strict=False)}
     types_at = {path: types for path, _, types in typed}
+    gone, units = _units(rewritten)
     for (old_path, path), old, new, home in match(base, rewritten):
         outputs, old_types = {v.name for v in old.output}, old_types_at[old_path]
+        giver = {o: j for j, n in enumerate(new.node) for o in n.output if o}
+        home.update({i: giver[units[n.output[0]]] for i, n in enumerate(old.node) if n.output and units.get(n.output[0]) in giver})
         gone_casts = {n.output[0]: n.input[0] for i, n in enumerate(old.node) if i not in home and n.op_type == "Cast"}
         widened = {n.output[0]: n.input[0] for j, n in enumerate(new.node) if j not in set(home.values()) and n.op_type == "Cast" and scopes.cast_target(n) == TensorProto.FLOAT}
         for around in (w for p, w in widened_at.items() if path.startswith(p)):  # what the scopes around it widened is captured
@@ -226,6 +245,8 @@ def _nodes(base, rewritten, typed, upgraded, low):
         renamed = {a: b for i, j in home.items() for a, b in zip(old.node[i].output, new.node[j].output) if b in outputs and gone_casts.get(b) == a}
         for i, node in enumerate(old.node):
             who = f"{path}{node.name or f'{node.op_type}#{i}'}"
+            if i not in home and node.output and node.output[0] in gone:
+                continue
             if i not in home:
                 source = node.input[0] if node.op_type == "Cast" else ""
                 while source in gone_casts:
@@ -240,6 +261,10 @@ def _nodes(base, rewritten, typed, upgraded, low):
                     found.append(f"node: {who} is gone (opset changed)")
                 continue
             now = new.node[home[i]]
+            if node.output and node.output[0] in units:
+                if now.op_type not in UNITS or next((a.i for a in now.attribute if a.name == "stash_type"), 0) != TensorProto.FLOAT:
+                    found.append(f"node: {who} stands for a norm and is {now.op_type}, or has other statistics than float32 ones")
+                continue
             if upgraded:
                 continue
             if (node.op_type, node.domain) != (now.op_type, now.domain):

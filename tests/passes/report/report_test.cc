@@ -36,6 +36,23 @@ TEST_CASE("the report has these fields, in this order") {
                                  "saturated", "largest", "overflow", "underflow", "subnormal", "relative_error"});
 }
 
+TEST_CASE("what one operator stands for is listed, and shown") {
+  const char* const norm = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[4,8] x, float[8,8] k) => (float[4,8] y) <float eps = {0.01}> {
+      [mm0] a = MatMul (x, k)
+      [mean] m = ReduceMean <axes = [-1]> (a)
+      [sub] d = Sub (a, m)
+      q = Mul (d, d)
+      [var] v = ReduceMean <axes = [-1]> (q)
+      [eps] e = Add (v, eps)
+      [sqrt] s = Sqrt (e)
+      n = Div (d, s)
+      [mm1] y = MatMul (n, k) })";
+  CHECK(ReportOf(norm)["replaced"] == Json::parse(R"([{"nodes": ["mean", "sub", "Mul#0", "var", "eps", "sqrt", "Div#0"],
+    "how": "LayerNormalization n_1"}])"));
+  CHECK(ReportOf(norm, {"--keep-decomposed"})["replaced"].empty());
+}
+
 TEST_CASE("the report's head and totals") {
   const Json report = ReportOf(kThreeNodes);
   CHECK(report["schema_version"] == 1);
@@ -188,8 +205,8 @@ TEST_CASE("a batch normalization that was replaced is listed where it was, and b
       [bn2] l = BatchNormalization (r, s, s, s, s)
       [c2] y = Conv (l, w)
     })");
-  CHECK(report["replaced"] == Json::array({{{"path", "bn1"}, {"how", "folded into 'c1'"}},
-                                           {{"path", "bn2"}, {"how", "replaced by a Mul and an Add"}}}));
+  CHECK(report["replaced"] == Json::array({{{"nodes", {"bn1"}}, {"how", "folded into 'c1'"}},
+                                           {{"nodes", {"bn2"}}, {"how", "replaced by a Mul and an Add"}}}));
   std::vector<std::string> paths;
   for (const Json& node : report["nodes"]) paths.push_back(node["path"]);
   CHECK(paths == std::vector<std::string>{"c1", "bn1", "relu", "bn2", "c2"});
