@@ -212,6 +212,7 @@ class Undo {
         CountMisfit();
       }
     }
+    if (!record_.units.empty()) model_.SetOpset("", model_.opset(""));  // looks schemas up
     for (const ValueId value : restored_constants) {
       if (model_.value(value).uses.empty()) model_.RemoveInitializer(value);
     }

@@ -35,7 +35,6 @@ class Return {
       const Value& value = model_.value(made);
       if (model_.IsConstant(made) && value.IsInitializer() && value.uses.empty()) model_.RemoveInitializer(made);
     }
-    model_.SetOpset("", model_.opset(""));
     return true;
   }
 

@@ -66,7 +66,7 @@ struct RestoredConstant {
 RestoredConstant RestoreConstant(Model& model, const std::string& bytes);
 
 // Puts the nodes back, in front of the last one. False, and no effect, where that does not fit the model: it may be any
-// file's word that such nodes were there. Types and schemas are to be found again.
+// file's word that such nodes were there. Types are to be found again, and schemas by the next SetOpset.
 bool TakeUnitBack(Model& model, const UnitOperator& unit);
 
 }  // namespace amp
