@@ -31,6 +31,7 @@ BatchNorms SurveyBatchNorms(const Model& model, const RewriteSettings& settings)
   for (const NodeId id : model.AllNodes()) {
     if (!IsInferenceNorm(model, id)) continue;
     if (!has_record.has_value()) has_record = HasRecord(model);
+    if (HasOverridableStatistics(model, id)) continue;
     const Reason why =
         *has_record ? "an earlier rewrite has to be taken back first" : ObstacleToScaleAndShift(model, id);
     if (why) {

@@ -11,7 +11,8 @@
 
 namespace amp {
 
-// Those in neither stay what they are, in whatever type.
+// Those in neither stay what they are, in whatever type: statistics that callers may override are cast where they are
+// used, since float32 nodes between low ones move more bytes than a few casts of vectors.
 struct BatchNorms {
   NodeSet replaceable;                                    // where they become low
   absl::flat_hash_map<NodeId, std::string> stay_float32;  // and why

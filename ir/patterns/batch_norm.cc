@@ -46,6 +46,14 @@ bool IsInferenceNorm(const Model& model, NodeId id) {
   return model.value(node.Input(0)).dtype == DType::kFloat32;
 }
 
+bool HasOverridableStatistics(const Model& model, NodeId id) {
+  for (size_t port = kFirstStatistic; port < kNumInputs; ++port) {
+    const ValueId value = model.node(id).Input(port);
+    if (model.value(value).IsInitializer() && !model.IsConstant(value)) return true;
+  }
+  return false;
+}
+
 Reason ObstacleToScaleAndShift(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   if (model.opset("") < kNumpyBroadcasting) {

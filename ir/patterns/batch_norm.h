@@ -24,6 +24,8 @@ bool IsInferenceNorm(const Model& model, NodeId node);
 // Why the formula cannot be written as a Mul and an Add of constants where the node stands; told without a look at the
 // constants' elements. REQUIRES: IsInferenceNorm, types are inferred.
 Reason ObstacleToScaleAndShift(const Model& model, NodeId node);
+// Scale, shift or a statistic is stored in the model, and callers may give another.
+bool HasOverridableStatistics(const Model& model, NodeId node);
 
 struct ScaleAndShift {
   std::vector<double> factor, addend;  // one per channel
