@@ -70,7 +70,7 @@ struct RewriteOptions {
   std::optional<Weights> weights;          // nothing: kConvert
   double max_weight_error = 0.01;
   bool freeze_initializers = false;
-  bool keep_batch_norm = false;  // where they would run low: neither folded nor made a Mul and an Add
+  bool keep_batch_norm = false;              // where they would run low: neither folded nor made a Mul and an Add
   bool keep_decomposed = false;              // norms that are written out stay so
   Functions functions = Functions::kInline;  // model-local ones
   bool keep_opset = false;

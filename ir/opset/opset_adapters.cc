@@ -374,11 +374,11 @@ void ImportOnnx(Model& model, int opset) {
   model.SetOpset("", opset);
 }
 
-int OpsetsThatOpen::OfPort(const OpSchema& schema, int port) {
-  const auto [it, is_new] = known_.try_emplace({&schema, port}, 0);
+int OpsetsThatOpen::OfPort(const OpSchema& schema, Port kind, size_t port) {
+  const auto [it, is_new] = known_.try_emplace({&schema, kind, port}, 0);
   if (!is_new) return it->second;
   const auto takes = [&](const OpSchema& at) {
-    return at.Allows(port >= 0 ? at.InputVariable(port) : at.OutputVariable(-1 - port), low_);
+    return at.Allows(kind == Port::kInput ? at.InputVariable(port) : at.OutputVariable(port), low_);
   };
   if (takes(schema)) return 0;
   absl::string_view op_type = schema.name();
@@ -401,10 +401,10 @@ int OpsetsThatOpen::For(NodeId id) {
   const auto is_high = [&](ValueId value) { return value != kNone && model_.value(value).dtype == DType::kFloat32; };
   int opset = 0;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (is_high(node.inputs[i])) opset = std::max(opset, OfPort(*node.schema, static_cast<int>(i)));
+    if (is_high(node.inputs[i])) opset = std::max(opset, OfPort(*node.schema, Port::kInput, i));
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (is_high(node.outputs[i])) opset = std::max(opset, OfPort(*node.schema, -1 - static_cast<int>(i)));
+    if (is_high(node.outputs[i])) opset = std::max(opset, OfPort(*node.schema, Port::kOutput, i));
   }
   return opset;
 }

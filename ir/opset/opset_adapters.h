@@ -12,6 +12,7 @@
 #define AMP_IR_OPSET_OPSET_ADAPTERS_H_
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -59,12 +60,13 @@ class OpsetsThatOpen {
   int For(NodeId node);
 
  private:
-  int OfPort(const OpSchema& schema, int port);  // outputs: -1 - port
+  enum class Port { kInput, kOutput };
+  int OfPort(const OpSchema& schema, Port kind, size_t port);
 
   const Model& model_;
   DType low_;
   int limit_;
-  absl::flat_hash_map<std::pair<const OpSchema*, int>, int> known_;
+  absl::flat_hash_map<std::tuple<const OpSchema*, Port, size_t>, int> known_;
 };
 
 // For a file that imports ai.onnx twice because its nodes are of two opsets: the model's, and `also_imported`. Lifts

@@ -112,7 +112,7 @@ Reason HasGroups(const Model& model, NodeId id) {
 void GroupNormalizationPerChannel(Model& model, NodeId node) {
   const ValueId group = GroupShape(model, node), last = AddInts(model, node, "last", {1});
   const ValueId flat = AddInts(model, node, "flat", {-1});
-  for (size_t port : {1, 2}) {
+  for (const size_t port : {size_t{1}, size_t{2}}) {
     const ValueId per_group = model.node(node).inputs[port];
     const ValueId column = InsertBefore(model, node, "Unsqueeze", {per_group, last});
     const ValueId table = InsertBefore(model, node, "Expand", {column, group});

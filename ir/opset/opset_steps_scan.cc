@@ -27,7 +27,7 @@ void ScanBatchByScan(Model& model, NodeId node) {
   }
   model.TruncateInputs(node, count);
   const NodeId sequence = model.NestInBody(node, "body");
-  SetInt(model, node, "num_scan_inputs", count);
+  SetInt(model, node, "num_scan_inputs", static_cast<int64_t>(count));
   if (const auto directions = GetInts(model.node(sequence), "directions")) {
     SetInts(model, sequence, "scan_input_directions", *directions);
     RemoveAttribute(model, sequence, "directions");

@@ -90,7 +90,6 @@ def random_flags(model, source):
         ("--follow", ["on", "off"]),
         ("--guards", ["none", "constants", "all"]),
         ("--opset", ["auto", "auto", "keep"]),
-        ("--placement", ["paint", "cut", "cut"]),
     ]
     if model.functions:
         options.append(("--functions", ["inline", "inline-all", "keep", "specialise"]))
