@@ -1,7 +1,7 @@
 # cmake -DOUT=x.cc "-DPATHS=a.list;b.list" -P embed.cmake: the lists as raw string literals behind lists/embedded_lists.h.
 set(rows "")
 foreach(path IN LISTS PATHS)
-  get_filename_component(name "${path}" NAME_WE)
+  get_filename_component(name "${path}" NAME_WLE)
   file(READ "${path}" text)
   string(APPEND rows "    {\"${name}\", R\"amp_list(${text})amp_list\"},\n")
 endforeach()

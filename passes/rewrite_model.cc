@@ -108,7 +108,8 @@ DecisionInputs InputsOfDecision(RewriteState& state) {
 
 // Before the decision, which is then about what stands for them.
 absl::Status ReplaceDecomposedNorms(RewriteState& state) {
-  if (state.settings.keep_decomposed || state.origins() != nullptr) return absl::OkStatus();
+  const bool stay = state.settings.keep_decomposed || state.settings.guards == Guards::kNone;
+  if (stay || state.origins() != nullptr) return absl::OkStatus();
   Model& model = state.model();
   state.batch_norms = SurveyBatchNorms(model, state.settings);
   AMP_ASSIGN_OR_RETURN(const NormPlan plan, PlanNorms(model, InputsOfDecision(state)));

@@ -1,5 +1,7 @@
 #include "tests/golden_rewrite.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "ir/file/text.h"
@@ -20,6 +22,8 @@ GoldenResult RewriteForGolden(const std::string& input_model_text, const std::ve
   }
   std::vector<std::string> arguments = {folder.Write("in.onnx", *bytes), "-o", folder.File("out.onnx"), "--report",
                                         folder.File("report.json")};
+  const bool has_profile = std::find(options.begin(), options.end(), "--profile") != options.end();
+  if (!has_profile) arguments.insert(arguments.end(), {"--profile", "tf-1.15"});
   arguments.insert(arguments.end(), options.begin(), options.end());
   const ToolOutput output = RunAmpRewrite(arguments);
   if (output.exit_code != 0) {

@@ -9,7 +9,8 @@
 
 namespace amp {
 
-// Runs the tool's main job in this process on the model `input_model_text` with the flags `options`.
+// Runs the tool's main job in this process on the model `input_model_text` with the flags `options`, under TensorFlow
+// 1.15's lists and rules where these name no profile.
 GoldenResult RewriteForGolden(const std::string& input_model_text, const std::vector<std::string>& options);
 
 }  // namespace amp

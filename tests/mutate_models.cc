@@ -78,7 +78,7 @@ std::vector<std::string> RandomFlags(Random& random, const Source& source) {
       {"--preserve", "tensor", "node"},
       {"--follow", "on", "off"},
       {"--placement", "paint", "cut"},
-      {"--profile", "seed", "tf-latest"},
+      {"--profile", "tf-1.15", "tf-latest"},
       {"--external-data", "auto", "always", "never"},
       {"--stop-after", "infer", "classify", "casts", "weights"},
       {"--target", "any", "cpu:amx", "cuda:9.0"}};

@@ -55,7 +55,7 @@ struct RewriteOptions {
   std::optional<Policy> policy;  // sets dtype, weights and keep_io; an error where these say otherwise
   std::optional<Dtype> dtype;    // nothing: float16
   std::string target = "any";    // "auto" looks at this machine, as does Dtype::kAuto
-  std::string profile = "seed";
+  std::string profile = "default";
   std::vector<std::string> lists;                               // overlay files, later ones win
   std::vector<std::string> allow, infer, deny, clear;           // "Softmax,my.domain::Function"; "-Softmax" unlists
   std::vector<std::string> deny_node, allow_node, deny_tensor;  // globs over names and paths, of calls too

@@ -77,6 +77,10 @@ absl::Status CheckOptions(const RewriteOptions& options) {
   if (!(error >= 0 && error <= kLargestError)) {
     return UsageError("--max-weight-error: expected a number from 0 to ", kLargestError, ", found ", error);
   }
+  const auto placement = options.placement.value_or(RewriteOptions::Placement::kPaint);
+  if (options.follow.has_value() && placement != RewriteOptions::Placement::kPaint) {
+    return UsageError("--follow is about --placement paint; the others decide without it");
+  }
   if (options.keep_opset && options.opset.has_value()) {
     return UsageError("--opset: keep and ", *options.opset, " exclude each other");
   }

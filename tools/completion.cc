@@ -60,8 +60,9 @@ complete -F _amp_rewrite amp-rewrite
 std::vector<std::string> ValuesOf(const std::string& type_name) {
   std::vector<std::string> values;
   for (absl::string_view value : absl::StrSplit(type_name.substr(0, type_name.find('=')), '|')) {
-    const auto is_free = [](unsigned char c) { return absl::ascii_isupper(c) || c == '[' || c == '.'; };
-    const size_t fixed = static_cast<size_t>(std::find_if(value.begin(), value.end(), is_free) - value.begin());
+    const auto is_free = [](unsigned char c) { return absl::ascii_isupper(c) || c == '['; };
+    const auto free = static_cast<size_t>(std::find_if(value.begin(), value.end(), is_free) - value.begin());
+    const size_t fixed = std::min(free, value.find("..."));
     if (fixed > 0) values.emplace_back(value.substr(0, fixed));
   }
   return values;

@@ -153,15 +153,15 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
             "treat-infer-as-deny: operators of class infer stay float32, clear ones may follow.\n"
             "tensor-cores-only: those of class allow alone become low. unsafe-force-all: all that can,\n"
             "deny lists and guards are ignored [default]");
-  AddChoice(app, what, "--placement", o.placement, NamesOf(RewriteOptions::Placement()), "paint|cut",
-            "who decides on operators of class infer and clear. paint: TensorFlow's rules. cut: the type in which\n"
-            "the fewest bytes are moved, casts included [paint]");
+  AddChoice(
+      app, what, "--placement", o.placement, NamesOf(RewriteOptions::Placement()), "paint|cut|fewest-casts",
+      "who decides on operators of class infer and clear. paint: TensorFlow's rules. cut: the type in which\n"
+      "the fewest bytes are moved, casts included. fewest-casts: what is said [as the profile says; cut in default]");
   AddChoice(
       app, what, "--functions", o.functions, NamesOf(RewriteOptions::Functions()), "inline|inline-all|keep|specialise",
       "calls of model-local functions: inlined (-all: domain ai.amp too), kept float32, or copies per type [inline]");
-  app.add_option(
-         "--follow", a.follow,
-         "infer operators follow an allowed producer (seed: off in float16, on in bfloat16) [as the profile says]")
+  app.add_option("--follow", a.follow,
+                 "infer operators follow an allowed producer; implies --placement paint [as the profile says]")
       ->type_name("on|off")
       ->group(what);
 

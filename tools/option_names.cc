@@ -118,7 +118,8 @@ const EnumNames<RewriteOptions::Level>& NamesOf(RewriteOptions::Level) {
 
 const EnumNames<RewriteOptions::Placement>& NamesOf(RewriteOptions::Placement) {
   using Placement = RewriteOptions::Placement;
-  static const EnumNames<Placement> names = {{"paint", Placement::kPaint}, {"cut", Placement::kCut}};
+  static const EnumNames<Placement> names = {
+      {"paint", Placement::kPaint}, {"cut", Placement::kCut}, {"fewest-casts", Placement::kFewestCasts}};
   return names;
 }
 

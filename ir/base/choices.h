@@ -17,7 +17,8 @@ enum class Guards { kAll, kConstants, kNone };
 enum class WeightMode { kConvert, kCast };
 
 // Who decides on operators of class infer and clear. kPaint: TensorFlow's rules. kCut: the bytes that are moved.
-enum class PlacementMode { kPaint, kCut };
+// kFewestCasts: the number of casts, whatever they and the operators move.
+enum class PlacementMode { kPaint, kCut, kFewestCasts };
 
 // What becomes of BatchNormalizations that do not train, where they would run low. kReplace: folded into the operator
 // ahead, else a Mul and an Add, else float32. kKeep: they stay what they are.

@@ -11,6 +11,7 @@ using Absent = TypeAttribute::Absent;
 using Form = TypeAttribute::Form;
 
 constexpr Roles kMoves = Role::kMoves;
+constexpr Roles kRearranges = Role::kMoves | Role::kRearranges;
 constexpr Roles kPointwise = Role::kPointwise;
 constexpr Roles kChooses = Role::kPointwise | Role::kBounds;
 constexpr Roles kContains = Role::kMoves | Role::kContains;
@@ -24,26 +25,26 @@ constexpr Operator kTable[] = {
     {"", "CenterCropPad", kMoves},
     {"", "Compress", kMoves},
     {"", "Concat", kMoves},
-    {"", "DepthToSpace", kMoves},
+    {"", "DepthToSpace", kRearranges},
     {"", "Expand", kMoves},
-    {"", "Flatten", kMoves},
+    {"", "Flatten", kRearranges},
     {"", "Gather", kMoves | Role::kGathers},
     {"", "GatherElements", kMoves},
     {"", "GatherND", kMoves},
-    {"", "Identity", kMoves | Role::kPointwise},
+    {"", "Identity", kRearranges | Role::kPointwise},
     {"", "Pad", kMoves | Role::kPads},
-    {"", "Reshape", kMoves},
-    {"", "ReverseSequence", kMoves},
+    {"", "Reshape", kRearranges},
+    {"", "ReverseSequence", kRearranges},
     {"", "ScatterElements", kMoves},
     {"", "ScatterND", kMoves},
     {"", "Slice", kMoves},
-    {"", "SpaceToDepth", kMoves},
+    {"", "SpaceToDepth", kRearranges},
     {"", "Split", kMoves},
-    {"", "Squeeze", kMoves},
+    {"", "Squeeze", kRearranges},
     {"", "Tile", kMoves},
-    {"", "Transpose", kMoves},
+    {"", "Transpose", kRearranges},
     {"", "Trilu", kMoves},
-    {"", "Unsqueeze", kMoves},
+    {"", "Unsqueeze", kRearranges},
     // ---- sequences and optionals
     {"", "ConcatFromSequence", kContains},
     {"", "Optional", kContains, {Form::kTypeProto, "type"}},

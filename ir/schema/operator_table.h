@@ -64,6 +64,7 @@ enum class Role : uint64_t {
   kMatrixProduct = 1ull << 42,  // MatMul, Gemm: of two matrices
   kConvolution = 1ull << 43,    // Conv, ConvTranspose: of weights [outputs, inputs / group, ...]
   kSwapsChannels = 1ull << 44,  // ConvTranspose: of the above, weights [inputs, outputs / group, ...]
+  kRearranges = 1ull << 45,     // Reshape, Transpose: moves every element of its first operand, once
 };
 
 class Roles {

@@ -1,6 +1,6 @@
 // Which class each node of a model has, and which row or rule gave it.
 //
-//   Resize (no mode)       clear   Resize[mode=nearest], seed-float16.list:133
+//   Resize (no mode)       clear   Resize[mode=nearest], tf-1.15-float16.list:133
 //   Softmax "/head/probs"  allow   --allow-node "/head/*"
 //   Sin                    unlisted, nobody: a barrier
 //

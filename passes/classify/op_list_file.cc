@@ -157,11 +157,10 @@ class FileParser {
   }
 
   absl::Status ParsePlacement(absl::string_view rest) {
-    if (rest != "paint" && rest != "cut") {
-      return UsageError("expected: placement paint|cut; found '", Escaped(rest), "'");
-    }
+    const std::optional<PlacementMode> placement = amp::ParsePlacement(rest);
+    if (!placement) return UsageError("expected: placement paint|cut|fewest-casts; found '", Escaped(rest), "'");
     if (file_.placement) return UsageError("'placement' again; it is set at ", file_.placement_origin, " already");
-    file_.placement = rest == "cut" ? PlacementMode::kCut : PlacementMode::kPaint;
+    file_.placement = placement;
     file_.placement_origin = Here();
     return absl::OkStatus();
   }
@@ -248,6 +247,25 @@ absl::string_view OpClassName(OpClass op_class) {
       return "clear";
   }
   return "";
+}
+
+absl::string_view PlacementName(PlacementMode placement) {
+  switch (placement) {
+    case PlacementMode::kPaint:
+      return "paint";
+    case PlacementMode::kCut:
+      return "cut";
+    case PlacementMode::kFewestCasts:
+      return "fewest-casts";
+  }
+  return "";
+}
+
+std::optional<PlacementMode> ParsePlacement(absl::string_view name) {
+  for (const PlacementMode mode : {PlacementMode::kPaint, PlacementMode::kCut, PlacementMode::kFewestCasts}) {
+    if (PlacementName(mode) == name) return mode;
+  }
+  return std::nullopt;
 }
 
 std::optional<OpClass> ParseOpClass(absl::string_view name) {

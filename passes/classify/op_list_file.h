@@ -1,9 +1,9 @@
 // The text format of operator lists: one file in, rows out. How files combine is passes/classify/op_lists.h.
 //
-//   include seed-float16                      # start from another list; seed: the profile's for the low type
+//   include tf-1.15-float16                   # start from another list; tf-1.15: the profile's for the low type
 //   type float16                              # refused where the low type is another; printed lists say theirs
-//   follow on                                 # the follow pass of the painter
-//   placement cut                             # who decides on infer and clear: paint or cut
+//   follow on                                 # the follow pass of the painter; without a line "placement": paint
+//   placement cut                             # who decides on infer and clear: paint, cut or fewest-casts
 //   Softmax            deny   why in words
 //   Resize[mode=nearest]  clear  moves values # a condition on an attribute or a property of the target
 //   my.domain::Fast    allow  # a runtime's operator, or a model-local function: all nodes inlined from it
@@ -40,6 +40,9 @@ enum class OpClass : uint8_t { kUnlisted, kAllow, kInfer, kDeny, kClear };
 absl::string_view OpClassName(OpClass op_class);
 std::optional<OpClass> ParseOpClass(absl::string_view name);
 
+absl::string_view PlacementName(PlacementMode placement);
+std::optional<PlacementMode> ParsePlacement(absl::string_view name);
+
 struct OpCondition {
   std::string key;
   std::string value;                       // "" for a flag: Conv[depthwise]
@@ -53,7 +56,7 @@ struct OpRow {
   std::vector<OpCondition> conditions;  // sorted by key; all have to hold
   OpClass op_class = OpClass::kUnlisted;
   std::string why;
-  std::string origin;   // "seed-float16.list:12" or "--deny"
+  std::string origin;   // "tf-1.15-float16.list:12" or "--deny"
   int source_rank = 0;  // of the source among all that were loaded: the higher is the stronger
   bool is_built_in = false;
 

@@ -30,6 +30,13 @@ const EmbeddedList* FindEmbedded(absl::string_view name) {
   return nullptr;
 }
 
+// The profile that was called "seed" goes by what it is.
+std::string CurrentName(absl::string_view name) {
+  absl::string_view rest = name;
+  const bool is_old = absl::ConsumePrefix(&rest, "seed") && (rest.empty() || rest[0] == '-');
+  return is_old ? absl::StrCat("tf-1.15", rest) : std::string(name);
+}
+
 // "tf-latest.list" -> "tf-latest"; "" for what --profile does not take.
 std::string ProfileCalled(absl::string_view name) {
   absl::ConsumeSuffix(&name, kSuffix);
@@ -248,9 +255,10 @@ Profile DescribeProfile(absl::string_view profile) {
   return described;
 }
 
-absl::StatusOr<std::string> ProfileList(absl::string_view profile, DType low) {
+absl::StatusOr<std::string> ProfileList(absl::string_view called, DType low) {
+  const std::string profile = CurrentName(called);
   const std::string ending = absl::StrCat("-", DTypeName(low));
-  const std::string name = absl::EndsWith(profile, ending) ? std::string(profile) : absl::StrCat(profile, ending);
+  const std::string name = absl::EndsWith(profile, ending) ? profile : absl::StrCat(profile, ending);
   const std::vector<std::string> lists = EmbeddedListNames();
   if (std::binary_search(lists.begin(), lists.end(), name)) return name;
   const std::vector<std::string> profiles = ProfileNames();
@@ -309,9 +317,9 @@ void OpLists::AddSource(OpListFile source, int rank) {
     follow_ = *source.follow;
     follow_origin_ = source.follow_origin;
   }
-  if (placement_origin_.empty() && source.placement) {
-    placement_ = *source.placement;
-    placement_origin_ = source.placement_origin;
+  if (placement_origin_.empty() && (source.placement || source.follow)) {  // the follow pass is the painter's
+    placement_ = source.placement.value_or(PlacementMode::kPaint);
+    placement_origin_ = source.placement ? source.placement_origin : source.follow_origin;
   }
 }
 
@@ -336,8 +344,7 @@ std::string OpLists::Print() const {
   const absl::string_view profile = absl::StripSuffix(profile_, absl::StrCat("-", type));
   std::string out = absl::StrFormat("# effective lists of profile %s for %s\ntype %s\n", profile, type, type);
   absl::StrAppendFormat(&out, "follow %s  # %s\n", follow_ ? "on" : "off", follow_origin_);
-  const char* placement = placement_ == PlacementMode::kCut ? "cut" : "paint";
-  absl::StrAppendFormat(&out, "placement %s  # %s\n", placement, placement_origin_);
+  absl::StrAppendFormat(&out, "placement %s  # %s\n", PlacementName(placement_), placement_origin_);
   for (const NameRule& rule : name_rules_) {
     absl::StrAppendFormat(&out, "%s \"%s\"  %s  %s  # %s\n",
                           rule.subject == NameRule::Subject::kNode ? "node" : "tensor", rule.glob.pattern(),

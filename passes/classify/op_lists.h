@@ -25,7 +25,8 @@
 
 namespace amp {
 
-// The names that --profile takes ("seed", "tf-latest"), sorted, and those of the lists behind them ("seed-float16").
+// The names that --profile takes ("default", "tf-latest"), sorted, and those of the lists behind them
+// ("default-float16").
 std::vector<std::string> ProfileNames();
 std::vector<std::string> EmbeddedListNames();
 
@@ -37,8 +38,8 @@ struct Profile {
 // REQUIRES: `profile` is one of ProfileNames().
 Profile DescribeProfile(absl::string_view profile);
 
-// "seed", float16 -> "seed-float16"; the full name is taken as well. kInvalidArgument, with a suggestion, if there is
-// no such profile, or none for the type. REQUIRES: `low` is kFloat16 or kBfloat16.
+// "tf-1.15", float16 -> "tf-1.15-float16"; the full name is taken as well, and so is the older name "seed".
+// kInvalidArgument, with a suggestion, if there is no such profile, or none for the type. REQUIRES: `low` is kFloat16 or kBfloat16.
 absl::StatusOr<std::string> ProfileList(absl::string_view profile, DType low);
 
 struct OpListOptions {
@@ -48,14 +49,14 @@ struct OpListOptions {
     OpClass op_class;
     std::string items;
   };
-  std::string profile = "seed-float16";  // an embedded list
-  std::vector<std::string> files = {};   // later ones win
+  std::string profile = "default-float16";  // an embedded list
+  std::vector<std::string> files = {};      // later ones win
   std::vector<Edit> edits = {};
   std::vector<std::string> allow_nodes = {}, deny_nodes = {}, deny_tensors = {};  // globs
   std::optional<bool> follow = {};                                                // over what the lists say
   std::optional<PlacementMode> placement = {};                                    // the same
   std::shared_ptr<const OpSignatures> signatures = OpSignatures::BuiltIn();       // operators that ONNX does not define
-  DType low = DType::kFloat16;  // what "include seed" means, and what a list's "type" has to be
+  DType low = DType::kFloat16;  // what "include default" means, and what a list's "type" has to be
 };
 
 // What a node or its target says about a condition's key; nothing when the key does not apply to it.
@@ -82,7 +83,8 @@ class OpLists {
   // before --allow-node. A rule decides over a row of the same or a weaker source (source_rank).
   const std::vector<NameRule>& name_rules() const { return name_rules_; }
 
-  // Whether the follow pass runs.
+  // Whether the follow pass runs, where the painter does. A source that has a say on it and none on the placement wants
+  // the painter.
   bool follow() const { return follow_; }
   PlacementMode placement() const { return placement_; }
   // What rows name although neither ONNX nor a signature knows it; strongest source first.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -45,8 +46,8 @@ class Painter {
       DenyForward();                                                    // P2
       CloseGroups();                                                    // P7: those that cannot be low
       seeds = WithoutClosed(seeds);
-      if (options_.placement == PlacementMode::kCut) {
-        PlaceRest(seeds);
+      if (options_.placement != PlacementMode::kPaint) {
+        PlaceRest();
       } else {
         PaintBetween(seeds);                     // P3
         if (options_.follow) FollowProducers();  // P4, before P5: Relu's low result must not count yet
@@ -249,21 +250,9 @@ class Painter {
   }
 
   // In the place of P3 to P5: what neither a class nor a guard decides has the type that costs least.
-  void PlaceRest(const std::vector<VertexId>& seeds) {
+  void PlaceRest() {
     CompleteGroups();
-    // Of what allowed operators give and of weights, but not of the model's inputs alone: nobody knows their range.
-    IdVector<VertexId, bool> is_computed(paint_.size());
-    std::vector<VertexId> roots = seeds;
-    for (const VertexId v : graph_.ids()) {
-      if (!LeadsThrough(v) || !ReadsTable(graph_[v])) continue;
-      is_computed[v] = true;
-      roots.push_back(v);
-    }
-    Flood(roots, Direction::kForward, [&](VertexId w, VertexId) {
-      if (!LeadsThrough(w) || is_computed[w]) return false;
-      is_computed[w] = true;
-      return true;
-    });
+    const IdVector<VertexId, bool> is_computed = ComputedFromLow();
     IdVector<VertexId, Side> sides(paint_.size(), Side::kHigh);
     for (const VertexId v : graph_.ids()) {
       const bool is_open = LeadsThrough(v) && (is_computed[v] || class_of(v) == OpClass::kClear);
@@ -271,13 +260,44 @@ class Painter {
       sides[v] = at(v).low ? Side::kLow : is_open ? Side::kFree : gives_either ? Side::kCast : Side::kHigh;
     }
     CloseMixedGroups(sides);
-    const Placement placement = PlaceByCut(model_, graph_, sides, released_.inputs, released_.outputs);
+    const CutGoal goal =
+        options_.placement == PlacementMode::kFewestCasts ? CutGoal::kFewestCasts : CutGoal::kFewestBytes;
+    const Placement placement = PlaceByCut(model_, graph_, sides, released_.inputs, released_.outputs, goal);
     for (const VertexId v : graph_.ids()) {
+      if (LeadsThrough(v) && sides[v] == Side::kHigh) at(v).reason.missing = MissingEnd::kAhead;
       if (sides[v] != Side::kFree) continue;
       at(v).low = placement.low[v];
       at(v).reason.kind = placement.low[v] ? ReasonKind::kSavesTraffic : ReasonKind::kCostsTraffic;
       at(v).reason.bytes = placement.knows_all_sizes ? placement.gain[v] : -1;
+      if (goal == CutGoal::kFewestCasts) at(v).reason.detail = "would need no fewer casts";
     }
+  }
+
+  // What is computed from results of low operators and from tables, as far as infer and clear lead; not from the
+  // model's inputs alone: nobody knows their range. A group is as one.
+  IdVector<VertexId, bool> ComputedFromLow() {
+    IdVector<VertexId, bool> is_computed(paint_.size());
+    std::vector<VertexId> roots = VerticesWhere([&](VertexId v) { return at(v).low; });
+    const auto reach = [&](VertexId v) {
+      if (is_computed[v] || !LeadsThrough(v)) return false;
+      is_computed[v] = true;
+      return true;
+    };
+    for (const VertexId v : graph_.ids()) {
+      if (ReadsTable(graph_[v]) && reach(v)) roots.push_back(v);
+    }
+    while (!roots.empty()) {
+      std::vector<VertexId> joined;
+      Flood(roots, Direction::kForward, [&](VertexId w, VertexId) {
+        if (!reach(w)) return false;
+        if (graph_.GroupOf(w) == kNone) return true;
+        const auto group = graph_.Group(graph_.GroupOf(w));
+        std::copy_if(group.begin(), group.end(), std::back_inserter(joined), reach);
+        return true;
+      });
+      roots = std::move(joined);
+    }
+    return is_computed;
   }
 
   // Gives rows of a constant.

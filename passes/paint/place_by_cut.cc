@@ -5,70 +5,20 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ir/base/saturated.h"
-#include "ir/graph/control_flow.h"
-#include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
 #include "passes/paint/min_cut.h"
+#include "passes/paint/traffic.h"
 
 namespace amp {
 namespace {
 
-constexpr int64_t kNominalDim = 32;   // of a dimension that is not known
-constexpr int64_t kNominalTrips = 8;  // of a body that is repeated
-constexpr int64_t kMostTrips = kNominalTrips * kNominalTrips * kNominalTrips;
 constexpr int64_t kBytesLow = 2, kBytesHigh = 4;
 constexpr int64_t kBytesSaved = kBytesHigh - kBytesLow;
 constexpr int64_t kBytesCast = kBytesHigh + kBytesLow;
-constexpr int64_t kCastOverhead = 256;     // in bytes: a cast of one element is not free
-constexpr int64_t kRunsPerLoad = 8;        // a constant is stored and loaded once for so many runs
-constexpr int64_t kMostBytes = 1ll << 38;  // one term's, so that no sum overflows
-constexpr int64_t kScale = 16;             // costs are in sixteenths of a byte,
-constexpr int64_t kRoundingPrice = 1;      // so that a rounding costs less than any byte
-
-// How many elements values have, and how often scopes run.
-class Traffic {
- public:
-  explicit Traffic(const Model& model) : model_(model), elements_(model.num_values()), trips_(model.num_graphs(), 1) {
-    for (const ValueId id : model.AllValues()) {
-      elements_[id] = Count(id);
-      largest_ = std::max(largest_, elements_[id]);
-    }
-    for (const GraphId graph : model.AllGraphs()) {  // a body comes after the graph of its owner
-      if (graph == kMainGraph) continue;
-      const int64_t around = trips_[model.node(model.graph(graph).owner).graph];
-      const bool is_repeated = KindOfBody(model, graph) == BodyKind::kRepeated;
-      trips_[graph] = std::min(around * (is_repeated ? kNominalTrips : 1), kMostTrips);
-    }
-  }
-
-  int64_t Elements(ValueId value) const { return elements_[value] < 0 ? largest_ : elements_[value]; }
-  int64_t Cost(int64_t elements, int64_t bytes_per_element, GraphId scope) const {
-    const int64_t bytes = SaturatedProduct(SaturatedProduct(elements, bytes_per_element), trips_[scope]);
-    return std::min(bytes, kMostBytes) * kScale;
-  }
-  bool knows_all_sizes() const { return knows_all_; }
-
- private:
-  // -1 where not even the rank is known.
-  int64_t Count(ValueId id) {
-    if (model_.value(id).dtype != DType::kFloat32) return 0;
-    const auto shape = ShapeOf(model_, id);
-    if (!shape.has_value()) knows_all_ = false;
-    if (!shape.has_value()) return -1;
-    int64_t count = 1;
-    for (const int64_t dim : *shape) {
-      knows_all_ &= dim != kUnknownDim;
-      count = SaturatedProduct(count, dim == kUnknownDim ? kNominalDim : dim);
-    }
-    return count;
-  }
-
-  const Model& model_;
-  IdVector<ValueId, int64_t> elements_;
-  IdVector<GraphId, int64_t> trips_;
-  int64_t largest_ = 1;
-  bool knows_all_ = true;
-};
+constexpr int64_t kCastOverhead = 256;  // in bytes: a cast of one element is not free
+constexpr int64_t kRunsPerLoad = 8;     // a constant is stored and loaded once for so many runs
+constexpr int64_t kScale = 16;          // costs are in sixteenths of a byte,
+constexpr int64_t kRoundingPrice = 1;   // so that a rounding costs less than any byte
 
 // What a value costs by the types of its producer and its readers.
 struct ValueTerm {
@@ -87,8 +37,8 @@ struct ValueTerm {
 
 class Placer {
  public:
-  Placer(const Model& model, const VertexGraph& graph, const IdVector<VertexId, Side>& sides)
-      : model_(model), graph_(graph), sides_(sides), traffic_(model), nodes_(graph.size()) {
+  Placer(const Model& model, const VertexGraph& graph, const IdVector<VertexId, Side>& sides, CutGoal goal)
+      : model_(model), graph_(graph), sides_(sides), goal_(goal), traffic_(model, graph.order()), nodes_(graph.size()) {
     std::vector<std::optional<CutNode>> of_group(graph.num_groups());
     for (const VertexId v : graph.ids()) {
       if (sides[v] != Side::kFree) {
@@ -144,8 +94,17 @@ class Placer {
       Save(graph_.OfInput(id, port), node.Has(Role::kMoves) ? std::min(elements, written) : elements, node.graph);
     }
   }
+  int64_t Cost(int64_t elements, int64_t bytes_per_element, GraphId scope) const {
+    if (goal_ == CutGoal::kFewestCasts) return 0;
+    return traffic_.Bytes(elements, bytes_per_element, scope) * kScale;
+  }
+  int64_t CastCost(int64_t elements, GraphId scope) const {
+    if (goal_ == CutGoal::kFewestCasts)
+      return static_cast<int64_t>(graph_.size()) * kRoundingPrice + 1;  // more than all roundings
+    return Cost(elements, kBytesCast, scope) + kCastOverhead * kScale;
+  }
   void Save(VertexId v, int64_t elements, GraphId scope) {
-    if (v != kNone && sides_[v] == Side::kFree) saved_[nodes_[v]] += traffic_.Cost(elements, kBytesSaved, scope);
+    if (v != kNone && sides_[v] == Side::kFree) saved_[nodes_[v]] += Cost(elements, kBytesSaved, scope);
   }
 
   void AddValue(ValueId id, const std::vector<bool>& released_outputs) {
@@ -164,11 +123,11 @@ class Placer {
     std::sort(term.readers.begin(), term.readers.end());
     term.readers.erase(std::unique(term.readers.begin(), term.readers.end()), term.readers.end());
     const int64_t elements = traffic_.Elements(id);
-    const int64_t cast = traffic_.Cost(elements, kBytesCast, value.graph) + kCastOverhead * kScale;
+    const int64_t cast = CastCost(elements, value.graph);
     const VertexId producer = graph_.OfValue(id);
     if (is_constant) {
-      term.low_copy = traffic_.Cost(elements, kBytesLow, kMainGraph) / kRunsPerLoad;
-      term.high_copy = traffic_.Cost(elements, kBytesHigh, kMainGraph) / kRunsPerLoad;
+      term.low_copy = Cost(elements, kBytesLow, kMainGraph) / kRunsPerLoad;
+      term.high_copy = Cost(elements, kBytesHigh, kMainGraph) / kRunsPerLoad;
     } else if (released_.contains(id) || (producer != kNone && sides_[producer] == Side::kCast)) {
       term.both = cast;
     } else {
@@ -252,6 +211,7 @@ class Placer {
   const Model& model_;
   const VertexGraph& graph_;
   const IdVector<VertexId, Side>& sides_;
+  const CutGoal goal_;
   const Traffic traffic_;
   MinCut cut_;
   IdVector<VertexId, CutNode> nodes_;
@@ -265,8 +225,9 @@ class Placer {
 }  // namespace
 
 Placement PlaceByCut(const Model& model, const VertexGraph& graph, const IdVector<VertexId, Side>& sides,
-                     const std::vector<bool>& released_inputs, const std::vector<bool>& released_outputs) {
-  return Placer(model, graph, sides).Place(released_inputs, released_outputs);
+                     const std::vector<bool>& released_inputs, const std::vector<bool>& released_outputs,
+                     CutGoal goal) {
+  return Placer(model, graph, sides, goal).Place(released_inputs, released_outputs);
 }
 
 }  // namespace amp

@@ -8,13 +8,12 @@
 // What a vertex costs is what its node reads and writes through the ports that it types, in either type; what a value
 // costs is one cast per direction, read and written, however many read it; what a constant costs is its bytes in the
 // types that its readers want, an eighth of them, since they are loaded once for many runs. A price per rounding, less
-// than one byte, keeps float32 what gains nothing. What runs in the body of a Loop or Scan counts 8 times.
+// than one byte, keeps float32 what gains nothing.
 //
 // Two types, costs of vertices and of pairs: a minimum cut (min_cut.h) finds the best of all assignments. A value takes
 // two auxiliary nodes, so that its cast is paid once for all readers. Must-match groups are one node.
 //
-// Not obvious: a dimension that is not known counts as 32, the same in every value, so that values are compared by what
-// is known of them. Ideas: project selection (Picard 1976); PyTorch's min-cut partitioner.
+// Sizes that are not known are guessed (traffic.h). Ideas: project selection (Picard 1976); PyTorch's min-cut partitioner.
 #ifndef AMP_PASSES_PAINT_PLACE_BY_CUT_H_
 #define AMP_PASSES_PAINT_PLACE_BY_CUT_H_
 
@@ -42,9 +41,14 @@ struct Placement {
   bool knows_all_sizes = true;
 };
 
-// `released` tells of a graph output (by position) whether it may become low, `released_inputs` the same of inputs.
+// kFewestCasts: what nodes move and constants take costs nothing, and every cast the same, whatever it moves.
+enum class CutGoal : uint8_t { kFewestBytes, kFewestCasts };
+
+// `released_outputs` tells of a graph output (by position) whether it may become low, `released_inputs` the same of
+// inputs.
 Placement PlaceByCut(const Model& model, const VertexGraph& graph, const IdVector<VertexId, Side>& sides,
-                     const std::vector<bool>& released_inputs, const std::vector<bool>& released_outputs);
+                     const std::vector<bool>& released_inputs, const std::vector<bool>& released_outputs,
+                     CutGoal goal = CutGoal::kFewestBytes);
 
 }  // namespace amp
 

@@ -229,7 +229,9 @@ class Explainer {
   }
 
   // What the other type would cost.
-  static std::string Traffic(absl::string_view other, int64_t bytes) {
+  static std::string Traffic(absl::string_view other, const PaintReason& reason) {
+    const int64_t bytes = reason.bytes;
+    if (!reason.detail.empty()) return absl::StrCat(other, " ", reason.detail);
     if (bytes < 0) return absl::StrCat(other, " would move more bytes, casts included, as far as sizes are known");
     if (bytes == 0) return absl::StrCat(other, " would move no fewer bytes, casts included");
     return absl::StrCat(other, " would move ", ByteText(bytes), " more, casts included");
@@ -257,9 +259,9 @@ class Explainer {
       case ReasonKind::kForced:
         return "forced by --level unsafe-force-all";
       case ReasonKind::kSavesTraffic:
-        return Traffic("float32", reason.bytes);
+        return Traffic("float32", reason);
       case ReasonKind::kCostsTraffic:
-        return Traffic(DTypeName(graph_.low()), reason.bytes);
+        return Traffic(DTypeName(graph_.low()), reason);
       case ReasonKind::kDenied:
         return absl::StrCat("denied", why, from);
       case ReasonKind::kLevel:

@@ -17,7 +17,7 @@ struct NodeReport {
   std::string op_type;  // "com.microsoft::Gelu" outside ai.onnx
   OpClass op_class = OpClass::kUnlisted;
   std::string class_name;    // the class, or "cast" and "constant" for what is on no list by its nature
-  std::string class_origin;  // "seed-float16.list:12", "--deny"
+  std::string class_origin;  // "tf-1.15-float16.list:12", "--deny"
   std::string class_why;
   bool is_low = false;
   std::string type;         // float32 or a 16-bit type; "-" where there is neither

@@ -84,7 +84,7 @@ def random_flags(model, source):
     options = [
         ("--keep-io", ["all", "all", "none", ",".join(outputs[:1])]),
         ("--weights", ["convert", "convert", "cast"]),
-        ("--profile", ["seed", "tf-latest"]),
+        ("--profile", ["tf-1.15", "tf-latest"]),
         ("--level", ["default", "default", "default", "treat-infer-as-deny", "tensor-cores-only", "unsafe-force-all"]),
         ("--preserve", ["tensor", "tensor", "node"]),
         ("--follow", ["on", "off"]),

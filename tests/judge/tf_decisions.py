@@ -81,8 +81,8 @@ def judge(tool, spec, files, folder, only, show):
             if only and name != only:
                 continue
             profile, out = spec["profiles"][name], os.path.join(folder, "out.onnx")
-            lists = "seed" if profile["lists"].startswith("seed") else "tf-latest"
-            arguments = [source, "-o", out, "--profile", lists, "--dtype", profile["dtype"], "--follow", "on" if profile["follow_allow"] else "off", "--guards", "none", "--keep-decomposed"]
+            lists = "tf-1.15" if profile["lists"].startswith("seed") else "tf-latest"
+            arguments = [source, "-o", out, "--profile", lists, "--dtype", profile["dtype"], "--follow", "on" if profile["follow_allow"] else "off", "--guards", "none"]
             pathlib.Path(out).unlink(missing_ok=True)
             answer, why = tool.run(arguments), ""
             if answer.exit or not os.path.exists(out):

@@ -20,7 +20,7 @@ namespace {
 constexpr char kModel[] = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, 8}> {
     [mm] a = MatMul (x, w)
-    [sm] y = Softmax (a)
+    [ex] y = Exp (a)
   })";
 
 template <typename Function>

@@ -63,7 +63,7 @@ TEST_CASE("values, in both spellings") {
   CHECK(Complete("amp-rewrite --policy mixed_") == Set{"mixed_float16", "mixed_bfloat16"});
   CHECK(Complete("amp-rewrite --keep-io ") == Set{"all", "none"});
   CHECK(Complete("amp-rewrite --opset k") == Set{"keep"});
-  CHECK(Complete("amp-rewrite --profile tf") == Set{"tf-latest", "tf-latest-cpu"});
+  CHECK(Complete("amp-rewrite --profile tf") == Set{"tf-1.15", "tf-latest", "tf-latest-cpu"});
 }
 
 TEST_CASE("values with a colon, of which bash keeps what is before it") {
@@ -103,8 +103,9 @@ TEST_CASE("profiles, targets and stages are all there") {
 TEST_CASE("profiles are listed with what they are, and completed by their names alone") {
   const std::string listed = RunAmpRewrite({"--list-profiles"}).out;
   CHECK(listed ==
+        "default        TensorFlow's newest lists, with what kernels do today (default); float16, bfloat16\n"
         "itex           Intel's extension for TensorFlow; float16, bfloat16\n"
-        "seed           TensorFlow 1.15's documented lists (default); float16, bfloat16\n"
+        "tf-1.15        TensorFlow 1.15's documented lists; float16, bfloat16\n"
         "tf-latest      TensorFlow's newest lists, in float16 those for GPUs; float16, bfloat16\n"
         "tf-latest-cpu  TensorFlow's newest lists for CPUs; float16\n");
   Set names;

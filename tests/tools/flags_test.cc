@@ -35,7 +35,7 @@ TEST_CASE("mistyped flags, values, operators and names get a suggestion and exit
   CheckFails({"--dtpye", "float16"}, 2, "unknown flag '--dtpye'; did you mean '--dtype'?");
   CheckFails({"--dtype", "bfloat61"}, 2, "'bfloat61'; did you mean 'bfloat16'?");
   CheckFails({"--level", "tensor-core-only"}, 2, "did you mean 'tensor-cores-only'?");
-  CheckFails({"--profile", "seeed"}, 2, "did you mean 'seed'?");
+  CheckFails({"--profile", "defualt"}, 2, "did you mean 'default'?");
   CheckFails({"--deny", "Sotfmax"}, 2, "did you mean 'Softmax'?");
   CheckFails({"--keep-io", "xx"}, 2, "'xx' is no input or output of the graph");
 }
@@ -191,7 +191,7 @@ TEST_CASE("weights go to a file always from the size on that the help states") {
 TEST_CASE("the help shows every default in one notation") {
   const std::string help = RunAmpRewrite({"--help"}).out;
   for (const char* part :
-       {"; auto: this machine [any]", " [seed]", " [auto]", "external data, at most 2147483647 [2147483647]",
+       {"; auto: this machine [any]", " [default]", " [auto]", "external data, at most 2147483647 [2147483647]",
         "rounding error of a weight [0.01]", "dimensions of a tensor, at most 2147483647 [64]"}) {
     INFO(part);
     CHECK(absl::StrContains(help, part));

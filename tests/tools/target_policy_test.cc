@@ -98,8 +98,8 @@ TEST_CASE("a target's promises decide conditions of list rows") {
       [n] y = InstanceNormalization (a, s, b)
       [c2] z = Conv (y, w)
     })";
-  CHECK(Run({"--target", "cuda:7.0"}, kNorm).Report()["nodes"][1]["class"] == "infer");
-  CHECK(Run({"--target", "any"}, kNorm).Report()["nodes"][1]["class"] != "infer");
+  CHECK(Run({"--target", "cuda:7.0", "--profile", "tf-1.15"}, kNorm).Report()["nodes"][1]["class"] == "infer");
+  CHECK(Run({"--target", "any", "--profile", "tf-1.15"}, kNorm).Report()["nodes"][1]["class"] != "infer");
 }
 
 TEST_CASE("the automatic type is what the target is fast with") {
@@ -216,7 +216,7 @@ TEST_CASE("an unknown policy lists the valid ones") {
 TEST_CASE("a printed list says for which type it is, and is refused for another") {
   const ScratchFolder folder;
   const std::string lists = RunAmpRewrite({"--print-lists"}).out;
-  CHECK(absl::StartsWith(lists, "# effective lists of profile seed for float16\ntype float16\nfollow off"));
+  CHECK(absl::StartsWith(lists, "# effective lists of profile default for float16\ntype float16\nfollow on"));
   const std::string brain = RunAmpRewrite({"--print-lists", "--dtype", "bfloat16", "--profile", "tf-latest"}).out;
   CHECK(absl::StartsWith(brain, "# effective lists of profile tf-latest for bfloat16\ntype bfloat16\nfollow on"));
   const std::string path = folder.Write("p.list", lists);

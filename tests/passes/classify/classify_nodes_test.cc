@@ -52,7 +52,7 @@ TEST_CASE("conditions use the schema's defaults") {
   CHECK(Classes(*model, {}) ==
         "Resize clear by Resize[mode=nearest]\nResize infer by Resize\n"
         "LayerNormalization infer by LayerNormalization[stash_type=1]\n");
-  CHECK(Classes(*model, {.profile = "seed-bfloat16"}) ==
+  CHECK(Classes(*model, {.profile = "tf-1.15-bfloat16"}) ==
         "Resize clear by Resize\nResize clear by Resize\n"
         "LayerNormalization infer by LayerNormalization[stash_type=1]\n");
 }
@@ -104,12 +104,13 @@ TEST_CASE("a target's promise decides where the lists ask for it") {
       y = InstanceNormalization (x, s, s)
       z = LSTM <hidden_size = 8> (x, w, r)
     })");
-  CHECK(Classes(*model, {}) == "InstanceNormalization deny by InstanceNormalization\nLSTM allow by LSTM\n");
-  CHECK(Classes(*model, {}, {.float32_statistics = true}) ==
+  const OpListOptions tf = {.profile = "tf-1.15-float16"};
+  CHECK(Classes(*model, tf) == "InstanceNormalization deny by InstanceNormalization\nLSTM allow by LSTM\n");
+  CHECK(Classes(*model, tf, {.float32_statistics = true}) ==
         "InstanceNormalization infer by InstanceNormalization[stats=float32]\nLSTM allow by LSTM\n");
-  CHECK(Classes(*model, {.profile = "seed-bfloat16"}) ==
+  CHECK(Classes(*model, {.profile = "tf-1.15-bfloat16"}) ==
         "InstanceNormalization deny by InstanceNormalization\nLSTM unlisted by LSTM\n");
-  CHECK(Classes(*model, {.profile = "seed-bfloat16"}, {.bfloat16_recurrence = true}) ==
+  CHECK(Classes(*model, {.profile = "tf-1.15-bfloat16"}, {.bfloat16_recurrence = true}) ==
         "InstanceNormalization deny by InstanceNormalization\nLSTM allow by LSTM[rnn=bfloat16]\n");
 }
 
@@ -245,7 +246,7 @@ TEST_CASE("of several sources the strongest decides over inlined nodes, whatever
   const ScratchFolder folder;
   const std::string inner = folder.Write("inner.list", "my::Inner allow\nExp infer\n");
   const std::string names = folder.Write("names.list", "node \"call\" deny\n");
-  CHECK(Classes(*model, {}) == "Softmax deny by Softmax\nExp deny by Exp\n");
+  CHECK(Classes(*model, {}) == "Softmax infer by Softmax\nExp deny by Exp\n");
   CHECK(Classes(*model, {.files = {inner}}) == "Softmax allow by my::Inner\nExp infer by Exp\n");
   CHECK(Classes(*model, {.files = {inner}, .edits = {{OpClass::kClear, "my::Outer"}}}) ==
         "Softmax clear by my::Outer\nExp clear by my::Outer\n");

@@ -86,7 +86,7 @@ std::string ClassOf(const OpLists& lists, const std::string& op, const Facts& fa
 }
 
 TEST_CASE("every list loads without a warning") {
-  CHECK(EmbeddedLists().size() == 7);
+  CHECK(EmbeddedLists().size() == 9);
   for (const EmbeddedList& list : EmbeddedLists()) {
     const OpLists lists = MustLoad(std::string(list.name));
     INFO(list.name);
@@ -116,7 +116,7 @@ TEST_CASE("every row names an operator with a float port and gives a reason") {
 }
 
 TEST_CASE("every operator with a float port has a class or is a known barrier") {
-  const OpLists seed = MustLoad("seed-float16");
+  const OpLists seed = MustLoad("tf-1.15-float16");
   for (const std::string& op : RegisteredOperators("")) {
     INFO(op);
     const bool listed = ClassOf(seed, op) != "none";
@@ -126,7 +126,7 @@ TEST_CASE("every operator with a float port has a class or is a known barrier") 
 }
 
 TEST_CASE("every operator with a built-in signature has a class") {
-  const OpLists seed = MustLoad("seed-float16");
+  const OpLists seed = MustLoad("tf-1.15-float16");
   int count = 0;
   for (const std::string& op : OpSignatures::BuiltIn()->Operators("com.microsoft")) {
     INFO(op);
@@ -149,9 +149,9 @@ TEST_CASE("a conditional row never stands without one for the rest") {
 }
 
 // Classes that differ between profiles, in the order of kProfiles; w allow, g infer, b deny, c clear, - barrier.
-constexpr const char* kProfiles[] = {"seed-float16",       "seed-bfloat16",         "tf-latest-float16",
+constexpr const char* kProfiles[] = {"tf-1.15-float16",    "tf-1.15-bfloat16",      "tf-latest-float16",
                                      "tf-latest-bfloat16", "tf-latest-cpu-float16", "itex-float16",
-                                     "itex-bfloat16"};
+                                     "itex-bfloat16",      "default-float16",       "default-bfloat16"};
 
 struct Difference {
   const char* op;
@@ -161,49 +161,50 @@ struct Difference {
 
 TEST_CASE("profiles differ where they should") {
   const Difference differences[] = {
-      {"Softmax", {}, "bbggggg"},
-      {"LogSoftmax", {}, "bgggggg"},
-      {"Log", {}, "bgggggg"},
-      {"ReduceMean", {}, "bgbgbbb"},
-      {"ReduceSum", {}, "bgbgbbg"},
-      {"ReduceSum", {{"device", "cpu"}}, "bgbgbgg"},
-      {"ReduceLogSum", {}, "bgbgbbg"},
-      {"ReduceSumSquare", {}, "bgbgbbg"},
-      {"ReduceL2", {}, "bbbbbbb"},
-      {"ReduceLogSumExp", {}, "bbbbbbb"},
-      {"Resize", {{"mode", "nearest"}}, "ccccccc"},
-      {"Resize", {{"mode", "linear"}}, "gcgcggc"},
-      {"Upsample", {{"mode", "linear"}}, "ggggggg"},
-      {"InstanceNormalization", {}, "bbbbbgg"},
-      {"InstanceNormalization", {{"stats", "float32"}}, "ggggggg"},
-      {"LayerNormalization", {{"stash_type", "1"}}, "ggggggg"},
-      {"LayerNormalization", {{"stash_type", "10"}}, "bbbbbbb"},
-      {"LSTM", {}, "w-w--w-"},
-      {"GRU", {{"rnn", "bfloat16"}}, "wwww-ww"},
-      {"Einsum", {}, "wwwwwww"},
-      {"Conv", {{"depthwise", "1"}}, "wwwwwww"},
-      {"MatMul", {}, "wwwwwww"},
-      {"Gelu", {}, "ggggggg"},
-      {"GlobalAveragePool", {}, "ggggggg"},
-      {"Exp", {}, "bbbbbbb"},
-      {"Pow", {}, "bbbbbbb"},
-      {"CumSum", {}, "bbbbbbb"},
-      {"SoftmaxCrossEntropyLoss", {}, "bbbbbbb"},
-      {"ScatterND", {{"reduction", "none"}}, "ccccccc"},
-      {"ScatterElements", {{"reduction", "add"}}, "ggggggg"},
-      {"OptionalHasElement", {}, "ccccccc"},
-      {"Sin", {}, "-------"},
-      {"Cast", {}, "-------"},
-      {"com.microsoft::FusedMatMul", {}, "wwwwwww"},
-      {"com.microsoft::MatMulNBits", {}, "wwwwwww"},
-      {"com.microsoft::Attention", {}, "bbwwwww"},
-      {"com.microsoft::GroupQueryAttention", {{"softmax", "float32"}}, "wwwwwww"},
-      {"com.microsoft::BiasSoftmax", {}, "bbggggg"},
-      {"com.microsoft::SkipLayerNormalization", {}, "ggggggg"},
-      {"SimplifiedLayerNormalization", {}, "ggggggg"},
-      {"com.microsoft::Rfft", {}, "bbbbbbb"},
-      {"com.microsoft::Trilu", {}, "ccccccc"},
-      {"com.microsoft::QGemm", {}, "-------"},
+      {"Softmax", {}, "bbggggggg"},
+      {"LogSoftmax", {}, "bgggggggg"},
+      {"Log", {}, "bggggggbg"},
+      {"ReduceMean", {}, "bgbgbbbbg"},
+      {"ReduceMean", {{"accumulate", "float32"}}, "bgbgbbbgg"},
+      {"ReduceSum", {}, "bgbgbbgbg"},
+      {"ReduceSum", {{"device", "cpu"}}, "bgbgbggbg"},
+      {"ReduceLogSum", {}, "bgbgbbgbg"},
+      {"ReduceSumSquare", {}, "bgbgbbgbg"},
+      {"ReduceL2", {}, "bbbbbbbbb"},
+      {"ReduceLogSumExp", {}, "bbbbbbbbb"},
+      {"Resize", {{"mode", "nearest"}}, "ccccccccc"},
+      {"Resize", {{"mode", "linear"}}, "gcgcggcgc"},
+      {"Upsample", {{"mode", "linear"}}, "ggggggggg"},
+      {"InstanceNormalization", {}, "bbbbbgggg"},
+      {"InstanceNormalization", {{"stats", "float32"}}, "ggggggggg"},
+      {"LayerNormalization", {{"stash_type", "1"}}, "ggggggggg"},
+      {"LayerNormalization", {{"stash_type", "10"}}, "bbbbbbbbb"},
+      {"LSTM", {}, "w-w--w-w-"},
+      {"GRU", {{"rnn", "bfloat16"}}, "wwww-wwww"},
+      {"Einsum", {}, "wwwwwwwww"},
+      {"Conv", {{"depthwise", "1"}}, "wwwwwwwww"},
+      {"MatMul", {}, "wwwwwwwww"},
+      {"Gelu", {}, "ggggggggg"},
+      {"GlobalAveragePool", {}, "ggggggggg"},
+      {"Exp", {}, "bbbbbbbbb"},
+      {"Pow", {}, "bbbbbbbbb"},
+      {"CumSum", {}, "bbbbbbbbb"},
+      {"SoftmaxCrossEntropyLoss", {}, "bbbbbbbbb"},
+      {"ScatterND", {{"reduction", "none"}}, "ccccccccc"},
+      {"ScatterElements", {{"reduction", "add"}}, "ggggggggg"},
+      {"OptionalHasElement", {}, "ccccccccc"},
+      {"Sin", {}, "---------"},
+      {"Cast", {}, "---------"},
+      {"com.microsoft::FusedMatMul", {}, "wwwwwwwww"},
+      {"com.microsoft::MatMulNBits", {}, "wwwwwwwww"},
+      {"com.microsoft::Attention", {}, "bbwwwwwww"},
+      {"com.microsoft::GroupQueryAttention", {{"softmax", "float32"}}, "wwwwwwwww"},
+      {"com.microsoft::BiasSoftmax", {}, "bbggggggg"},
+      {"com.microsoft::SkipLayerNormalization", {}, "ggggggggg"},
+      {"SimplifiedLayerNormalization", {}, "ggggggggg"},
+      {"com.microsoft::Rfft", {}, "bbbbbbbbb"},
+      {"com.microsoft::Trilu", {}, "ccccccccc"},
+      {"com.microsoft::QGemm", {}, "---------"},
   };
   const std::map<std::string, char> letters = {{"allow", 'w'}, {"infer", 'g'},    {"deny", 'b'},
                                                {"clear", 'c'}, {"unlisted", '-'}, {"none", '-'}};
@@ -217,10 +218,12 @@ TEST_CASE("profiles differ where they should") {
   }
 }
 
-TEST_CASE("the follow pass is on everywhere but in seed-float16") {
+TEST_CASE("the painter decides as TensorFlow does, with the follow pass but in tf-1.15-float16; the default cuts") {
   for (const char* profile : kProfiles) {
     INFO(profile);
-    CHECK(MustLoad(profile).follow() == (std::string(profile) != "seed-float16"));
+    CHECK(MustLoad(profile).follow() == (std::string(profile) != "tf-1.15-float16"));
+    const bool is_default = absl::StartsWith(profile, "default-");
+    CHECK((MustLoad(profile).placement() == PlacementMode::kCut) == is_default);
   }
 }
 

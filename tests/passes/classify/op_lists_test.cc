@@ -126,7 +126,7 @@ TEST_CASE("a duplicate names both lines") {
 
 TEST_CASE("malformed lines are errors with their place") {
   CHECK(ErrorOf("placement cut\nplacement cut\n") == "x.list:2: 'placement' again; it is set at x.list:1 already");
-  CHECK(ErrorOf("placement none") == "x.list:1: expected: placement paint|cut; found 'none'");
+  CHECK(ErrorOf("placement none") == "x.list:1: expected: placement paint|cut|fewest-casts; found 'none'");
   CHECK(ErrorOf("follow yes") == "x.list:1: expected: follow on|off; found 'yes'");
   CHECK(ErrorOf("include # nothing") == "x.list:1: expected: include NAME");
   CHECK(ErrorOf("node \"a deny") == "x.list:1: pattern without closing quote");
@@ -199,7 +199,7 @@ TEST_CASE("flag beats later file beats earlier file beats profile") {
   const std::string first = folder.Write("first.list", "Softmax infer\nGelu deny\nErf deny\n");
   const std::string second = folder.Write("second.list", "Gelu clear\nErf clear\n");
   const OpLists lists = MustLoad({.files = {first, second}, .edits = {{OpClass::kAllow, "Erf"}}});
-  CHECK(absl::StartsWith(Decision(lists, "Exp"), "deny, seed-float16.list:"));
+  CHECK(absl::StartsWith(Decision(lists, "Exp"), "deny, tf-1.15-float16.list:"));
   CHECK(Local(folder, Decision(lists, "Softmax")) == "infer, first.list:1");
   CHECK(Local(folder, Decision(lists, "Gelu")) == "clear, second.list:1");
   CHECK(Decision(lists, "Erf") == "allow, --allow");
@@ -228,8 +228,8 @@ TEST_CASE("a higher source with a condition leaves other nodes to the source bel
   const OpLists lists =
       MustLoad({.edits = {{OpClass::kDeny, "Resize[mode=cubic,antialias=1],Gelu[approximate=none]"}}});
   CHECK(Decision(lists, "Resize", {{"mode", "cubic"}, {"antialias", "1"}}) == "deny, --deny");
-  CHECK(absl::StartsWith(Decision(lists, "Resize", {{"mode", "nearest"}}), "clear, seed-float16"));
-  CHECK(absl::StartsWith(Decision(lists, "Resize", {{"mode", "cubic"}}), "infer, seed-float16"));
+  CHECK(absl::StartsWith(Decision(lists, "Resize", {{"mode", "nearest"}}), "clear, tf-1.15-float16"));
+  CHECK(absl::StartsWith(Decision(lists, "Resize", {{"mode", "cubic"}}), "infer, tf-1.15-float16"));
   CHECK(Decision(lists, "Gelu", {{"approximate", "none"}}) == "deny, --deny");
 }
 
@@ -264,15 +264,15 @@ TEST_CASE("flags that are wrong say which") {
   CHECK(error({{OpClass::kAllow, "Add"}, {OpClass::kAllow, "Add"}}) == "");
   CHECK(OpLists::Load({.deny_nodes = {"a", "["}}).status().message() ==
         "--deny-node: pattern '[': '[' without ']'; one that is meant as it stands is written '[[]'");
-  CHECK(OpLists::Load({.profile = "sed-float16"}).status().message() ==
-        "unknown list 'sed-float16'; did you mean 'seed-float16'?");
+  CHECK(OpLists::Load({.profile = "defalt-float16"}).status().message() ==
+        "unknown list 'defalt-float16'; did you mean 'default-float16'?");
 }
 
 TEST_CASE("include looks beside the file, then among the built-in lists") {
   const ScratchFolder folder;
   folder.Write("base.list", "Softmax clear\nErf deny\n");
   const std::string path = folder.Write("top.list", "Erf allow\ninclude base\ninclude tf-latest-float16.list\n");
-  const OpLists lists = MustLoad({.profile = "seed-float16", .files = {path}});
+  const OpLists lists = MustLoad({.profile = "tf-1.15-float16", .files = {path}});
   CHECK(Local(folder, Decision(lists, "Erf")) == "allow, top.list:1");
   CHECK(absl::StartsWith(Decision(lists, "Softmax"), "infer, tf-latest-float16.list:"));
   CHECK(lists.follow());
@@ -290,12 +290,12 @@ TEST_CASE("include takes a profile's list for the low type") {
   const ScratchFolder folder;
   const std::string path = folder.Write("top.list", "include tf-latest\nErf deny\n");
   const OpLists half = MustLoad({.files = {path}});
-  const OpLists brain = MustLoad({.profile = "seed-bfloat16", .files = {path}, .low = DType::kBfloat16});
+  const OpLists brain = MustLoad({.profile = "tf-1.15-bfloat16", .files = {path}, .low = DType::kBfloat16});
   CHECK(absl::StartsWith(Decision(half, "Softmax"), "infer, tf-latest-float16.list:"));
   CHECK(absl::StartsWith(Decision(brain, "Softmax"), "infer, tf-latest-bfloat16.list:"));
-  const std::string same = folder.Write("seed.list", "include seed\nErf deny\n");
-  CHECK(Local(folder, Decision(MustLoad({.files = {same}}), "Erf")) == "deny, seed.list:2");
-  const OpListOptions no_list = {.profile = "seed-bfloat16",
+  const std::string same = folder.Write("default.list", "include default\nErf deny\n");
+  CHECK(Local(folder, Decision(MustLoad({.files = {same}}), "Erf")) == "deny, default.list:2");
+  const OpListOptions no_list = {.profile = "tf-1.15-bfloat16",
                                  .files = {folder.Write("c.list", "include tf-latest-cpu\n")},
                                  .low = DType::kBfloat16};
   CHECK(absl::StartsWith(Local(folder, OpLists::Load(no_list).status().message()),
@@ -325,8 +325,8 @@ TEST_CASE("includes that go wrong are errors with their place") {
   CHECK(error(folder.Write("a.list", "\ninclude a\n")) == "a.list:2: 'a' includes itself");
   folder.Write("b.list", "include c.list\n");
   CHECK(error(folder.Write("c.list", "include b\n")) == "b.list:1: 'c.list' includes itself");
-  CHECK(error(folder.Write("d.list", "include sed-float16\n")) ==
-        "d.list:1: no list 'sed-float16' beside this file or built in; did you mean 'seed-float16'?");
+  CHECK(error(folder.Write("d.list", "include defalt-float16\n")) ==
+        "d.list:1: no list 'defalt-float16' beside this file or built in; did you mean 'default-float16'?");
   CHECK(error(folder.Write("e.list", "include ../secret\n")) ==
         "e.list:1: include '../secret': expected the name of a file beside this one, no path");
   folder.Write("f.list", "Sofmax deny\n");
@@ -349,7 +349,7 @@ TEST_CASE("files that cannot be read are I/O errors") {
   const auto error = [](const char* path) { return std::string(OpLists::Load({.files = {path}}).status().message()); };
   CHECK(error("/no/such/file.list") == "/no/such/file.list: cannot be opened");
   CHECK(error("tf-latest") == "tf-latest: no such file; a profile: --profile tf-latest");
-  CHECK(error("seed-bfloat16.list") == "seed-bfloat16.list: no such file; a profile: --profile seed-bfloat16");
+  CHECK(error("tf-1.15-bfloat16.list") == "tf-1.15-bfloat16.list: no such file; a profile: --profile tf-1.15-bfloat16");
   CHECK(ExitCode(OpLists::Load({.files = {"tf-latest"}}).status()) == 6);
   CHECK(ExitCode(OpLists::Load({.files = {std::filesystem::temp_directory_path().string()}}).status()) == 6);
 }
@@ -357,9 +357,18 @@ TEST_CASE("files that cannot be read are I/O errors") {
 TEST_CASE("placement: flag, then files, then profile") {
   ScratchFolder folder;
   const std::string cut = folder.Write("cut.list", "placement cut\n");
-  CHECK(MustLoad({}).placement() == PlacementMode::kPaint);
+  CHECK(MustLoad({}).placement() == PlacementMode::kCut);
+  CHECK(MustLoad({.profile = "tf-1.15-float16"}).placement() == PlacementMode::kPaint);
   CHECK(MustLoad({.files = {cut}}).placement() == PlacementMode::kCut);
   CHECK(MustLoad({.files = {cut}, .placement = PlacementMode::kPaint}).placement() == PlacementMode::kPaint);
+  const std::string fewest = folder.Write("fewest.list", "placement fewest-casts\n");
+  CHECK(MustLoad({.files = {fewest}}).placement() == PlacementMode::kFewestCasts);
+  // The follow pass is the painter's.
+  const std::string follow = folder.Write("follow.list", "follow off\n");
+  CHECK(MustLoad({.files = {follow}}).placement() == PlacementMode::kPaint);
+  CHECK(MustLoad({.follow = true}).placement() == PlacementMode::kPaint);
+  CHECK(MustLoad({.files = {folder.Write("both.list", "follow on\nplacement cut\n")}}).placement() ==
+        PlacementMode::kCut);
   CHECK(absl::StrContains(MustLoad({.files = {cut}}).Print(), "placement cut  # "));
 }
 
@@ -367,7 +376,7 @@ TEST_CASE("follow: flag, then files, then profile") {
   const ScratchFolder folder;
   const std::string on = folder.Write("on.list", "follow on\n");
   const std::string silent = folder.Write("silent.list", "Erf deny\n");
-  CHECK_FALSE(MustLoad({}).follow());
+  CHECK_FALSE(MustLoad({.profile = "tf-1.15-float16"}).follow());
   CHECK(MustLoad({.files = {on, silent}}).follow());
   CHECK_FALSE(MustLoad({.files = {on}, .follow = false}).follow());
   CHECK(MustLoad({.profile = "tf-latest-float16"}).follow());
@@ -397,7 +406,7 @@ TEST_CASE("the printed table reads back as the same table") {
                                   .low = DType::kBfloat16});
   const std::string printed = lists.Print();
   CHECK(absl::StartsWith(printed, "# effective lists of profile itex for bfloat16\ntype bfloat16\nfollow on"));
-  CHECK(absl::StrContains(printed, "follow on  # seed-bfloat16.list:"));
+  CHECK(absl::StrContains(printed, "follow on  # tf-1.15-bfloat16.list:"));
   CHECK(absl::StrContains(printed, "tensor \"t\"  deny  given on the command line  # --deny-tensor\n"));
   CHECK_FALSE(absl::StrContains(printed, "Resize[mode=nearest]"));
   const absl::StatusOr<OpListFile> file = ParseOpListFile("printed", printed);
@@ -417,16 +426,17 @@ TEST_CASE("the printed table reads back as the same table") {
 }
 
 TEST_CASE("profiles are found by name and type") {
-  CHECK(*ProfileList("seed", DType::kFloat16) == "seed-float16");
-  CHECK(*ProfileList("seed", DType::kBfloat16) == "seed-bfloat16");
+  CHECK(*ProfileList("tf-1.15", DType::kFloat16) == "tf-1.15-float16");
+  CHECK(*ProfileList("seed", DType::kBfloat16) == "tf-1.15-bfloat16");
   CHECK(*ProfileList("itex-bfloat16", DType::kBfloat16) == "itex-bfloat16");
-  CHECK(ProfileNames() == std::vector<std::string>{"itex", "seed", "tf-latest", "tf-latest-cpu"});
+  CHECK(ProfileNames() == std::vector<std::string>{"default", "itex", "tf-1.15", "tf-latest", "tf-latest-cpu"});
   CHECK(absl::StartsWith(ProfileList("tf-latest-cpu", DType::kBfloat16).status().message(),
                          "profile 'tf-latest-cpu' has no list for bfloat16; lists: "));
   CHECK(absl::StartsWith(ProfileList("itex-bfloat16", DType::kFloat16).status().message(),
                          "profile 'itex-bfloat16' has no list for float16"));
   CHECK(ProfileList("tf-lastest", DType::kFloat16).status().message() ==
-        "unknown profile 'tf-lastest'; did you mean 'tf-latest'? (known: itex, seed, tf-latest, tf-latest-cpu)");
+        "unknown profile 'tf-lastest'; did you mean 'tf-latest'? (known: default, itex, tf-1.15, tf-latest, "
+        "tf-latest-cpu)");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
+#include "passes/paint/traffic.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 
@@ -93,6 +94,25 @@ int64_t CostOf(const Model& model, const VertexGraph& graph, const Sides& sides,
   return cost;
 }
 
+// How many casts an assignment needs.
+int64_t NumCasts(const Model& model, const VertexGraph& graph, const Sides& sides,
+                 const IdVector<VertexId, bool>& low) {
+  int64_t casts = 0;
+  for (const ValueId id : model.AllValues()) {
+    if (model.IsConstant(id)) continue;
+    bool any_low = false, any_high = false;
+    for (const Use& use : model.value(id).uses) {
+      const VertexId reader = graph.OfUse(use);
+      (reader != kNone && low[reader] ? any_low : any_high) = true;
+    }
+    const VertexId producer = graph.OfValue(id);
+    const bool gives_either = producer != kNone && sides[producer] == Side::kCast;
+    const bool is_low = producer != kNone && low[producer];
+    casts += (gives_either ? any_low && any_high : is_low ? any_high : any_low) ? 1 : 0;
+  }
+  return casts;
+}
+
 TEST_CASE("random graphs: no assignment of the free vertices costs less, and none that does not has fewer low") {
   std::mt19937 random(7);
   size_t num_open = 0;
@@ -110,16 +130,20 @@ TEST_CASE("random graphs: no assignment of the free vertices costs less, and non
     if (open.size() > 14) continue;
     num_open += open.size();
     const Placement placement = PlaceByCut(*model, graph, sides, {false, false}, std::vector<bool>(9));
+    const Placement fewest =
+        PlaceByCut(*model, graph, sides, {false, false}, std::vector<bool>(9), CutGoal::kFewestCasts);
     IdVector<VertexId, bool> low(graph.size());
     for (const VertexId v : graph.ids()) low[v] = sides[v] == Side::kLow;
-    int64_t best = INT64_MAX, best_high = 0;
+    int64_t best = INT64_MAX, best_high = 0, fewest_casts = INT64_MAX;
     for (size_t bits = 0; bits < size_t{1} << open.size(); ++bits) {
       for (size_t i = 0; i < open.size(); ++i) low[open[i]] = (bits >> i & 1) != 0;
       best = std::min(best, CostOf(*model, graph, sides, low));
+      fewest_casts = std::min(fewest_casts, NumCasts(*model, graph, sides, low));
       if (bits == 0) best_high = best;
     }
     INFO(text);
     REQUIRE(CostOf(*model, graph, sides, placement.low) == best);
+    REQUIRE(NumCasts(*model, graph, sides, fewest.low) == fewest_casts);
     REQUIRE(placement.cost_high - placement.cost == best_high / 16 - best / 16);
     for (const VertexId v : open) {
       IdVector<VertexId, bool> flipped = placement.low;
@@ -148,6 +172,20 @@ TEST_CASE("a large table that is read in both types is stored once, and its rows
   };
   CHECK_FALSE(is_low(16));
   CHECK(is_low(400));
+}
+
+TEST_CASE("what a Reshape reads and gives counts as the better known of the two, and so on along a chain") {
+  const auto model = GraphFromText(R"(<ir_version: 9, opset_import: ["" : 17]>
+    g (float[4, 6] x, int64[K] shape, float[N] other) => (float[A, B] y, float[M] z) {
+      a = Relu (x)  b = Reshape (a, shape)  c = Transpose (b)  y = Neg (c)
+      d = Neg (other)  e = Expand (d, shape)  f = Reshape (e, shape)  z = Reshape (f, shape) })");
+  InferTypes(*model);
+  const Traffic traffic(*model, VertexGraph(*model, DType::kFloat16).order());
+  const auto given = [&](int node) { return traffic.Elements(model->node(NodeId(node)).Output(0)); };
+  for (const int node : {0, 1, 2, 3}) CHECK(given(node) == 24);
+  CHECK(given(4) == 32);
+  CHECK(given(5) == given(7));
+  CHECK_FALSE(traffic.knows_all_sizes());
 }
 
 TEST_CASE("dimensions that are not known count the same everywhere") {

@@ -81,8 +81,8 @@ TEST_CASE("released inputs and outputs that stay float32 are named, with the ope
       "advice: graph outputs that may be float16 stay float32: z (given by sm, Softmax: denied), e (given by ex, Exp: "
       "denied); --explain has the reasons\n"
       "advice: graph inputs that may be float16 stay float32: u (read by ex, Exp: denied); --explain has the reasons\n";
-  CHECK(Said(kDeniedEnds, {"--keep-io", "none"}) == advice);
-  CHECK(Said(kDeniedEnds, {"--policy", "float16"}) == advice);
+  CHECK(Said(kDeniedEnds, {"--profile", "tf-1.15", "--keep-io", "none"}) == advice);
+  CHECK(Said(kDeniedEnds, {"--profile", "tf-1.15", "--policy", "float16"}) == advice);
   CHECK(Said(kDeniedEnds, {"--keep-io", "z,e,u"}).empty());
   CHECK(Said(kDeniedEnds).empty());
   CHECK(Said("g (float[2,2] x, float[2,2] unread) => (float[2,2] y) { y = MatMul (x, x) }", {"--keep-io", "none"})
@@ -97,7 +97,7 @@ TEST_CASE("the reason is that of the output, where the node has others that are 
                           else_branch = no () => (float[2,2] p2, float[2,2] q2) { p2 = Relu (a) q2 = Softmax (x) }>
       y = MatMul (p, p)
     })",
-           {"--keep-io", "none"}) ==
+           {"--profile", "tf-1.15", "--keep-io", "none"}) ==
       "advice: graph outputs that may be float16 stay float32: z (given by if, If: no-allowed-path); --explain has the "
       "reasons\n");
 }

@@ -25,7 +25,7 @@ std::string Because(const Json& report, const std::string& path) {
   for (const Json& node : report["nodes"]) {
     if (node["path"] != path) continue;
     const std::string sentence = node["because"];
-    return absl::StrCat(node["reason"].get<std::string>(), ": ", sentence.substr(0, sentence.find(" (seed-")));
+    return absl::StrCat(node["reason"].get<std::string>(), ": ", sentence.substr(0, sentence.find(" (tf-1.15-")));
   }
   return "";
 }
@@ -52,7 +52,7 @@ TEST_CASE("what is not between two allowed operators names where the way is cut,
     [odd] o = Sin (u)
     [after] alone = Mul (o, o)
   })",
-                    {"--guards", "none"});
+                    {"--guards", "none", "--profile", "tf-1.15"});
   CHECK(Because(report, "first") == "no-allowed-path: infer: no path from an allowed operator");
   CHECK(Because(report, "behind") ==
         "no-allowed-path: infer: no allowed operator behind it before exp, which is denied");
