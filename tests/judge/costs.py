@@ -39,7 +39,7 @@ def costs(model, feeds):
         found.weight_bytes += sum(_tensor_bytes(a.t) for n in graph.node if n.op_type == "Constant" for a in n.attribute if a.name == "value")
     _, graph, types = graphs[0]
     wide = rounding.widen(model, rounding=False).model
-    shown, _ = rounding._expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
+    shown, _ = rounding.expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
     elements = {name: np.size(array) for name, array in rounding.run(shown, feeds).items() if not isinstance(array, list)}
     elements |= {name: np.size(array) for name, array in feeds.items() if not isinstance(array, list)}
     elements |= {t.name: int(np.prod(t.dims)) for t in graph.initializer}

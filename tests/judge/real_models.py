@@ -11,6 +11,7 @@ rounding inside the bound of rounding.py, no new NaN / Inf. At least 90 % of the
 default flags; those that stay high are listed with the reason that --report gives.
 A reference file that onnxruntime contradicts on the original is not used, and listed; onnxruntime on the original is the reference then, as for models
 without a file. A model whose float32 run passes 65504 is exempt from numbers in float16, and listed.
+At the end a table of the default profile against TensorFlow's (profile_table.py): the default must be no worse in what is low and in what is moved.
 """
 import argparse
 import dataclasses
@@ -27,6 +28,7 @@ import onnx.printer
 from onnx import TensorProto
 
 import descriptions
+import profile_table
 import rounding
 import runtimes
 import scopes
@@ -263,7 +265,7 @@ def main():
     paths = sorted((shared / "models").glob("*.onnx")) + sorted((shared / "conformance" / "light").glob("*.onnx"))
     print(f"{'model':34} {'type':9} {'io':5} {'low/nodes':>10} {'heavy':>8} casts   MB in  MB out     error    bound      s  verdict")
     with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
-        judge = Judge(tool, folder, shared)
+        judge, table = Judge(tool, folder, shared), profile_table.ProfileTable(tool, pathlib.Path(folder))
         for path in paths:
             if arguments.only and arguments.only not in path.stem:
                 continue
@@ -276,12 +278,19 @@ def main():
                 for keep_io in ("all", "none"):
                     if arguments.dtype in (None, dtype):
                         judge.judge(subject, dtype, keep_io)
+                if arguments.dtype in (None, dtype) and subject.reference is not None and not subject.is_light:
+                    failed = table.add(subject, dtype)
+                    judge.expect(not failed, failed)
     for dtype, (low, all_heavy, others) in judge.heavy.items():
         print(f"\n{dtype}: {low} of {all_heavy} heavy nodes low ({low / max(all_heavy, 1):.1%}) over the ordinary float32 models; high:")
         for line in others:
             print(f"  {line}")
         if not arguments.only:
             judge.expect(low >= MIN_HEAVY_SHARE * all_heavy and all_heavy, f"{dtype}: only {low} of {all_heavy} heavy nodes are low")
+    table.show()
+    if not arguments.only:
+        problems = table.problems()
+        judge.expect(not problems, "; ".join(problems))
     for note in judge.notes:
         print(f"note: {note}")
     print(runtimes.TOTALS)

@@ -276,7 +276,8 @@ def _compare_arrays(name, x, y, difference):
         difference.worst, difference.where = max(relative, difference.worst), name
 
 
-def _expose(model, types):
+def expose(model, types):
+    """The model with every float tensor of its main graph as an output, and their names in order."""
     shown = onnx.ModelProto()
     shown.CopyFrom(model)
     have = {v.name for v in shown.graph.output}
@@ -294,8 +295,8 @@ def first_divergence(original, rewritten, feeds, limit):
     """The first tensor of the main graph, in order, that is further off than `limit`: (name, its error, new NaN / Inf), or None."""
     base = inlined(original)
     wide = widen(rewritten).model
-    shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
-    wide_shown, _ = _expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
+    shown, order = expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
+    wide_shown, _ = expose(wide, scopes.typed_graphs(wide, strict=False, guess=True)[0][2])
     reference, got = run(shown, feeds), run(wide_shown, feeds)
     for name in order:
         if name in got:
@@ -308,7 +309,7 @@ def first_divergence(original, rewritten, feeds, limit):
 def largest_magnitude(model, feeds):
     """(largest finite magnitude, its tensor) over all float tensors of the main graph in the float32 run."""
     base = inlined(model)
-    shown, order = _expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
+    shown, order = expose(base, scopes.typed_graphs(base, strict=False, guess=True)[0][2])
     got, best = run(shown, feeds), (0.0, "")
     for name in order:
         array = np.abs(np.asarray(got[name], np.float64))

@@ -226,7 +226,7 @@ class ModelJudge:
         wide = rounding.widen(rewritten)
         self.expect(not wide.unknown and wide.roundings, f"{who}: types unknown to the judge: {wide.unknown}")
         # With every tensor shown: MoE's float32 kernel gives zeros where neither its inputs nor its output are outputs of the graph.
-        shown, _ = rounding._expose(wide.model, scopes.typed_graphs(wide.model, strict=False, guess=True)[0][2])
+        shown, _ = rounding.expose(wide.model, scopes.typed_graphs(wide.model, strict=False, guess=True)[0][2])
         rounded = rounding.compare(reference, rounding.run(shown, feeds))
         ok = self.expect(rounded.worst <= limit and not rounded.new_bad and not rounded.wrong, f"{who}: rounded {rounded} beyond {limit}")
         note = f"rounded {rounded.worst:.1e}"
