@@ -93,6 +93,7 @@ absl::Status RecordEdits(RewriteState& state) {
   NameReaders(model, *state.names, state.casts);
   state.writer.AddRemovedCasts(model, state.folded.erased);
   state.writer.AddCasts(model, state.casts);
+  if (state.settings.weights == WeightMode::kConvert) state.writer.AdviseFreezing(model, state.casts);
   state.writer.AddWeights(std::move(state.narrowed->weights));
   model.Commit();
   return absl::OkStatus();

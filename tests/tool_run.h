@@ -14,11 +14,11 @@
 
 namespace amp {
 
-// mm is low, add is held high by a guard, the node without a name by its class.
+// mm is low, mul is held high by a guard, the node without a name by its class.
 inline constexpr absl::string_view kThreeNodes = R"(<ir_version: 8, opset_import: ["" : 17]>
   g (float[2,4] x) => (float[2,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float epsilon = {1e-12}> {
     [mm] a = MatMul (x, w)
-    [add] b = Add (a, epsilon)
+    [mul] b = Mul (a, epsilon)
     y = Softmax (b)
   })";
 

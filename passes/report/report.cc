@@ -129,6 +129,16 @@ std::string SpecialisedText(const Report& report) {
   return absl::StrCat(made, "; ", report.original_calls, " back to the original function");
 }
 
+// Of casts at run time that a flag would spare; "" where they are few beside the others.
+std::string OverridableClause(const Report& report) {
+  constexpr size_t kFew = 10;  // one of so many
+  const size_t count = report.num_casts_of_overridable;
+  if (count == 0 || count * kFew < report.casts.size()) return "";
+  return absl::StrCat("; ", count, count == 1 ? " cast converts a weight that" : " casts convert weights that",
+                      " callers may override: --freeze-initializers makes ",
+                      count == 1 ? "it a constant" : "them constants");
+}
+
 }  // namespace
 
 std::string ByteText(int64_t bytes) {
@@ -157,7 +167,7 @@ std::string SummaryLine(const Report& report) {
                                      report.nodes.size(), TypeName(report.low), report.casts.size(),
                                      report.casts.size() == 1 ? "" : "s", WeightsLine(report));
   for (const std::string& lift : Lifts(report)) absl::StrAppend(&line, "; ", lift);
-  return line;
+  return line + OverridableClause(report);
 }
 
 std::string ReportJson(const Report& report) {

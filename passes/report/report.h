@@ -65,6 +65,7 @@ struct Report {
   std::vector<NodeReport> nodes;
   std::vector<ReplacedReport> replaced;
   std::vector<CastReport> casts;
+  size_t num_casts_of_overridable = 0;  // of these, those of weights that callers may override
   std::vector<NarrowedWeight> weights;
   // The user's casts that folding made superfluous; of a rewrite that was taken back, those that it had inserted.
   std::vector<std::string> removed_casts;
@@ -94,7 +95,8 @@ std::string ByteText(int64_t bytes);
 std::string ReportText(const Report& report);
 // "weights 97.5 MB -> 48.8 MB"
 std::string WeightsLine(const Report& report);
-// "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB"
+// "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB", what was raised, and, where it is
+// worth it, which flag would do without casts.
 std::string SummaryLine(const Report& report);
 
 }  // namespace amp

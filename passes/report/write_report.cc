@@ -184,7 +184,6 @@ void ReportWriter::AddCasts(const Model& model, const std::vector<InsertedCast>&
   const auto count_for = [&](NodeId id) {
     if (node_index_.contains(id) && node_index_[id].has_value()) ++report_.nodes[*node_index_[id]].num_casts;
   };
-  std::vector<std::string> overridable;
   for (const InsertedCast& cast : casts) {
     const Node& node = model.node(cast.node);
     if (node.erased) continue;  // folded away
@@ -192,8 +191,17 @@ void ReportWriter::AddCasts(const Model& model, const std::vector<InsertedCast>&
         {std::string(node.name()), model.value(cast.value).name, cast.from, cast.to, cast.readers, cast.num_elements});
     count_for(model.value(cast.value).producer);
     for (const Use& use : model.value(node.Output(0)).uses) count_for(use.node);
-    if (model.value(cast.value).is_constant_default) overridable.push_back(Escaped(model.value(cast.value).name));
   }
+}
+
+void ReportWriter::AdviseFreezing(const Model& model, const std::vector<InsertedCast>& casts) {
+  std::vector<std::string> overridable;
+  for (const InsertedCast& cast : casts) {
+    const bool is_there = !model.node(cast.node).erased;
+    if (is_there && model.value(cast.value).is_constant_default)
+      overridable.push_back(Escaped(model.value(cast.value).name));
+  }
+  report_.num_casts_of_overridable = overridable.size();
   if (overridable.empty()) return;
   AddAdvice(absl::StrCat("weights that a caller may override are cast at run time: ", FirstOf(overridable),
                          "; --freeze-initializers makes constants of them"));

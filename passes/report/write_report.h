@@ -31,6 +31,8 @@ class ReportWriter {
   void AddIo(const Model& model, const VertexGraph& graph, const Paint& paint, const CastPlan& plan,
              const ReleasedIo& released);
   void AddCasts(const Model& model, const std::vector<InsertedCast>& casts);
+  // Which of them --freeze-initializers would spare.
+  void AdviseFreezing(const Model& model, const std::vector<InsertedCast>& casts);
   void AddRemovedCasts(const Model& model, const std::vector<NodeId>& erased);
   void AddWeights(std::vector<NarrowedWeight> weights) { report_.weights = std::move(weights); }
   // Why the opset that the low type needs was not reached; becomes advice, and part of the reasons that it explains.

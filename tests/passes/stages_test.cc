@@ -23,7 +23,7 @@ TEST_CASE("stages show the model or what was decided") {
   CHECK(absl::StartsWith(Run({"--print-after", "load"}).Shown(), "---- after load\n<\n   ir_version: 8,"));
   CHECK(Run({"--print-after", "infer"}).Shown() ==
         "---- after infer\na: float32[2,2]\nb: float32[2,2]\ny: float32[2,2]\n");
-  CHECK(absl::StrContains(Run({"--print-after", "classify"}).Shown(), "\nadd: infer, tf-1.15-float16.list:"));
+  CHECK(absl::StrContains(Run({"--print-after", "classify"}).Shown(), "\nmul: infer, tf-1.15-float16.list:"));
   const Run casts_and_constants({"--print-after", "classify"},
                                 R"(<ir_version: 8, opset_import: ["" : 17]>
     g (int64[2] i) => (float[2] y) {
@@ -34,10 +34,10 @@ TEST_CASE("stages show the model or what was decided") {
   CHECK(absl::StartsWith(casts_and_constants.Shown(),
                          "---- after classify\nc: cast, on no list\nk: constant, on no list\nmul: infer, tf-1.15-"));
   CHECK(absl::StartsWith(Run({"--print-after", "guard"}).Shown(),
-                         "---- after guard\nadd T: constant 'epsilon' holds 1e-12"));
+                         "---- after guard\nmul T: constant 'epsilon' holds 1e-12"));
   CHECK(Run({"--print-after", "guard", "--guards", "none"}).Shown() == "---- after guard\nno veto\n");
   CHECK(Run({"--print-after", "paint", "--profile", "tf-1.15"}).Shown() ==
-        "---- after paint\nmm T: float16, seeded\nadd T: float32, guard\nSoftmax#0 T: float32, denied\n");
+        "---- after paint\nmm T: float16, seeded\nmul T: float32, guard\nSoftmax#0 T: float32, denied\n");
   const std::string casts = Run({"--print-after", "casts"}).Shown();
   CHECK(absl::StrContains(casts, "x_to_float16 = Cast"));
   CHECK(absl::StrContains(casts, "<float[4,2] w"));

@@ -85,7 +85,7 @@ TEST_CASE("the report's nodes") {
   CHECK(nodes[0]["heavy"] == true);
   CHECK(nodes[0]["reason"] == "seeded");
   CHECK(nodes[0]["casts"] == 2);
-  CHECK(nodes[1]["path"] == "add");
+  CHECK(nodes[1]["path"] == "mul");
   CHECK(nodes[1]["class"] == "infer");
   CHECK(nodes[1]["low"] == false);
   CHECK(nodes[1]["heavy"] == false);
@@ -103,7 +103,7 @@ TEST_CASE("the report's casts and weights") {
   const Json report = ReportOf(kThreeNodes);
   CHECK(report["casts"] == Json::parse(R"([
     {"name": "x_to_float16", "value": "x", "from": "float32", "to": "float16", "readers": ["mm"], "elements": 8},
-    {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["add"], "elements": 4}])"));
+    {"name": "a_to_float32", "value": "a", "from": "float16", "to": "float32", "readers": ["mul"], "elements": 4}])"));
   CHECK(report["weights"] == Json::parse(R"([
     {"name": "w", "bytes_before": 32, "bytes_after": 16, "original_stays": false, "original_readers": [], "saturated": false, "largest": 8.0,
      "overflow": 0, "underflow": 0, "subnormal": 0, "relative_error": 0.0}])"));
@@ -228,6 +228,35 @@ TEST_CASE("weights that a caller may override get advice") {
   CHECK(absl::StrContains(report["advice"][0].get<std::string>(), "--freeze-initializers"));
 }
 
+TEST_CASE("the summary line says what freezing would give, where it is worth a flag") {
+  const auto line = [](absl::string_view model, const std::vector<std::string>& flags = {}) {
+    return ToolRun(flags, model).output.out;
+  };
+  const char* const two = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, float[2,2] w = {1, 2, 3, 4}, float[2,2] v = {1, 2, 3, 4}) => (float[2,2] y) {
+      a = MatMul (x, w)
+      y = MatMul (a, v)
+    })";
+  CHECK(absl::StrContains(line(two),
+                          "weights 32 B -> 32 B; 2 casts convert weights that callers may override: "
+                          "--freeze-initializers makes them constants; wrote "));
+  for (const char* flag : {"--freeze-initializers", "--weights=cast"}) {
+    INFO(flag);
+    CHECK_FALSE(absl::StrContains(line(two, {flag}), "override"));
+  }
+  // One of eleven casts: the others convert what no flag could.
+  std::string one = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x, float[2,2] w = {1, 2, 3, 4})";
+  std::string body = "[m] a = MatMul (x, w) ";
+  CHECK(absl::StrContains(line(absl::StrCat(one, ") => (float[2,2] a) {", body, "}")),
+                          "; 1 cast converts a weight that"));
+  for (int i = 0; i < 8; ++i) {
+    absl::StrAppend(&one, ", float[2,2] x", i);
+    absl::StrAppend(&body, "b", i, " = MatMul (a, x", i, ") ");
+  }
+  CHECK_FALSE(absl::StrContains(line(absl::StrCat(one, ") => (float[2,2] b0) {", body, "}")), "override"));
+}
+
 TEST_CASE("what blocks a newer opset is named") {
   const Json report = ReportOf(R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[1,1,n,n] x) => (float[1,1,n,n] y, float[1,1,m,m] z) {
@@ -295,10 +324,10 @@ TEST_CASE("the table of --explain has a line per node, cast and weight") {
   REQUIRE(lines.size() > 4);
   CHECK(lines[0] == "node       operator  class     type     why");
   CHECK(absl::StartsWith(lines[1], "mm         MatMul    allow     float16  allowed: "));
-  CHECK(absl::StartsWith(lines[2], "add        Add       infer     float32  guard: constant 'epsilon' holds 1e-12"));
+  CHECK(absl::StartsWith(lines[2], "mul        Mul       infer     float32  guard: constant 'epsilon' holds 1e-12"));
   CHECK(absl::StartsWith(lines[3], "Softmax#0  Softmax   deny      float32  denied: "));
   CHECK(absl::StrContains(table, "\n  x  float32 -> float16  for mm  (8 elements)\n"));
-  CHECK(absl::StrContains(table, "\n  a  float16 -> float32  for add  (4 elements)\n"));
+  CHECK(absl::StrContains(table, "\n  a  float16 -> float32  for mul  (4 elements)\n"));
   CHECK(absl::StrContains(table, "\n  w  32 B -> 16 B  largest 8, relative error 0\n"));
 }
 
@@ -330,8 +359,8 @@ TEST_CASE("the lines of --diff are what changes and nothing else") {
                          "- mm: MatMul(x:float32[2,4], w:float32[4,2]) -> a:float32[2,2]\n"
                          "+ mm: MatMul(x_to_float16:float16[2,4], w:float16[4,2]) -> a:float16[2,2]\n"
                          "+ a_to_float32: Cast(a:float16[2,2]) -> a_to_float32:float32[2,2]\n"
-                         "- add: Add(a:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
-                         "+ add: Add(a_to_float32:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
+                         "- mul: Mul(a:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
+                         "+ mul: Mul(a_to_float32:float32[2,2], epsilon:float32[]) -> b:float32[2,2]\n"
                          "Converted 1 of 3 nodes"));
 }
 
