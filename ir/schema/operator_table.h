@@ -65,6 +65,7 @@ enum class Role : uint64_t {
   kConvolution = 1ull << 43,    // Conv, ConvTranspose: of weights [outputs, inputs / group, ...]
   kSwapsChannels = 1ull << 44,  // ConvTranspose: of the above, weights [inputs, outputs / group, ...]
   kRearranges = 1ull << 45,     // Reshape, Transpose: moves every element of its first operand, once
+  kNormalises = 1ull << 46,     // LayerNormalization: its results are as large as its scale, whatever goes in
 };
 
 class Roles {
@@ -112,6 +113,7 @@ struct Operator {
   TypeAttribute type_attribute = {};
   ControlFlowKind control_flow = ControlFlowKind::kNone;
   int separate_statistics = 0;  // the opset of ai.onnx from which on statistics have a type of their own
+  uint32_t addends = 0;         // bit i: input i is added to what the others give, as a bias is
 
   constexpr bool Has(Role role) const { return roles.Has(role); }
 };

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
+#include "passes/guard/judge_addends.h"
 
 namespace amp {
 namespace {
@@ -32,11 +33,19 @@ std::optional<ConstantFacts> AttributeFacts(const Node& node, DType low) {
   return facts;
 }
 
+bool IsSmall(const ConstantFacts& facts, const ConstantGuardOptions& options) {
+  return facts.stats.count <= options.max_scalar_elements;
+}
+
+double Limit(const ConstantFacts& facts, const ConstantGuardOptions& options) {
+  return IsSmall(facts, options) ? options.max_scalar_change : options.max_weight_error;
+}
+
 Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, const ConstantGuardOptions& options) {
   Verdict verdict;
   const NarrowingStats& stats = facts.stats;
   if (stats.overflow > 0) verdict.overflow = OverflowText(name, stats, low);
-  if (stats.count <= options.max_scalar_elements) {
+  if (IsSmall(facts, options)) {
     for (float value : facts.first_elements) {
       if (!std::isfinite(value) || value == 0.0f) continue;
       const float narrowed = WidenOne(NarrowOne(value, low), low);
@@ -70,6 +79,7 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
                                                  const ConstantGuardOptions& options) {
   const DType low = graph.low();
   absl::flat_hash_map<ValueId, Verdict> verdicts;
+  AddendJudge addends(model, traits, survey);
   std::vector<Veto> vetoes;
   for (NodeId id : graph.order()) {
     const Node& node = model.node(id);
@@ -95,7 +105,10 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
         it->second = Judge(model.value(value).name, *facts, low, options);
       }
       if (!it->second.overflow.empty() && !IsSaturatingBound(node, port)) veto(v, it->second.overflow);
-      if (!it->second.other.empty()) veto(v, it->second.other);
+      if (it->second.other.empty()) continue;
+      AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
+      AMP_ASSIGN_OR_RETURN(const bool is_harmless, addends.IsHarmless(id, port, facts->stats, Limit(*facts, options)));
+      if (!is_harmless) veto(v, it->second.other);
     }
     const std::optional<ConstantFacts> operand = AttributeFacts(node, low);
     const VertexId v = node.outputs.empty() ? kNone : graph.OfOutput(id, 0);

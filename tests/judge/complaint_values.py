@@ -87,6 +87,30 @@ def eps_underflow():
                 [low("mm0", "mm1"), only("float16", high("eps"), reads_float32("eps", 1), because("eps", "1e-12"))], {"x": x})
 
 
+@complaint("23")
+def dead_channel_of_a_bias():
+    """1e-28 becomes 0, beside fifteen ordinary elements and the product."""
+    bias = array(16, seed=2)
+    bias[3] = 1e-28
+    return Case(model("float[1,3,8,8] x => float[1,16,6,6] y", "[conv] y = Conv(x, w, b)", {"w": array(16, 3, 3, 3), "b": bias}), [low("conv")])
+
+
+@complaint("23")
+def tiny_addend_beside_a_product():
+    body = "[mm0] a = MatMul(x, w) [add] b = Add(a, tiny) [mm1] y = MatMul(b, w)"
+    return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "tiny": np.float32(1e-12)}), [low("mm0", "add", "mm1")])
+
+
+@complaint("23")
+def epsilon_before_a_logarithm():
+    """The first row is zero, and its logarithm is that of the epsilon."""
+    body = "[mm0] a = MatMul(x, w) [add] b = Add(a, tiny) [log] y = Log(b)"
+    x = array(4, 4)
+    x[0] = 0
+    return Case(model("float[4,4] x => float[4,4] y", body, {"w": array(4, 4), "tiny": np.float32(1e-9)}), [low("mm0"), only("float16", high("add"), because("add", "1e-09"))],
+                {"x": x}, ["--follow", "on"])
+
+
 # ---- sums
 
 

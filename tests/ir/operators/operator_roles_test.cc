@@ -25,7 +25,7 @@ TEST_CASE("every operator of the table exists, once, and says something") {
     if (row.domain.empty()) CHECK(std::binary_search(known.begin(), known.end(), row.name));
     CHECK(seen.emplace(row.domain, row.name).second);
     CHECK(&FindOperator(row.domain, row.name) == &row);
-    CHECK((!row.roles.IsEmpty() || row.type_attribute.form != TypeAttribute::Form::kNone ||
+    CHECK((!row.roles.IsEmpty() || row.addends != 0 || row.type_attribute.form != TypeAttribute::Form::kNone ||
            row.control_flow != ControlFlowKind::kNone));
   }
   CHECK(FindOperator("", "Sinus").roles.IsEmpty());
@@ -38,6 +38,16 @@ TEST_CASE("the attributes that choose types exist") {
     INFO(row.name);
     const std::string name(row.type_attribute.name);
     CHECK(FindOpSchema(row.domain, row.name, NewestOpset())->onnx()->attributes().count(name) == 1);
+  }
+}
+
+TEST_CASE("addends are inputs that the operators have") {
+  for (const Operator& row : OperatorTable()) {
+    if (row.addends == 0 || !row.domain.empty()) continue;
+    INFO(row.name);
+    const int num_inputs = FindOpSchema(row.domain, row.name, NewestOpset())->num_inputs();
+    CHECK((row.addends >> num_inputs) == 0);
+    CHECK((row.addends & 1u) == 0);  // that is what they are added to
   }
 }
 
