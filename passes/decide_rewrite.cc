@@ -42,6 +42,10 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
   options.max_weight_error = settings.max_weight_error;
   AMP_ASSIGN_OR_RETURN(const std::vector<Veto> more, GuardConstants(model, graph, traits, inputs.survey, options));
   vetoes.insert(vetoes.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
+  for (const HeldNode& held : inputs.held) {
+    const VertexId vertex = graph.OfOutput(held.node, 0);
+    if (vertex != kNone) vetoes.push_back({vertex, held.why});
+  }
   return vetoes;
 }
 

@@ -2,6 +2,7 @@
 #ifndef AMP_PASSES_DECIDE_REWRITE_H_
 #define AMP_PASSES_DECIDE_REWRITE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +29,12 @@ struct Decision {
   bool ConvertsNothing() const;
 };
 
+// A node that stays float32 as if a guard said so.
+struct HeldNode {
+  NodeId node = kNone;
+  std::string why;
+};
+
 // What the decision depends on beside the model.
 struct DecisionInputs {
   const OpLists& lists;
@@ -36,6 +43,7 @@ struct DecisionInputs {
   const std::vector<TypeFault>& faults;  // of the model
   ConstantSurvey& survey;
   const BatchNorms& batch_norms;
+  absl::Span<const HeldNode> held = {};
   // Nodes that may become low whatever lists and guards say of them: they are to be replaced by an operator that may.
   absl::Span<const NodeId> freed = {};
 };

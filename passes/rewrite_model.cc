@@ -103,7 +103,8 @@ absl::Status NameUnmatchedRules(RewriteState& state) {
 }
 
 DecisionInputs InputsOfDecision(RewriteState& state) {
-  return {state.lists, state.settings, state.released, state.type_faults, *state.survey, state.batch_norms};
+  return {state.lists,   state.settings,    state.released,   state.type_faults,
+          *state.survey, state.batch_norms, state.scaled.held};
 }
 
 // Before the decision, which is then about what stands for them.
@@ -122,6 +123,16 @@ absl::Status ReplaceDecomposedNorms(RewriteState& state) {
 absl::Status DecideOnModel(RewriteState& state) {
   AMP_ASSIGN_OR_RETURN(state.decision, Decide(state.model(), InputsOfDecision(state)));
   return absl::OkStatus();
+}
+
+absl::Status ScaleUnfitWeights(RewriteState& state) {
+  AMP_ASSIGN_OR_RETURN(state.scaled, ScaleWeights(state.model(), *state.decision, InputsOfDecision(state)));
+  if (state.scaled.weights.empty()) return absl::OkStatus();
+  for (const ScaledWeight& scaled : state.scaled.weights) {
+    state.recorder.AddScaled(scaled.weight);
+    state.writer.AddReplaced({{scaled.path}, scaled.how});
+  }
+  return DecideOnModel(state);
 }
 
 // Until none is left that would be low.
@@ -147,6 +158,7 @@ absl::Status MakeDecision(RewriteState& state) {
     state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
     AMP_RETURN_IF_ERROR(DecideOnModel(state));
   }
+  AMP_RETURN_IF_ERROR(ScaleUnfitWeights(state));
   return ReplaceLowBatchNorms(state);
 }
 

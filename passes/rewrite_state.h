@@ -24,6 +24,7 @@
 #include "passes/report/write_report.h"
 #include "passes/rewrite_model.h"
 #include "passes/rewrite_settings.h"
+#include "passes/scale_weights.h"
 #include "passes/survey_batch_norms.h"
 
 namespace amp {
@@ -53,6 +54,7 @@ struct RewriteState {
   // lift
   BatchNorms batch_norms;
   ReplacedNorms replaced;
+  ScaledWeights scaled;
   std::optional<Decision> decision;
   bool converts_nothing = false;  // the stages behind the decision have nothing to do
   // casts, weights, fold

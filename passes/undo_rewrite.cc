@@ -334,6 +334,12 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
                                  " folded or a Mul and an Add, in float32: ", Escaped(record.replaced[0]),
                                  is_one ? "" : " and others"));
   }
+  if (!record.scaled.empty()) {
+    const bool is_one = record.scaled.size() == 1;
+    notes.push_back(absl::StrCat(Plural(record.scaled.size(), "weight"), is_one ? " stays" : " stay",
+                                 " times a power of two, which is taken off behind: ", Escaped(record.scaled[0]),
+                                 is_one ? "" : " and others"));
+  }
   if (undo.num_misfits() > 0) {
     notes.push_back(absl::StrCat(Plural(static_cast<size_t>(undo.num_misfits()), "part"),
                                  " of the record no longer fit", undo.num_misfits() == 1 ? "s" : "",

@@ -29,6 +29,8 @@ class RewriteRecorder {
   void Begin(const Model& model, const InlinedFunctions* inlined);
   // A node that something else took the place of.
   void AddReplaced(std::string path) { record_.replaced.push_back(std::move(path)); }
+  // A constant that was multiplied by a power of two.
+  void AddScaled(std::string name) { record_.scaled.push_back(std::move(name)); }
   // Nodes that were replaced, at any time between.
   void AddUnit(UnitOperator unit) { record_.units.push_back(std::move(unit)); }
   void AddConstants(const std::vector<std::string>& bytes) {

@@ -57,6 +57,7 @@ class RecordWriter {
     add("inlined", record.inlined);
     add("frozen", record.frozen);
     add("replaced", record.replaced);
+    add("scaled", record.scaled);
     add("attributes", List(record.attributes, [&](const RewriteRecord::Attribute& attribute) {
           OrderedJson before = nullptr;
           if (attribute.before) before = absl::Base64Escape(*attribute.before);
@@ -205,6 +206,7 @@ class RecordReader : private MetadataReader {
     record.inlined = Names(TakeList(json, "inlined"));
     record.frozen = Names(TakeList(json, "frozen"));
     record.replaced = Names(TakeList(json, "replaced"));
+    record.scaled = Names(TakeList(json, "scaled"));
     for (const Json& entry : TakeList(json, "attributes")) ReadAttribute(entry, record);
     Json::array_t casts = TakeList(json, "users_casts");
     for (Json& cast : casts) record.users_casts.push_back(ReadUsersCast(std::move(cast), casts.size()));

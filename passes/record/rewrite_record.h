@@ -59,6 +59,7 @@ struct RewriteRecord {
   std::vector<std::string> inlined;                 // model-local functions that are no longer called
   std::vector<std::string> frozen;                  // graph inputs that --freeze-initializers took away
   std::vector<std::string> replaced;                // nodes that something else took the place of, for good
+  std::vector<std::string> scaled;                  // weights that are times a power of two, taken off behind them
   std::vector<Attribute> attributes;
   std::vector<UsersCast> users_casts;
   std::vector<std::string> constants;  // initializers that went with what read them, as bytes

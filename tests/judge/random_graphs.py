@@ -165,9 +165,9 @@ class Judge:
         flags = random_flags(model, source)
         dtype = flag(flags, "--dtype", "float16")
         path.write_bytes(model.SerializeToString(deterministic=True))
-        if is_there("BatchNormalization", model):
+        if is_there("BatchNormalization", model) or not has_numbers:
             self._replaced(path, out, again, ordered, flags, seed)
-            flags += ["--keep-batch-norm"]  # the rest goes node by node
+            flags += ["--keep-batch-norm", "--keep-scale"]  # the rest goes node by node
         written = self.rewrite(path, out, flags, seed)
         if written is None:
             return None
@@ -201,7 +201,7 @@ class Judge:
         return None
 
     def _replaced(self, path, out, again, model, flags, seed):
-        """BatchNormalizations may be folded; batch_norms.py judges the numbers."""
+        """BatchNormalizations may be folded, weights multiplied; batch_norms.py and scaled_weights.py judge the numbers."""
         written = self.rewrite(path, out, flags, seed)
         if written is None:
             return

@@ -22,7 +22,7 @@ constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17, 
   g (float[2,2] x, float16[2,2] h, bool c, int64[2] shape, float[2,2] over, float[2,2] x2)
       => (float[2,2] y, float16[2,2] z, float[2,2] u)
     <float[2,2] w = {1, 2, 3, 4}, float[2,2] b = {0.5, 2, 0.25, 1}, float[2,2] over = {1, 1, 1, 1},
-     float[2] one = {1, 1}> {
+     float[2] one = {1, 1}, float[2,2] tiny = {1e-8, 2e-8, 3e-8, 4e-8}> {
     [mm] a = MatMul (x, w)
     [narrow] p = Cast <to = 10> (a)
     [widen] q = Cast <to = 1> (p)
@@ -47,6 +47,7 @@ constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17, 
     [used] n = MatMul (m, t)
     [norm] n2 = BatchNormalization (n, one, one, one, one)
     v = MatMul (n2, x2)
+    small = MatMul (x2, tiny)
     [add] u = Add (v, b)
     [exp] e = Exp (b)
     [exp2] e2 = Exp (t)
@@ -135,8 +136,9 @@ std::vector<Json> OddValues() {
 TEST_CASE("the record that is made odd has every field, and is taken back whole") {
   Recorded recorded;
   const Json record = Json::parse(Record(recorded.low));
-  for (const char* field : {"v", "types", "opset", "ir", "casts", "narrowed", "copies", "inputs", "outputs",
-                            "body_inputs", "inlined", "frozen", "replaced", "attributes", "users_casts", "scopes"}) {
+  for (const char* field :
+       {"v", "types", "opset", "ir", "casts", "narrowed", "copies", "inputs", "outputs", "body_inputs", "inlined",
+        "frozen", "replaced", "scaled", "attributes", "users_casts", "scopes"}) {
     INFO(field);
     CHECK(record.contains(field));
   }

@@ -1,0 +1,192 @@
+#include "passes/scale_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ir/base/convert.h"
+#include "ir/base/status.h"
+#include "ir/graph/node_paths.h"
+#include "ir/patterns/scaled_product.h"
+#include "passes/guard/guard_constants.h"
+#include "passes/record/rewrite_record.h"
+
+namespace amp {
+namespace {
+
+// Plain rules convert whatever lists say. Constants that are cast at run time have to stay what they are, and functions
+// that are made of nodes again have no constants of their own.
+bool MayScaleAny(const Model& model, const RewriteSettings& settings) {
+  if (settings.keep_scale || settings.guards == Guards::kNone || settings.weights != WeightMode::kConvert ||
+      settings.functions == FunctionMode::kSpecialise || !settings.target.can_run_low) {
+    return false;
+  }
+  const auto record = ReadRecord(model);  // taking it back puts constants in the place of their low copies
+  return record.ok() && !record->has_value();
+}
+
+struct Scaling {
+  ScalableProduct product;
+  int exponent = 0;
+  FloatTensor weights;
+  std::optional<FloatTensor> bias;
+  bool is_by_alpha = false;
+};
+
+class ScalingPlanner {
+ public:
+  ScalingPlanner(const Model& model, const Decision& decision, const DecisionInputs& inputs)
+      : model_(model), decision_(decision), survey_(inputs.survey), settings_(inputs.settings) {
+    for (const Veto& veto : decision.vetoes) ++num_vetoes_[veto.vertex];
+  }
+
+  absl::StatusOr<std::optional<Scaling>> Plan(NodeId node) {
+    std::optional<Scaling> none;
+    if (!IsHeldByOneGuard(node)) return none;
+    const auto product = FindScalableProduct(model_, node);
+    if (!product.has_value()) return none;
+    AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey_.Facts(product->weights));
+    const int exponent = ExponentFor(facts->stats.largest, product->num_terms);
+    if (exponent == 0 || std::abs(exponent) > kLargestExponent) return none;
+    AMP_ASSIGN_OR_RETURN(const std::optional<FloatTensor> before, ScaleConstant(model_, product->weights, 0));
+    if (!before.has_value() || Fits(*before)) return none;  // the guard is about another constant
+    AMP_ASSIGN_OR_RETURN(std::optional<Scaling> by_alpha, PlanAlpha(*product, exponent, *before));
+    if (by_alpha.has_value()) return by_alpha;
+    return PlanMul(*product, exponent);
+  }
+
+ private:
+  static constexpr int kLargestExponent = 126;  // its inverse is a normal float32
+
+  // The node would be low if one guard, and no rule, did not keep it float32.
+  bool IsHeldByOneGuard(NodeId node) const {
+    const VertexId vertex = model_.node(node).outputs.empty() ? VertexId(kNone) : decision_.graph.OfOutput(node, 0);
+    if (vertex == kNone || decision_.classes.nodes[node].op_class != OpClass::kAllow) return false;
+    const auto it = num_vetoes_.find(vertex);
+    return it != num_vetoes_.end() && it->second == 1 && decision_.paint[vertex].reason.kind == ReasonKind::kGuard;
+  }
+
+  // Such that no result is larger than the largest datum: weights are tiny where data are large. Of more terms than
+  // kMostTerms hardly all are of one sign, and weights would become small again.
+  static int ExponentFor(float largest, int64_t num_terms) {
+    constexpr int64_t kMostTerms = 4096;
+    if (largest == 0) return 0;
+    int of_largest = 0, of_terms = 0;
+    std::frexp(largest, &of_largest);
+    std::frexp(static_cast<double>(std::min(num_terms, kMostTerms)) - 0.5, &of_terms);
+    return -of_largest - of_terms;
+  }
+
+  bool Fits(const FloatTensor& tensor) const {
+    return JudgeElements("", tensor.elements, settings_.low, {.max_weight_error = settings_.max_weight_error}).empty();
+  }
+
+  bool IsNormal(double magnitude) const {
+    const auto rounded = static_cast<float>(magnitude);
+    const NarrowingStats stats = SurveyElements(absl::MakeConstSpan(&rounded, 1), settings_.low).stats;
+    return rounded > 0 && stats.overflow + stats.underflow + stats.subnormal == 0;
+  }
+
+  static double RootMeanSquare(const FloatTensor& tensor) {
+    double sum = 0;
+    for (const float element : tensor.elements) sum += static_cast<double>(element) * element;
+    return std::sqrt(sum / static_cast<double>(std::max<size_t>(tensor.elements.size(), 1)));
+  }
+
+  // Nothing where the low type cannot hold the multiplied weights.
+  absl::StatusOr<std::optional<Scaling>> PlanWeights(const ScalableProduct& product, int exponent) const {
+    std::optional<Scaling> none;
+    AMP_ASSIGN_OR_RETURN(std::optional<FloatTensor> weights, ScaleConstant(model_, product.weights, exponent));
+    if (!weights.has_value() || !Fits(*weights)) return none;
+    const NarrowingStats stats = SurveyElements(weights->elements, settings_.low).stats;
+    // Beside elements beyond the range ordinary ones become small, which others than them may depend on.
+    if (exponent < 0 && stats.underflow + stats.subnormal > 0) return none;
+    Scaling scaling;
+    scaling.product = product;
+    scaling.exponent = exponent;
+    scaling.weights = *std::move(weights);
+    return std::optional(std::move(scaling));
+  }
+
+  absl::StatusOr<std::optional<Scaling>> PlanMul(const ScalableProduct& product, int exponent) const {
+    std::optional<Scaling> none;
+    if (!product.takes_mul) return none;
+    AMP_ASSIGN_OR_RETURN(std::optional<Scaling> scaling, PlanWeights(product, exponent));
+    if (!scaling.has_value() || product.bias == kNone) return scaling;
+    AMP_ASSIGN_OR_RETURN(scaling->bias, ScaleConstant(model_, product.bias, exponent));
+    return scaling->bias.has_value() && Fits(*scaling->bias) ? std::move(scaling) : none;
+  }
+
+  // Large results have to be float32 as the large weights were. An alpha that is too small for 16 bits: a smaller power
+  // may do as well.
+  absl::StatusOr<std::optional<Scaling>> PlanAlpha(const ScalableProduct& product, int exponent,
+                                                   const FloatTensor& before) const {
+    std::optional<Scaling> none;
+    if (!product.takes_alpha || exponent < 0) return none;
+    AMP_ASSIGN_OR_RETURN(const bool is_ordinary, GivesOrdinary(product, before));
+    if (!is_ordinary) return none;
+    while (exponent > 0 && !IsExact(AlphaBehind(model_, product, exponent))) --exponent;
+    if (exponent == 0) return none;
+    AMP_ASSIGN_OR_RETURN(std::optional<Scaling> scaling, PlanWeights(product, exponent));
+    if (scaling.has_value()) scaling->is_by_alpha = true;
+    return scaling;
+  }
+
+  bool IsExact(float value) const { return WidenOne(NarrowOne(value, settings_.low), settings_.low) == value; }
+
+  // Whether a Gemm's result is a normal number of the low type, for data of ordinary size.
+  absl::StatusOr<bool> GivesOrdinary(const ScalableProduct& product, const FloatTensor& before) const {
+    const double of_product = std::abs(AlphaBehind(model_, product, 0)) * RootMeanSquare(before) *
+                              std::sqrt(static_cast<double>(product.num_terms));
+    if (product.bias == kNone || !model_.IsConstant(product.bias)) return IsNormal(of_product);
+    if (model_.value(product.bias).dtype != DType::kFloat32) return false;
+    AMP_ASSIGN_OR_RETURN(const std::optional<FloatTensor> bias, ScaleConstant(model_, product.bias, 0));
+    return bias.has_value() && Fits(*bias) && IsNormal(std::max(of_product, RootMeanSquare(*bias)));
+  }
+
+  const Model& model_;
+  const Decision& decision_;
+  ConstantSurvey& survey_;
+  const RewriteSettings& settings_;
+  absl::flat_hash_map<VertexId, int> num_vetoes_;
+};
+
+}  // namespace
+
+absl::StatusOr<ScaledWeights> ScaleWeights(Model& model, const Decision& decision, const DecisionInputs& inputs) {
+  ScaledWeights scaled;
+  if (decision.vetoes.empty() || !MayScaleAny(model, inputs.settings)) return scaled;
+  std::vector<Scaling> scalings;
+  ScalingPlanner planner(model, decision, inputs);
+  for (const NodeId id : decision.graph.order()) {
+    AMP_ASSIGN_OR_RETURN(std::optional<Scaling> scaling, planner.Plan(id));
+    if (scaling.has_value()) scalings.push_back(*std::move(scaling));
+  }
+  if (scalings.empty()) return scaled;
+  const NodePaths paths = FindNodePaths(model);
+  for (const Scaling& scaling : scalings) {
+    const ScalableProduct& product = scaling.product;
+    const std::string weight = model.value(product.weights).name;
+    std::string how = absl::StrCat("weight '", Escaped(weight), "' times 2^", scaling.exponent, ", taken off by ");
+    if (scaling.is_by_alpha) {
+      ScaleAndSetAlpha(model, product, scaling.exponent, scaling.weights);
+      how += "its alpha";
+    } else {
+      const NodeId mul = ScaleAndMultiply(model, product, scaling.exponent, scaling.weights, scaling.bias);
+      absl::StrAppend(&how, "'", Escaped(model.NodeLabel(mul)), "'");
+      scaled.held.push_back(
+          {mul, absl::StrCat("weight '", Escaped(weight), "' is times 2^", scaling.exponent, " to fit into ",
+                             DTypeName(inputs.settings.low), "; what takes that off again may not fit")});
+    }
+    for (const ValueId constant : {product.weights, product.bias}) {
+      if (constant != kNone) inputs.survey.Forget(constant);
+    }
+    scaled.weights.push_back({paths.nodes[product.node], weight, std::move(how)});
+  }
+  return scaled;
+}
+
+}  // namespace amp
