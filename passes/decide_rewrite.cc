@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
@@ -66,6 +67,19 @@ int OpsetForStatistics(const Model& model, const Decision& decision, const Rewri
 
 bool Decision::ConvertsNothing() const {
   return std::none_of(paint.begin(), paint.end(), [](const VertexPaint& vertex) { return vertex.low; });
+}
+
+NodeSet NodesHeldByOneGuard(const Model& model, const Decision& decision) {
+  absl::flat_hash_map<VertexId, int> num_vetoes;
+  for (const Veto& veto : decision.vetoes) ++num_vetoes[veto.vertex];
+  NodeSet held;
+  for (const auto& [vertex, count] : num_vetoes) {
+    const NodeId node = decision.graph[vertex].node;
+    const bool is_held = count == 1 && decision.paint[vertex].reason.kind == ReasonKind::kGuard;
+    const bool is_its_result = !model.node(node).outputs.empty() && decision.graph.OfOutput(node, 0) == vertex;
+    if (is_held && is_its_result && decision.classes.nodes[node].op_class == OpClass::kAllow) held.insert(node);
+  }
+  return held;
 }
 
 absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs) {

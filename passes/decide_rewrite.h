@@ -48,6 +48,9 @@ struct DecisionInputs {
   absl::Span<const NodeId> freed = {};
 };
 
+// The allowed nodes that would be low if one guard, and nothing else, did not keep them float32.
+NodeSet NodesHeldByOneGuard(const Model& model, const Decision& decision);
+
 // REQUIRES: types are inferred. Errors: those of reading external data. Linear in nodes and uses, but for rules by
 // name.
 absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs);

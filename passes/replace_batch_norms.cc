@@ -48,11 +48,34 @@ struct NormOutcome {
 class NormReplacer {
  public:
   NormReplacer(Model& model, const Decision& decision, const DecisionInputs& inputs)
-      : model_(model), decision_(decision), settings_(inputs.settings), obstacle_(ObstacleInLists(inputs.lists)) {}
+      : model_(model),
+        decision_(decision),
+        held_(NodesHeldByOneGuard(model, decision)),
+        settings_(inputs.settings),
+        obstacle_(ObstacleInLists(inputs.lists)) {}
 
   bool IsLow(NodeId node) const {
     const VertexId vertex = decision_.graph.OfOutput(node, 0);
     return vertex != kNone && decision_.paint[vertex].low;
+  }
+
+  // Whether it is float32 because the operator ahead is, which its own weights may be the reason for.
+  bool IsBehindHeld(NodeId norm) const {
+    const NodeId ahead = model_.value(model_.node(norm).Input(0)).producer;
+    const VertexId vertex = decision_.graph.OfOutput(norm, 0);
+    return ahead != kNone && held_.contains(ahead) && vertex != kNone &&
+           decision_.paint[vertex].reason.kind == ReasonKind::kDeniedByPath;
+  }
+
+  // Of one that is not low: nothing but folding, into what would be low then.
+  absl::StatusOr<NormOutcome> FoldIntoHeld(NodeId norm) {
+    const std::optional<ScaleAndShift> formula = ReadScaleAndShift(model_, norm);
+    const auto producer = FindLinearProducer(model_, model_.node(norm).Input(0), norm);
+    if (!formula.has_value() || !producer.has_value()) return NormOutcome();
+    AMP_ASSIGN_OR_RETURN(const FloatTensor weights,
+                         MapConstant(model_, producer->weights, [](int64_t, double x) { return x; }));
+    if (WhyUnfit("", weights).empty()) return NormOutcome();  // the guard is about something else
+    return Fold(norm, *formula, *producer);
   }
 
   absl::StatusOr<NormOutcome> Replace(NodeId norm) {
@@ -73,14 +96,19 @@ class NormReplacer {
  private:
   absl::StatusOr<NormOutcome> FoldIfLow(NodeId norm, const ScaleAndShift& formula) {
     const auto producer = FindLinearProducer(model_, model_.node(norm).Input(0), norm);
-    const bool fits = producer && producer->num_channels == static_cast<int64_t>(formula.factor.size());
-    if (!fits || !IsLow(producer->node) || (obstacle_ && !producer->takes_addend)) return NormOutcome();
-    AMP_ASSIGN_OR_RETURN(FoldedConstants folded, amp::Fold(model_, *producer, formula));
+    if (!producer || !IsLow(producer->node)) return NormOutcome();
+    return Fold(norm, formula, *producer);
+  }
+
+  absl::StatusOr<NormOutcome> Fold(NodeId norm, const ScaleAndShift& formula, const LinearProducer& producer) {
+    const bool fits = producer.num_channels == static_cast<int64_t>(formula.factor.size());
+    if (!fits || (obstacle_ && !producer.takes_addend)) return NormOutcome();
+    AMP_ASSIGN_OR_RETURN(FoldedConstants folded, amp::Fold(model_, producer, formula));
     RoundSubnormals(folded.bias, settings_.low);
     if (!WhyUnfit("", folded.weights).empty() || !WhyUnfit("", folded.bias).empty()) return NormOutcome();
-    std::string how = absl::StrCat("folded into '", Escaped(model_.NodeLabel(producer->node)), "'",
-                                   producer->takes_addend ? "" : " and an Add");
-    return NormOutcome{FoldInto(model_, *producer, norm, folded), std::move(how)};
+    std::string how = absl::StrCat("folded into '", Escaped(model_.NodeLabel(producer.node)), "'",
+                                   producer.takes_addend ? "" : " and an Add");
+    return NormOutcome{FoldInto(model_, producer, norm, folded), std::move(how)};
   }
 
   // What the guard of constants would say.
@@ -94,6 +122,7 @@ class NormReplacer {
 
   Model& model_;
   const Decision& decision_;
+  const NodeSet held_;
   const RewriteSettings& settings_;
   const Reason obstacle_;  // to putting in nodes
 };
@@ -106,12 +135,16 @@ absl::StatusOr<std::vector<ReplacedNode>> ReplaceBatchNorms(Model& model, const 
   std::vector<ReplacedNode> replaced;
   std::vector<NodeId> wanted;
   absl::c_copy_if(decision.graph.order(), std::back_inserter(wanted),
-                  [&](NodeId id) { return norms.replaceable.contains(id) && replacer.IsLow(id); });
+                  [&](NodeId id) {
+                    return norms.replaceable.contains(id) && (replacer.IsLow(id) || replacer.IsBehindHeld(id));
+                  });
   if (wanted.empty()) return replaced;
   const NodePaths paths = FindNodePaths(model);
   for (const NodeId id : wanted) {
+    const bool is_low = replacer.IsLow(id);
+    AMP_ASSIGN_OR_RETURN(NormOutcome outcome, is_low ? replacer.Replace(id) : replacer.FoldIntoHeld(id));
+    if (!is_low && !outcome.done.has_value()) continue;
     norms.replaceable.erase(id);
-    AMP_ASSIGN_OR_RETURN(NormOutcome outcome, replacer.Replace(id));
     if (!outcome.done.has_value()) {
       norms.stay_float32.emplace(id, absl::StrCat("it cannot be replaced: ", outcome.words));
       continue;

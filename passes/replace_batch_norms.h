@@ -1,7 +1,8 @@
 // Puts something else in the place of BatchNormalizations that do not train and would become low: with a variance whose
 // type is a matter of opset and runtime, which 16 bits may lose, they cost casts or numbers.
 //
-//   folded into the Conv, ConvTranspose, Gemm or MatMul ahead of it, if that is low and nobody else reads its result
+//   folded into the Conv, ConvTranspose, Gemm or MatMul ahead of it, if that is low and nobody else reads its result,
+//     or would be low with the folded weights: its own do not fit into 16 bits
 //   else a Mul and an Add
 //   else float32: where the low type cannot hold the constants of either
 //
@@ -19,7 +20,7 @@
 
 namespace amp {
 
-// Replaces the replaceable ones that `decision` makes low; moves those for which that cannot be from there to
+// Replaces the replaceable ones that `decision` makes low, and those whose folding lets the operator ahead be low; moves those for which that cannot be from there to
 // `stay_float32`. Where any of that happened the decision has to be made again. Errors: reading external data.
 absl::StatusOr<std::vector<ReplacedNode>> ReplaceBatchNorms(Model& model, const Decision& decision,
                                                             const DecisionInputs& inputs, BatchNorms& norms);

@@ -158,6 +158,7 @@ absl::Status MakeDecision(RewriteState& state) {
     state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
     AMP_RETURN_IF_ERROR(DecideOnModel(state));
   }
+  AMP_RETURN_IF_ERROR(ReplaceLowBatchNorms(state));  // which may make weights fit
   AMP_RETURN_IF_ERROR(ScaleUnfitWeights(state));
   return ReplaceLowBatchNorms(state);
 }

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
@@ -39,13 +38,14 @@ struct Scaling {
 class ScalingPlanner {
  public:
   ScalingPlanner(const Model& model, const Decision& decision, const DecisionInputs& inputs)
-      : model_(model), decision_(decision), survey_(inputs.survey), settings_(inputs.settings) {
-    for (const Veto& veto : decision.vetoes) ++num_vetoes_[veto.vertex];
-  }
+      : model_(model),
+        held_(NodesHeldByOneGuard(model, decision)),
+        survey_(inputs.survey),
+        settings_(inputs.settings) {}
 
   absl::StatusOr<std::optional<Scaling>> Plan(NodeId node) {
     std::optional<Scaling> none;
-    if (!IsHeldByOneGuard(node)) return none;
+    if (!held_.contains(node)) return none;
     const auto product = FindScalableProduct(model_, node);
     if (!product.has_value()) return none;
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey_.Facts(product->weights));
@@ -60,14 +60,6 @@ class ScalingPlanner {
 
  private:
   static constexpr int kLargestExponent = 126;  // its inverse is a normal float32
-
-  // The node would be low if one guard, and no rule, did not keep it float32.
-  bool IsHeldByOneGuard(NodeId node) const {
-    const VertexId vertex = model_.node(node).outputs.empty() ? VertexId(kNone) : decision_.graph.OfOutput(node, 0);
-    if (vertex == kNone || decision_.classes.nodes[node].op_class != OpClass::kAllow) return false;
-    const auto it = num_vetoes_.find(vertex);
-    return it != num_vetoes_.end() && it->second == 1 && decision_.paint[vertex].reason.kind == ReasonKind::kGuard;
-  }
 
   // Such that no result is larger than the largest datum: weights are tiny where data are large. Of more terms than
   // kMostTerms hardly all are of one sign, and weights would become small again.
@@ -148,10 +140,9 @@ class ScalingPlanner {
   }
 
   const Model& model_;
-  const Decision& decision_;
+  const NodeSet held_;
   ConstantSurvey& survey_;
   const RewriteSettings& settings_;
-  absl::flat_hash_map<VertexId, int> num_vetoes_;
 };
 
 }  // namespace

@@ -4,7 +4,7 @@
   batch_norms.py --tool build/tests/rewrite_batch [--seed S] [--models N]
 
 Random models, every form in turn: Conv (groups, one to three axes), ConvTranspose (groups), Gemm (alpha, beta, turned, all kinds of bias), MatMul, and what
-cannot be folded (Relu ahead, a second reader), with and without bias, shared weights, opsets 7 to 22, both low types, between two allowed operators. For each:
+cannot be folded (Relu ahead, a second reader), with and without bias, shared weights, tiny weights, opsets 7 to 22, both low types, between two allowed operators. For each:
   form      the report says that the BatchNormalization went into what is expected, none is left, and float16 leaves the opset as it was
   float32   onnxruntime gives the same before any type changed (--stop-after lift): 1e-5, relative L2
   rounded   within rounding.py's bound with every low tensor rounded where it is produced
@@ -30,6 +30,7 @@ FORMS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "Relu", "two readers")
 HOW = {"Conv": "folded into", "ConvTranspose": "folded into", "Gemm": "folded into", "MatMul": "folded into 'ahead' and an Add",
        "Relu": "replaced by a Mul and an Add", "two readers": "replaced by a Mul and an Add"}
 EXACT = 1e-5
+TINY = 1e-9
 
 
 class Maker:
@@ -86,12 +87,18 @@ class Maker:
         statistics = {"s": self.numbers.uniform(0.5, 1.5, channels), "b": self.numbers.standard_normal(channels),
                       "m": self.numbers.standard_normal(channels), "v": self.numbers.uniform(0.2, 2, channels)}
         self.weights.update({name: values.astype(np.float32) for name, values in statistics.items()})
-        self.node("BatchNormalization", [data, *statistics], "n", "norm", **self.random.choice(({}, {"epsilon": 1e-3}, {"epsilon": 0.3})))
+        is_tiny = HOW[self.form].startswith("folded") and self.random.random() < 0.25
+        if is_tiny:  # weights that 16 bits cannot hold before they are folded
+            for name in ("w", "cb", "m", "v"):
+                if name in self.weights:
+                    self.weights[name] = self.weights[name] * np.float32(TINY**2 if name == "v" else TINY)
+        epsilon = {"epsilon": 1e-20} if is_tiny else self.random.choice(({}, {"epsilon": 1e-3}, {"epsilon": 0.3}))
+        self.node("BatchNormalization", [data, *statistics], "n", "norm", **epsilon)
         if is_product:
             self.node("MatMul", ["n", self.weight("u", channels, 3)], "y")
         else:
             self.node("Conv", ["n", self.weight("u", 2, channels, *[1] * (len(shape) - 2))], "y")
-        if self.random.random() < 0.3 and "cb" in self.weights and self.weights["cb"].shape == self.weights["b"].shape:
+        if not is_tiny and self.random.random() < 0.3 and "cb" in self.weights and self.weights["cb"].shape == self.weights["b"].shape:
             self.weights.pop("b")  # one constant for both
             self.nodes[-2].input[2] = "cb"
         graph = helper.make_graph(
