@@ -18,6 +18,10 @@ constexpr Roles kContains = Role::kMoves | Role::kContains;
 constexpr Roles kHeavy = Role::kHeavy;
 constexpr Roles kRandom = Role::kRandom;
 
+constexpr Interval kFromZero = {.low = 0};
+constexpr Interval kUpToOne = {0, 1};
+constexpr Interval kAroundZero = {-1, 1};
+
 constexpr absl::string_view kContrib = "com.microsoft";
 
 // The row of an operator that adds the inputs `ports` to what it makes of the others.
@@ -63,29 +67,36 @@ constexpr Operator kTable[] = {
     {"", "SequenceInsert", kContains},
     {"", "SplitToSequence", kContains},
     // ---- element by element
-    {"", "Abs", kPointwise | Role::kNegates},
+    {"", "Abs", kPointwise | Role::kNegates, {}, {}, {}, kFromZero},
     {"", "Add", kPointwise | Role::kAdds},
+    {"", "Atanh", kPointwise | Role::kEndsAtOne},
     {"", "Clip", kChooses | Role::kClips},
     {"", "Div", kPointwise | Role::kDivides},
-    {"", "Exp", kPointwise | Role::kExponential},
+    {"", "Exp", kPointwise | Role::kExponential, {}, {}, {}, kFromZero},
     {"", "Log", kPointwise | Role::kLogarithm},
-    {"", "Max", kChooses},
-    {"", "Min", kChooses},
+    {"", "Max", kChooses | Role::kLargest},
+    {"", "Min", kChooses | Role::kLeast},
     {"", "Mul", kPointwise | Role::kMultiplies},
     {"", "Neg", kPointwise | Role::kNegates},
     {"", "Pow", kPointwise | Role::kPowers},
     {"", "Reciprocal", kPointwise | Role::kInverts},
-    {"", "Relu", kChooses},
-    {"", "Sqrt", kPointwise | Role::kRoots},
+    {"", "Relu", kChooses, {}, {}, {}, kFromZero},
+    {"", "Sqrt", kPointwise | Role::kRoots, {}, {}, {}, kFromZero},
     {"", "Sub", kPointwise | Role::kAdds | Role::kSubtracts},
     {"", "Sum", kPointwise | Role::kAdds},
     {"", "Where", kChooses},
+    {"", "Erf", kPointwise, {}, {}, {}, kAroundZero},
+    {"", "HardSigmoid", kPointwise, {}, {}, {}, kUpToOne},
+    {"", "Sigmoid", kPointwise, {}, {}, {}, kUpToOne},
+    {"", "Softplus", kPointwise, {}, {}, {}, kFromZero},
+    {"", "Softsign", kPointwise, {}, {}, {}, kAroundZero},
+    {"", "Tanh", kPointwise, {}, {}, {}, kAroundZero},
     {"", "Ceil", kPointwise | Role::kRounds},
     {"", "Floor", kPointwise | Role::kRounds},
     {"", "Mod", kPointwise | Role::kRounds},
     {"", "Round", kPointwise | Role::kRounds},
-    {"", "Cos", kPointwise | Role::kPeriodic},
-    {"", "Sin", kPointwise | Role::kPeriodic},
+    {"", "Cos", kPointwise | Role::kPeriodic, {}, {}, {}, kAroundZero},
+    {"", "Sin", kPointwise | Role::kPeriodic, {}, {}, {}, kAroundZero},
     {"", "Tan", kPointwise | Role::kPeriodic},
     Adds({kContrib, "BiasAdd", {}}, 1),
     Adds({kContrib, "BiasDropout", {}}, 1),
@@ -109,12 +120,12 @@ constexpr Operator kTable[] = {
     // ---- reductions
     {"", "AveragePool", Role::kSums},
     {"", "GlobalAveragePool", Role::kSums | Role::kPoolsGlobally},
-    {"", "ReduceL1", Role::kSums},
-    {"", "ReduceL2", Role::kSums | Role::kSquares},
+    {"", "ReduceL1", Role::kSums, {}, {}, {}, kFromZero},
+    {"", "ReduceL2", Role::kSums | Role::kSquares | Role::kLength, {}, {}, {}, kFromZero},
     {"", "ReduceLogSum", Role::kSums},
     {"", "ReduceMean", Role::kSums},
     {"", "ReduceSum", Role::kSums},
-    {"", "ReduceSumSquare", Role::kSums | Role::kSquares},
+    {"", "ReduceSumSquare", Role::kSums | Role::kSquares, {}, {}, {}, kFromZero},
     {"", "CumSum", Role::kRunningSum},
     {"", "ReduceMax", Role::kTakesMaximum},
     // ---- matrix work
@@ -159,14 +170,16 @@ constexpr Operator kTable[] = {
     Adds({"", "GroupNormalization", Role::kNormalises}, 2),
     Adds({"", "InstanceNormalization", Role::kNormalises}, 2),
     Adds({"", "LayerNormalization", Role::kNormalises}, 2),
+    {"", "LpNormalization", Role::kNormalises},
+    {"", "MeanVarianceNormalization", Role::kNormalises},
     {"", "RMSNormalization", Role::kNormalises},
     {kContrib, "GatedRMSNorm", Role::kNormalises},
     Adds({kContrib, "GroupNorm", Role::kNormalises}, 2),
     Adds({kContrib, "SkipGroupNorm", Role::kNormalises}, 2, 4),
     Adds({kContrib, "SkipLayerNormalization", Role::kNormalises}, 3, 4),
     Adds({kContrib, "SkipSimplifiedLayerNormalization", Role::kNormalises}, 3),
-    {"", "LogSoftmax", Role::kSoftmax},
-    {"", "Softmax", Role::kSoftmax},
+    {"", "LogSoftmax", Role::kSoftmax, {}, {}, {}, {.high = 0}},
+    {"", "Softmax", Role::kSoftmax, {}, {}, {}, kUpToOne},
     {"", "NegativeLogLikelihoodLoss", Role::kLoss},
     {"", "SoftmaxCrossEntropyLoss", Role::kLoss},
     // ---- sources

@@ -13,6 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ir/base/interval.h"
 
 namespace amp {
 
@@ -65,7 +66,11 @@ enum class Role : uint64_t {
   kConvolution = 1ull << 43,    // Conv, ConvTranspose: of weights [outputs, inputs / group, ...]
   kSwapsChannels = 1ull << 44,  // ConvTranspose: of the above, weights [inputs, outputs / group, ...]
   kRearranges = 1ull << 45,     // Reshape, Transpose: moves every element of its first operand, once
-  kNormalises = 1ull << 46,     // LayerNormalization: its results are as large as its scale, whatever goes in
+  kLength = 1ull << 46,         // ReduceL2: of those that sum squares, gives the root
+  kNormalises = 1ull << 47,     // LayerNormalization: the size of its results is that of its scale, whatever goes in
+  kLargest = 1ull << 48,        // Max: of those that choose, the largest
+  kLeast = 1ull << 49,          // Min
+  kEndsAtOne = 1ull << 50,      // Atanh: infinite at 1 and at -1
 };
 
 class Roles {
@@ -113,6 +118,7 @@ struct Operator {
   TypeAttribute type_attribute = {};
   ControlFlowKind control_flow = ControlFlowKind::kNone;
   int separate_statistics = 0;  // the opset of ai.onnx from which on statistics have a type of their own
+  Interval results = {};        // all that it ever gives, up to ends that ordinary operands reach or come near
   uint32_t addends = 0;         // bit i: input i is added to what the others give, as a bias is
 
   constexpr bool Has(Role role) const { return roles.Has(role); }

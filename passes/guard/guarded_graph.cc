@@ -16,7 +16,8 @@ GuardedGraph::GuardedGraph(const Model& model, const VertexGraph& vertices, cons
       promises_(promises),
       order_(vertices.order().begin(), vertices.order().end()),
       roles_(model.num_nodes()),
-      integers_(model, order_) {
+      integers_(model, order_),
+      ranges_(model, order_, integers_) {
   for (const ValueId value : model.AllValues()) slots_.push_back(value);
   for (const NodeId id : order_) {
     roles_[id] = RolesOf(model, id);

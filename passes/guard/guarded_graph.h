@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "ir/operators/integer_bounds.h"
 #include "ir/operators/operator_roles.h"
+#include "ir/operators/value_ranges.h"
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
 
@@ -30,6 +31,7 @@ class GuardedGraph {
   const VertexGraph& vertices() const { return vertices_; }
   const TargetPromises& promises() const { return promises_; }
   const IntegerBounds& integers() const { return integers_; }
+  const ValueRanges& ranges() const { return ranges_; }
   // The nodes of all scopes, as in VertexGraph::order().
   absl::Span<const NodeId> order() const { return order_; }
 
@@ -83,6 +85,7 @@ class GuardedGraph {
   std::vector<NodeId> order_;
   IdVector<NodeId, Roles> roles_;
   IntegerBounds integers_;
+  ValueRanges ranges_;
   IdVector<ValueId, ValueId> slots_;
   absl::flat_hash_map<NodeId, std::vector<std::pair<ValueId, ValueId>>> entering_;
   absl::flat_hash_map<ValueId, std::vector<ValueId>> fed_by_;
