@@ -9,6 +9,7 @@
 #include "passes/guard/guard_squares.h"
 #include "passes/guard/guard_state.h"
 #include "passes/guard/guard_thresholds.h"
+#include "passes/guard/guard_wide_values.h"
 #include "passes/guard/guarded_graph.h"
 
 namespace amp {
@@ -23,6 +24,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardThresholds(graph, vetoes);
   GuardNorms(graph, vetoes);
   GuardSquares(graph, vetoes);
+  GuardWideValues(graph, vetoes);
   GuardReductions(graph, vetoes);
   GuardLogSumExp(graph, vetoes);
   GuardState(graph, vetoes);
