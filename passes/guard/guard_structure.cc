@@ -4,6 +4,7 @@
 #include "passes/guard/guard_log_sum_exp.h"
 #include "passes/guard/guard_norms.h"
 #include "passes/guard/guard_positions.h"
+#include "passes/guard/guard_range.h"
 #include "passes/guard/guard_reductions.h"
 #include "passes/guard/guard_shape_math.h"
 #include "passes/guard/guard_squares.h"
@@ -25,6 +26,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardNorms(graph, vetoes);
   GuardSquares(graph, vetoes);
   GuardWideValues(graph, vetoes);
+  GuardRange(graph, vetoes);
   GuardReductions(graph, vetoes);
   GuardLogSumExp(graph, vetoes);
   GuardState(graph, vetoes);

@@ -32,7 +32,7 @@ from real_models import shared_folder
 from structure import DTYPES
 from tool import Tool
 
-GUARDS = ("positions", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "long reductions",
+GUARDS = ("positions", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "long reductions",
           "log-sum-exp by hand", "state")
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
@@ -127,6 +127,25 @@ def softmax_divided_behind_the_product():
     """exp(14) is beyond float16, the mean that it weighs is not."""
     body = """[mm0] a = MatMul(x, eye) [exp] e = Exp(a) [sum] s = ReduceSum(e, last) [weigh] n = MatMul(e, v) [share] d = Div(n, s) [mm1] y = MatMul(d, eye)"""
     return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "last": LAST, "v": array(4, 4)}), feeds={"x": np.array([[14, 13, 11, 12], [2, 14, 0, 1], [13, 12, 14, 1], [12, 11, 13, 10]], np.float32)})
+
+
+@demonstrates("range", ("float16",))
+def areas_of_boxes():
+    """Sides of up to 640 pixels: areas of up to 409600, of which a share of the picture is left."""
+    body = """[mm0] a = MatMul(x, eye) [gate] p = Sigmoid(a) [scale] w = Mul(p, side) [area] s = Mul(w, w) [share] n = Mul(s, part) [mm1] y = MatMul(n, eye)"""
+    weights = {"eye": EYE, "side": np.float32(640), "part": np.float32(2.0**-18)}
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": array(4, 4, low=1, high=4)})
+
+
+@demonstrates("range", ("float16",))
+def points_by_a_camera():
+    """The camera's product reaches 120000 before the division by the distance."""
+    body = """[mm0] a = MatMul(x, eye) [clip] p = Clip(a, near, far) [project] q = MatMul(p, camera) [part] u = Slice(q, zero, two, last) [depth] d = Slice(q, two, three, last)
+              [divide] n = Div(u, d) [mm1] y = MatMul(n, half)"""
+    camera = np.array([[1200, 0, 0], [0, 1200, 0], [640, 360, 1]], np.float32)
+    weights = {"eye": np.eye(3, dtype=np.float32), "near": np.float32(-100), "far": np.float32(100), "camera": camera, "zero": np.array([0]), "two": np.array([2]),
+               "three": np.array([3]), "last": LAST, "half": np.array([[0.5, 0], [0, 0.5]], np.float32)}
+    return Case(model("float[4,3] x => float[4,2] y", body, weights), feeds={"x": array(4, 3, low=60, high=98)})
 
 
 @demonstrates("log-sum-exp by hand")
