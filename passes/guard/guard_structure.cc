@@ -3,6 +3,7 @@
 #include "passes/guard/guard_identifiers.h"
 #include "passes/guard/guard_log_sum_exp.h"
 #include "passes/guard/guard_norms.h"
+#include "passes/guard/guard_poles.h"
 #include "passes/guard/guard_positions.h"
 #include "passes/guard/guard_range.h"
 #include "passes/guard/guard_reductions.h"
@@ -27,6 +28,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardSquares(graph, vetoes);
   GuardWideValues(graph, vetoes);
   GuardRange(graph, vetoes);
+  GuardPoles(graph, vetoes);
   GuardReductions(graph, vetoes);
   GuardLogSumExp(graph, vetoes);
   GuardState(graph, vetoes);

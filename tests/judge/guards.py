@@ -32,7 +32,7 @@ from real_models import shared_folder
 from structure import DTYPES
 from tool import Tool
 
-GUARDS = ("positions", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "long reductions",
+GUARDS = ("positions", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
           "log-sum-exp by hand", "state")
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
@@ -146,6 +146,15 @@ def points_by_a_camera():
     weights = {"eye": np.eye(3, dtype=np.float32), "near": np.float32(-100), "far": np.float32(100), "camera": camera, "zero": np.array([0]), "two": np.array([2]),
                "three": np.array([3]), "last": LAST, "half": np.array([[0.5, 0], [0, 0.5]], np.float32)}
     return Case(model("float[4,3] x => float[4,2] y", body, weights), feeds={"x": array(4, 3, low=60, high=98)})
+
+
+@demonstrates("poles")
+def odds_of_what_is_nearly_sure():
+    """The largest probability is one in both low types, so that its odds are infinite."""
+    body = """[mm0] a = MatMul(x, eye) [gate] g = Sigmoid(a) [clip] p = Clip(g, least, largest) [rest] r = Sub(one, p) [odds] o = Div(p, r) [log] l = Log(o) [mm1] y = MatMul(l, eye)"""
+    weights = {"eye": EYE, "least": np.float32(1e-4), "largest": np.float32(1 - 1e-4), "one": np.float32(1)}
+    x = np.array([[20, 1, 2, 15], [1, 20, 14, 1], [1, 13, 20, 2], [1, 1, 1, 16]], np.float32)
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
 
 
 @demonstrates("log-sum-exp by hand")
