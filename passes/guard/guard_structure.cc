@@ -1,5 +1,6 @@
 #include "passes/guard/guard_structure.h"
 
+#include "passes/guard/guard_displacements.h"
 #include "passes/guard/guard_identifiers.h"
 #include "passes/guard/guard_log_sum_exp.h"
 #include "passes/guard/guard_norms.h"
@@ -22,6 +23,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   VetoList vetoes(graph, traits);
   GuardIdentifiers(graph, vetoes);
   GuardPositions(graph, vetoes);
+  GuardDisplacements(graph, vetoes);
   GuardShapeMath(graph, vetoes);
   GuardThresholds(graph, vetoes);
   GuardNorms(graph, vetoes);

@@ -1,6 +1,6 @@
 // Guards of group "all" beyond "constants": what is known to go wrong in 16 bits by the shape of the graph.
 //
-//   identifiers, positions, shape math, thresholds      numbers that count, name or decide
+//   identifiers, positions, displacements, shape math, thresholds      numbers that count, name or decide
 //   decomposed norms, squares, wide values, range, poles, long reductions, log-sum-exp by hand, state
 //                                                                      numbers that overflow, vanish, cancel or stall
 //

@@ -32,7 +32,7 @@ from real_models import shared_folder
 from structure import DTYPES
 from tool import Tool
 
-GUARDS = ("positions", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
+GUARDS = ("positions", "displacements", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
           "log-sum-exp by hand", "state")
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
@@ -155,6 +155,13 @@ def odds_of_what_is_nearly_sure():
     weights = {"eye": EYE, "least": np.float32(1e-4), "largest": np.float32(1 - 1e-4), "one": np.float32(1)}
     x = np.array([[20, 1, 2, 15], [1, 20, 14, 1], [1, 13, 20, 2], [1, 1, 1, 16]], np.float32)
     return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x}, flags=["--follow", "on"])
+
+
+@demonstrates("displacements")
+def flow_from_coordinates():
+    """A step of a fraction of a pixel, at the thousandth."""
+    body = """[mm0] a = MatMul(x, eye) [move0] c = Add(a, grid) [mm1] b = MatMul(a, eye) [move1] d = Add(c, b) [flow] f = Sub(d, grid) [mm2] y = MatMul(f, eye)"""
+    return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "grid": np.array([1, 500, 1000, 1500], np.float32)}))
 
 
 @demonstrates("log-sum-exp by hand")
