@@ -83,10 +83,9 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
   std::vector<Veto> vetoes;
   for (NodeId id : graph.order()) {
     const Node& node = model.node(id);
-    const NodeTraits& trait = traits[id];
-    const bool may_become_low =
-        trait.op_class != OpClass::kUnlisted && trait.op_class != OpClass::kDeny && trait.processed;
-    if (!may_become_low) continue;
+    // Excluded nodes too: a veto denies what is ahead as well, and an exclusion must not take that back.
+    const OpClass op_class = traits[id].op_class;
+    if (op_class == OpClass::kUnlisted || op_class == OpClass::kDeny) continue;
     const auto first_veto = vetoes.size();
     const auto veto = [&](VertexId v, std::string why) {
       for (size_t i = first_veto; i < vetoes.size(); ++i) {
