@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 16;
 constexpr int kMostOperands = 8;     // that may be at their ends at once
-constexpr double kFarthest = 65504;  // a bound beyond it, of Clip, is there for infinities
+constexpr double kFarthest = 65504;  // a bound of Clip there or beyond is there for infinities
 
 bool IsFloat(DType type) { return type == DType::kFloat32 || IsLowFloat(type); }
 
@@ -28,8 +28,8 @@ Interval HullOf(const std::vector<double>& elements) {
 
 Interval WithinReach(Interval x) {
   const Interval unknown;
-  return {x.low < -kFarthest ? unknown.low : std::min(x.low, kFarthest),
-          x.high > kFarthest ? unknown.high : std::max(x.high, -kFarthest)};
+  return {x.low <= -kFarthest ? unknown.low : std::min(x.low, kFarthest),
+          x.high >= kFarthest ? unknown.high : std::max(x.high, -kFarthest)};
 }
 
 }  // namespace

@@ -128,7 +128,7 @@ class DisplacementsGuard {
     }
     if (taken_off == kNone) return;
     for (const ValueId in : node.PresentInputs()) {
-      if (graph_.IsFloat(in) && !graph_.IsConstant(in)) TakeOff(in, taken_off);
+      if (graph_.IsVariable(in)) TakeOff(in, taken_off);
     }
   }
 

@@ -40,7 +40,7 @@ class PolesGuard {
   double Rounded(double number) const { return WidenOne(NarrowOne(static_cast<float>(number), low_), low_); }
 
   void Add(ValueId value, const Pole& pole) {
-    if (!graph_.IsFloat(value) || graph_.IsConstant(value)) return;
+    if (!graph_.IsVariable(value)) return;
     auto& poles = poles_[graph_.Slot(value)];
     const auto is_same = [&](const Pole& other) { return other.at == pole.at && other.low_at == pole.low_at; };
     if (poles.size() < kMostPoles && std::none_of(poles.begin(), poles.end(), is_same)) poles.push_back(pole);
@@ -83,7 +83,7 @@ class PolesGuard {
   std::optional<Line> LineOf(const Node& node, NodeId id, size_t port) const {
     const Roles roles = graph_.roles(id);
     const ValueId in = node.inputs[port];
-    if (!graph_.IsFloat(in) || graph_.IsConstant(in)) return std::nullopt;
+    if (!graph_.IsVariable(in)) return std::nullopt;
     if (graph_.PassesOn(id) || roles.Has(Role::kBounds)) return Line();
     if (roles.Has(Role::kNegates)) return Line{-1, -1};
     if (node.inputs.size() != 2) return std::nullopt;

@@ -51,6 +51,7 @@ class GuardedGraph {
   bool IsConstant(ValueId value) const { return model_.IsConstant(value); }
   // Of float32 or narrower, or a sequence or optional of whatever.
   bool IsFloat(ValueId value) const;
+  bool IsVariable(ValueId value) const { return IsFloat(value) && !IsConstant(value); }
   // Integers of more than 8 bits: counts and indices.
   bool IsInteger(ValueId value) const;
   // One name for the values that control flow joins: what a body gives and what its node gives, the state that one
