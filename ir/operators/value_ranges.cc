@@ -53,8 +53,9 @@ ValueRanges::Range ValueRanges::Ask(ValueId value) {
   const auto [known, is_new] = constants_.try_emplace(value);
   if (!is_new) return known->second;
   const auto elements = ConstantElements(model_, value, kMostElements);
-  if (elements.has_value()) known->second.interval = HullOf(*elements);
-  return known->second;
+  if (!elements.has_value()) return known->second;
+  const Interval hull = HullOf(*elements);
+  return known->second = {hull, hull.low == hull.high ? 0 : 1};
 }
 
 ValueRanges::Range ValueRanges::OfOutput(NodeId id, size_t port) {

@@ -30,7 +30,7 @@ class ValueRanges {
   Interval Of(ValueId value) const { return value == kNone ? Interval() : ranges_[value].interval; }
 
  private:
-  // With how many operands that are no constants have to be at their ends for the result to be.
+  // With how many operands have to be at their ends at once for the result to be; a constant of one number always is.
   struct Range {
     Interval interval = {};
     int operands = 0;
