@@ -33,21 +33,55 @@ enum class PatternKind {
   kTanhGelu,      // x; by the hyperbolic tangent
   kSilu,          // x
   kHardSwish,     // x
+  kAttention,     // queries, keys, values, then one for each mask
+  kRotary,        // x, cosines, sines
 };
 absl::string_view PatternName(PatternKind kind);
 
+// softmax(masks(cap(scale * q k^T))) v
+struct AttentionForm {
+  enum class Keys {
+    kRows,         // [..., keys, size]: q k^T
+    kColumns,      // [..., size, keys]: q k
+    kBeforeHeads,  // [batch, keys, heads, size], for queries [batch, heads, queries, size]
+  };
+  struct Mask {
+    enum class Kind { kAdded, kKeepsWhereTrue, kKeepsWhereFalse };
+    Kind kind = Kind::kAdded;
+    double fill = 0;  // what a score that is not kept becomes
+  };
+  double scale = 1;     // of the scores: what queries and keys are multiplied by is part of it
+  double soft_cap = 0;  // scores become cap * Tanh(scores / cap); 0: they do not
+  Keys keys = Keys::kRows;
+  std::vector<Mask> masks = {};  // in the order in which they apply, each with its input
+};
+
+// Every pair (a, b) of x turns by an angle: (a cos - b sin, a sin + b cos).
+struct RotaryForm {
+  enum class Pairs {
+    kHalves,       // elements i and i + size / 2 of the last axis
+    kInterleaved,  // elements 2 i and 2 i + 1
+    kLastAxis,     // x is [..., size / 2, 2], and so is the result
+  };
+  Pairs pairs = Pairs::kHalves;
+  bool has_whole_angles = false;  // cosines and sines are as long as x, each twice; else there is one for every pair
+  int64_t rotated = 0;            // so many elements of the last axis turn, the others stay; 0: all do
+};
+
 struct Pattern {
   PatternKind kind = PatternKind::kLayerNorm;
-  std::vector<ValueId> inputs = {};    // as the kind lists them; kNone where one is absent
-  std::vector<int64_t> axes = {};      // of the sums, from the end: -1 is the last
-  std::optional<double> epsilon = {};  // under the root
-  int64_t groups = 0;                  // kGroupNorm
-  std::vector<NodeId> nodes = {};      // in an order in which they can run; the first output of the last is the result
+  std::vector<ValueId> inputs = {};             // as the kind lists them; kNone where one is absent
+  std::vector<int64_t> axes = {};               // of the sums, from the end: -1 is the last
+  std::optional<double> epsilon = {};           // under the root
+  int64_t groups = 0;                           // kGroupNorm
+  std::optional<AttentionForm> attention = {};  // kAttention
+  std::optional<RotaryForm> rotary = {};        // kRotary
+  std::vector<NodeId> nodes = {};  // in an order in which they can run; the first output of the last is the result
 
   NodeId last() const { return nodes.back(); }
 };
 
-// "LayerNorm(x, scale, shift) axes -1 epsilon 1e-05"
+// "LayerNorm(x, scale, shift) axes -1 epsilon 1e-05", "Attention(q, k, v, m) rows scale 0.125 masks added"
 std::string PatternText(const Model& model, const Pattern& pattern);
 
 // What a recogniser gives: a pattern, or why there is none.

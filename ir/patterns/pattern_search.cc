@@ -21,7 +21,7 @@ constexpr int64_t kMostAxes = 8;
 bool PatternSearch::Is(NodeId id, absl::string_view op_type) const {
   if (id == kNone) return false;
   const Node& n = node(id);
-  return n.schema != nullptr && n.domain().empty() && n.op_type() == op_type && !n.outputs.empty();
+  return n.schema != nullptr && n.domain().empty() && n.op_type() == op_type && n.Output(0) != kNone;
 }
 
 // A copy, or a cast of float32 to float32.
@@ -33,7 +33,7 @@ bool PatternSearch::PassesOn(NodeId id) const {
 }
 
 ValueId PatternSearch::Origin(ValueId value) const {
-  for (int step = 0; step < kFarthest; ++step) {
+  for (int step = 0; step < kFarthest && value != kNone; ++step) {
     const NodeId id = model_->value(value).producer;
     if (id == kNone || !PassesOn(id)) break;
     value = node(id).Input(0);
@@ -42,8 +42,9 @@ ValueId PatternSearch::Origin(ValueId value) const {
 }
 
 NodeId PatternSearch::Peek(ValueId value, absl::string_view op_type) const {
-  const NodeId id = model_->value(Origin(value)).producer;
-  return Is(id, op_type) && node(id).Output(0) == Origin(value) ? id : kNone;
+  const ValueId origin = Origin(value);
+  const NodeId id = origin == kNone ? kNone : model_->value(origin).producer;
+  return Is(id, op_type) && node(id).Output(0) == origin ? id : kNone;
 }
 
 NodeId PatternSearch::Take(ValueId value, absl::string_view op_type) {
@@ -61,7 +62,8 @@ void PatternSearch::Join(NodeId id) {
 bool PatternSearch::AreSame(ValueId a, ValueId b) const {
   a = Origin(a);
   b = Origin(b);
-  if (a == b) return a != kNone;
+  if (a == kNone || b == kNone) return false;
+  if (a == b) return true;
   const NodeId one = model_->value(a).producer, other = model_->value(b).producer;
   if (one == kNone || other == kNone || !IsPlainCast(*model_, one) || !IsPlainCast(*model_, other)) return false;
   const bool is_one_type =

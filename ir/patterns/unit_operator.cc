@@ -46,6 +46,8 @@ UnitRow UnitOf(PatternKind kind) {
     case PatternKind::kTanhGelu:
     case PatternKind::kSilu:
     case PatternKind::kHardSwish:
+    case PatternKind::kAttention:
+    case PatternKind::kRotary:
       return {};
   }
   return {};

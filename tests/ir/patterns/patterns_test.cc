@@ -11,22 +11,14 @@
 #include "ir/patterns/silu_pattern.h"
 #include "ir/patterns/softmax_pattern.h"
 #include "tests/catch2.h"
+#include "tests/ir/patterns/recognised_at.h"
 #include "tests/model_from_text.h"
 
 namespace amp {
 namespace {
 
-using Recognise = Recognised (*)(const Model&, NodeId);
-
-// What the recogniser says at the node that gives `anchor`.
 std::string At(Recognise recognise, const std::string& graph, const std::string& anchor, int opset = 17) {
-  const auto model = GraphFromText(absl::StrCat("<ir_version: 8, opset_import: [\"\" : ", opset, "]> g ", graph));
-  InferTypes(*model);
-  const auto& names = model->graph(kMainGraph).names;
-  const auto it = names.find(anchor);
-  REQUIRE(it != names.end());
-  const Recognised result = recognise(*model, model->value(it->second).producer);
-  return result.found() ? PatternText(*model, result.pattern()) : result.reason().sentence();
+  return RecognisedAt(recognise, graph, anchor, opset);
 }
 
 // LayerNorm with parts to be changed: what is above the division, the division, what is below.
