@@ -38,6 +38,7 @@ std::optional<Inner> FindInner(const Model& model, ValueId value, PatternSearch&
     if (anchor == kNone) continue;
     const FoundNormalisation found = FindNormalisation(anchor, search);
     if (!found.normalisation || !found.normalisation->is_centred) return std::nullopt;
+    if (found.normalisation->scale != kNone) return std::nullopt;
     const auto shape = ShapeOf(model, found.normalisation->x);
     const std::vector<int64_t>& axes = found.normalisation->axes;
     const bool has_all_behind = shape.has_value() && axes.size() + 2 == shape->size() &&
@@ -89,8 +90,8 @@ Recognised RecogniseGroupNorm(const Model& model, NodeId anchor) {
   if (!KeepsBatch(model, search.node(reshape), (*shape)[0], (*grouped)[0])) return "it mixes the batch";
   if (!HasShapeOf(search, anchor, x)) return "the shape behind it is not the one before";
 
-  const ScaleAndShift scaled =
-      FindScaleAndShift(anchor, WithShift::kYes, search, [&](ValueId v) { return IsPerChannel(model, v, x); });
+  const ScaleAndShift scaled = FindScaleAndShift({.last = anchor}, WithShift::kYes, search,
+                                                 [&](ValueId v) { return IsPerChannel(model, v, x); });
   Pattern pattern{.kind = PatternKind::kGroupNorm, .inputs = {x, scaled.scale, scaled.shift}};
   pattern.groups = groups;
   pattern.epsilon = inner->epsilon;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/graph/shape.h"
+#include "ir/patterns/mean_pattern.h"
 
 namespace amp {
 namespace {
@@ -33,50 +34,138 @@ ValueId TakeInverseRoot(ValueId value, PatternSearch& search) {
   return search.node(power).Input(0);
 }
 
-struct Quotient {
-  ValueId numerator = kNone, under_root = kNone;
+// The inverse of a root, perhaps multiplied by a scale; its nodes join.
+struct InverseRoot {
+  ValueId under_root = kNone, scale = kNone;
 };
+InverseRoot TakeScaledInverseRoot(ValueId value, PatternSearch& search) {
+  PatternSearch attempt = search;
+  if (const ValueId under_root = TakeInverseRoot(value, attempt); under_root != kNone) {
+    search = attempt;
+    return {under_root};
+  }
+  const NodeId product = search.Peek(value, "Mul");
+  if (product == kNone) return {};
+  const Node& node = search.node(product);
+  for (const size_t port : {size_t{0}, size_t{1}}) {
+    attempt = search;
+    const ValueId under_root = TakeInverseRoot(node.Input(port), attempt);
+    if (under_root == kNone) continue;
+    attempt.Take(value, "Mul");
+    search = attempt;
+    return {under_root, node.Input(1 - port)};
+  }
+  return {};
+}
+
+struct Quotient {
+  ValueId numerator = kNone;
+  InverseRoot inverse;
+  ValueId mean = kNone, shift = kNone;  // of one that is spread: see TakeSpread
+};
+
+Quotient TakeProduct(NodeId product, PatternSearch& search) {
+  const Node& node = search.node(product);
+  for (const size_t port : {size_t{1}, size_t{0}}) {
+    PatternSearch attempt = search;
+    const InverseRoot inverse = TakeScaledInverseRoot(node.Input(port), attempt);
+    if (inverse.under_root == kNone) continue;
+    search = attempt;
+    return {node.Input(1 - port), inverse};
+  }
+  return {};
+}
+
+// m of -(m * factor); the nodes join.
+ValueId TakeNegatedProduct(ValueId value, ValueId factor, PatternSearch& search) {
+  const NodeId outer = search.Take(value, "Neg");
+  const NodeId product = search.Take(outer == kNone ? value : search.node(outer).Input(0), "Mul");
+  const ValueId other = product == kNone ? kNone : search.OtherOperand(product, factor);
+  if (outer != kNone || other == kNone) return other;
+  const NodeId inner = search.Take(other, "Neg");
+  return inner == kNone ? kNone : search.node(inner).Input(0);
+}
+
+// m and shift of shift - m * factor.
+struct Offset {
+  ValueId mean = kNone, shift = kNone;
+};
+Offset TakeOffset(ValueId value, ValueId factor, PatternSearch& search) {
+  if (const NodeId difference = search.Take(value, "Sub"); difference != kNone) {
+    const NodeId product = search.Take(search.node(difference).Input(1), "Mul");
+    if (product == kNone) return {};
+    return {search.OtherOperand(product, factor), search.node(difference).Input(0)};
+  }
+  if (const NodeId sum = search.Take(value, "Add"); sum != kNone) {
+    for (const size_t port : {size_t{0}, size_t{1}}) {
+      PatternSearch attempt = search;
+      const ValueId mean = TakeNegatedProduct(search.node(sum).Input(port), factor, attempt);
+      if (mean == kNone) continue;
+      search = attempt;
+      return {mean, search.node(sum).Input(1 - port)};
+    }
+    return {};
+  }
+  return {TakeNegatedProduct(value, factor, search)};
+}
+
+// x * s + (shift - mean * s), s the inverse root with or without a scale.
+Quotient TakeSpread(NodeId sum, PatternSearch& search) {
+  const Node& node = search.node(sum);
+  for (const size_t port : {size_t{0}, size_t{1}}) {
+    const NodeId product = search.Peek(node.Input(port), "Mul");
+    if (product == kNone) continue;
+    for (const size_t factor : {size_t{1}, size_t{0}}) {
+      PatternSearch attempt = search;
+      const ValueId inverse_root = search.node(product).Input(factor);
+      const InverseRoot inverse = TakeScaledInverseRoot(inverse_root, attempt);
+      if (inverse.under_root == kNone) continue;
+      const Offset offset = TakeOffset(node.Input(1 - port), inverse_root, attempt);
+      if (offset.mean == kNone) continue;
+      attempt.Take(node.Input(port), "Mul");
+      search = attempt;
+      return {search.node(product).Input(1 - factor), inverse, offset.mean, offset.shift};
+    }
+  }
+  return {};
+}
 
 Quotient TakeQuotient(NodeId anchor, PatternSearch& search) {
   const Node& node = search.node(anchor);
-  if (search.Is(anchor, "Div")) return {node.Input(0), TakeRoot(node.Input(1), search)};
-  if (!search.Is(anchor, "Mul")) return {};
-  for (const size_t port : {size_t{1}, size_t{0}}) {
-    PatternSearch attempt = search;
-    const ValueId under_root = TakeInverseRoot(node.Input(port), attempt);
-    if (under_root == kNone) continue;
-    search = attempt;
-    return {node.Input(1 - port), under_root};
-  }
-  return {};
+  if (search.Is(anchor, "Div")) return {node.Input(0), {TakeRoot(node.Input(1), search)}};
+  if (search.Is(anchor, "Mul")) return TakeProduct(anchor, search);
+  return search.Is(anchor, "Add") ? TakeSpread(anchor, search) : Quotient();
 }
 
-struct Centred {
+// What the numerator and the variance are of, where they fit together; the nodes between join.
+struct Subject {
   ValueId x = kNone;
-  NodeId mean = kNone;
+  bool is_centred = false;
+  Reason why = Reason::None();
 };
-
-// Sub(x, ReduceMean(x)), or the other way round where the sign does not count.
-enum class Sign { kCounts, kDoesNotCount };
-Centred FindCentred(ValueId value, Sign sign, const PatternSearch& search) {
-  const NodeId difference = search.Peek(value, "Sub");
-  if (difference == kNone) return {};
-  const Node& node = search.node(difference);
-  for (const size_t port : {size_t{1}, size_t{0}}) {
-    const NodeId mean = search.Peek(node.Input(port), "ReduceMean");
-    const bool fits = mean != kNone && search.AreSame(search.node(mean).Input(0), node.Input(1 - port));
-    if (fits) return {node.Input(1 - port), mean};
-    if (sign == Sign::kCounts) break;
+Subject TakeSubject(const Quotient& quotient, const Variance& variance, PatternSearch& search) {
+  Mean varied{variance.of, variance.axes};
+  if (variance.of == kNone) varied = FindCentred(variance.squared, Sign::kDoesNotCount, search);
+  Mean mean;
+  if (quotient.mean == kNone) {
+    mean = FindCentred(quotient.numerator, Sign::kCounts, search);
+  } else {
+    mean = TakeMean(quotient.mean, search);
+    if (mean.of != kNone && !search.AreSame(mean.of, quotient.numerator)) mean = {};
   }
-  return {};
-}
-
-void TakeCentred(ValueId value, const Centred& centred, PatternSearch& search) {
-  const NodeId difference = search.Take(value, "Sub");
-  const Node& node = search.node(difference);
-  for (const ValueId in : node.PresentInputs()) {
-    if (search.Peek(in, "ReduceMean") == centred.mean) search.Take(in, "ReduceMean");
+  const bool is_centred = mean.of != kNone && varied.of != kNone && search.AreSame(mean.of, varied.of);
+  if (!is_centred) {
+    const bool is_rms =
+        variance.of == kNone && quotient.mean == kNone && search.AreSame(variance.squared, quotient.numerator);
+    if (!is_rms) return {.why = "what is squared is not what is divided"};
+    return {quotient.numerator};
   }
+  if (mean.axes != variance.axes || varied.axes != variance.axes) {
+    return {.why = "mean and variance are taken over different axes"};
+  }
+  if (quotient.mean == kNone) TakeCentred(quotient.numerator, search);
+  if (variance.of == kNone) TakeCentred(variance.squared, search);
+  return {mean.of, true};
 }
 
 bool AreLast(const std::vector<int64_t>& axes) {
@@ -110,65 +199,50 @@ bool IsPerChannel(const Model& model, ValueId value, ValueId x) {
 
 FoundNormalisation FindNormalisation(NodeId anchor, PatternSearch& search) {
   const Quotient quotient = TakeQuotient(anchor, search);
-  if (quotient.under_root == kNone) {
+  if (quotient.inverse.under_root == kNone) {
     const bool has_epsilon_outside =
         search.Is(anchor, "Div") && search.Peek(search.node(anchor).Input(1), "Add") != kNone;
     return {{}, has_epsilon_outside ? "what divides is a sum, no root" : "it divides by no root"};
   }
-  const NodeId sum = search.Take(quotient.under_root, "Add");
+  const NodeId sum = search.Take(quotient.inverse.under_root, "Add");
   if (sum == kNone) return {{}, "no epsilon is added under the root"};
   const auto epsilon = search.SplitScalar(sum);
   if (!epsilon.has_value()) return {{}, "no constant is added under the root"};
   if (!(epsilon->scalar > 0)) return {{}, "its epsilon is not above zero"};
-  const NodeId variance = search.Take(epsilon->variable, "ReduceMean");
-  if (variance == kNone) return {{}, "no mean is under the root"};
-  const auto axes = search.KeptAxes(variance);
-  if (!axes.has_value()) return {{}, "the axes of the mean under the root are not known, or not kept"};
-  const ValueId under_mean = search.node(variance).Input(0);
-  NodeId square = search.Peek(under_mean, "Mul");
-  if (square == kNone) square = search.Peek(under_mean, "Pow");
-  const ValueId squared = square == kNone ? kNone : search.Squared(square);
-  if (squared == kNone) return {{}, "the mean under the root is not of a square"};
-  search.Take(under_mean, search.node(square).op_type());
-
-  Normalisation found{.x = quotient.numerator, .axes = *axes, .epsilon = epsilon->scalar};
-  const Centred centred = FindCentred(quotient.numerator, Sign::kCounts, search);
-  const Centred under_square = FindCentred(squared, Sign::kDoesNotCount, search);
-  const bool is_one_difference = centred.x != kNone && under_square.x != kNone &&
-                                 search.AreSame(centred.x, under_square.x) && centred.mean == under_square.mean;
-  if (is_one_difference) {
-    if (search.KeptAxes(centred.mean) != axes) return {{}, "mean and variance are taken over different axes"};
-    TakeCentred(quotient.numerator, centred, search);
-    TakeCentred(squared, under_square, search);
-    found.x = centred.x;
-    found.is_centred = true;
-  } else if (!search.AreSame(squared, quotient.numerator)) {
-    return {{}, "what is squared is not what is divided"};
-  }
+  const Variance variance = TakeVariance(epsilon->variable, search);
+  if (variance.why) return {{}, variance.why};
+  const Subject subject = TakeSubject(quotient, variance, search);
+  if (subject.why) return {{}, subject.why};
   search.Join(anchor);
-  return {std::move(found)};
+  return {Normalisation{.x = subject.x,
+                        .axes = variance.axes,
+                        .epsilon = epsilon->scalar,
+                        .is_centred = subject.is_centred,
+                        .scale = quotient.inverse.scale,
+                        .shift = quotient.shift}};
 }
 
-ScaleAndShift FindScaleAndShift(NodeId from, WithShift with_shift, PatternSearch& search,
+ScaleAndShift FindScaleAndShift(ScaleAndShift found, WithShift with_shift, PatternSearch& search,
                                 const std::function<bool(ValueId)>& fits) {
-  ScaleAndShift found{.last = from};
   const auto follow = [&](absl::string_view op_type, ValueId& operand) {
     const NodeId reader = search.OnlyReader(found.last, op_type);
     const ValueId other = reader == kNone ? kNone : search.OtherOperand(reader, search.node(found.last).Output(0));
-    if (other == kNone || !fits(other)) return false;
+    if (other == kNone || !fits(other)) return;
     operand = other;
     search.Join(reader);
     found.last = reader;
-    return true;
   };
-  const bool is_scaled = follow("Mul", found.scale);
-  if (is_scaled && with_shift == WithShift::kYes) follow("Add", found.shift);
+  if (found.shift != kNone) return found;
+  if (found.scale == kNone) follow("Mul", found.scale);
+  if (found.scale != kNone && with_shift == WithShift::kYes) follow("Add", found.shift);
   return found;
 }
 
 Recognised RecogniseNorm(const Model& model, NodeId anchor) {
   PatternSearch search(model);
-  if (!search.Is(anchor, "Div") && !search.Is(anchor, "Mul")) return "no division and no product";
+  if (!search.Is(anchor, "Div") && !search.Is(anchor, "Mul") && !search.Is(anchor, "Add")) {
+    return "no division, no product and no sum";
+  }
   const FoundNormalisation found = FindNormalisation(anchor, search);
   if (!found.normalisation) return found.why;
   const Normalisation& norm = *found.normalisation;
@@ -180,11 +254,20 @@ Recognised RecogniseNorm(const Model& model, NodeId anchor) {
   const WithShift with_shift = norm.is_centred ? WithShift::kYes : WithShift::kNo;
   const auto shape = ShapeOf(model, norm.x);
   const bool is_spatial = norm.is_centred && shape.has_value() && norm.axes.size() + 2 == shape->size();
-  ScaleAndShift scaled = FindScaleAndShift(anchor, with_shift, search,
-                                           [&](ValueId v) { return FitsLast(model, v, norm.x, norm.axes.size()); });
-  if (scaled.scale == kNone && is_spatial) {
-    scaled = FindScaleAndShift(anchor, with_shift, search, [&](ValueId v) { return IsPerChannel(model, v, norm.x); });
-    if (scaled.scale != kNone) pattern.kind = PatternKind::kInstanceNorm;
+  const ScaleAndShift inside{norm.scale, norm.shift, anchor};
+  const auto fits_last = [&](ValueId v) { return FitsLast(model, v, norm.x, norm.axes.size()); };
+  const auto is_per_channel = [&](ValueId v) { return IsPerChannel(model, v, norm.x); };
+  const auto fit = [&](const std::function<bool(ValueId)>& fits) {
+    return (norm.scale == kNone || fits(norm.scale)) && (norm.shift == kNone || fits(norm.shift));
+  };
+  ScaleAndShift scaled = inside;
+  if (fit(fits_last)) scaled = FindScaleAndShift(inside, with_shift, search, fits_last);
+  const bool has_none = scaled.scale == kNone && scaled.shift == kNone;
+  if (is_spatial && (has_none || !fit(fits_last)) && fit(is_per_channel)) {
+    scaled = FindScaleAndShift(inside, with_shift, search, is_per_channel);
+    if (scaled.scale != kNone || scaled.shift != kNone) pattern.kind = PatternKind::kInstanceNorm;
+  } else if (!fit(fits_last)) {
+    return "its scale or shift has another shape";
   }
   pattern.inputs = {norm.x, scaled.scale};
   if (norm.is_centred) pattern.inputs.push_back(scaled.shift);

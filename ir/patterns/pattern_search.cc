@@ -108,8 +108,11 @@ ValueId PatternSearch::OtherOperand(NodeId id, ValueId value) const {
 }
 
 std::optional<std::vector<int64_t>> PatternSearch::KeptAxes(NodeId reduction) const {
+  return GetInt(node(reduction), "keepdims", 1) == 1 ? Axes(reduction) : std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> PatternSearch::Axes(NodeId reduction) const {
   const Node& n = node(reduction);
-  if (GetInt(n, "keepdims", 1) != 1) return std::nullopt;
   std::vector<int64_t> axes = GetInts(n, "axes").value_or(std::vector<int64_t>());
   if (n.Input(1) != kNone) {
     const auto elements = ConstantElements(*model_, n.Input(1), kMostAxes);

@@ -50,8 +50,9 @@ class PatternSearch {
   // The operand of a binary node that is not `value`; kNone if neither or both are.
   ValueId OtherOperand(NodeId id, ValueId value) const;
 
-  // The axes of a reduction that keeps them, from the end and in order; nothing where they are not known, or where it
-  // drops them.
+  // The axes of a reduction, from the end of what it reads and in order; nothing where they are not known.
+  std::optional<std::vector<int64_t>> Axes(NodeId reduction) const;
+  // The same of a reduction that keeps them; nothing where it drops them.
   std::optional<std::vector<int64_t>> KeptAxes(NodeId reduction) const;
   // The one reader of a node's first output, behind casts that change nothing, which join; kNone where there are more,
   // or it is a graph output.

@@ -147,6 +147,25 @@ def layernorm_becomes_one_operator():
 
 
 @complaint("25")
+def spread_layernorm_becomes_one_operator():
+    """As Keras writes it: x * s + (beta - mean * s)."""
+    body = LAYERNORM.split("[div]")[0] + """[inverse] r = Reciprocal(s) [scale] g = Mul(r, gamma) [product] p = Mul(a, g) [of_mean] o = Mul(m, g) [shift] h = Sub(beta, o)
+               [sum] u = Add(p, h) [mm1] y = MatMul(u, w)"""
+    weights = {"w": array(8, 8), "two": np.float32(2), "eps": np.float32(1e-5), "gamma": array(8, seed=2), "beta": array(8, seed=3)}
+    return Case(model("float[4,8] x => float[4,8] y", body, weights), [low("mm0", "sum", "mm1")], {"x": spread(4, 8, 2000)}, [])
+
+
+@complaint("25")
+def layernorm_by_a_difference_of_squares_becomes_one_operator():
+    """As flax writes it, of sums: E[x^2] - E[x]^2, not below 0."""
+    body = """[mm0] a = MatMul(x, w) [sum0] n = ReduceSum(a, last) [mean] m = Mul(n, eighth) [square] q = Mul(a, a) [sum1] t = ReduceSum(q, last) [mean1] v = Mul(t, eighth)
+              [square1] k = Mul(m, m) [variance] h = Sub(v, k) [bound] b = Max(h, zero) [eps] e = Add(b, eps) [sqrt] s = Sqrt(e) [inverse] r = Reciprocal(s)
+              [scale] g = Mul(r, gamma) [center] c = Sub(a, m) [product] p = Mul(c, g) [shift] u = Add(p, beta) [mm1] y = MatMul(u, w)"""
+    weights = {"w": array(8, 8), "last": np.array([-1]), "eighth": np.float32(0.125), "zero": np.float32(0), "eps": np.float32(1e-5), "gamma": array(8, seed=2), "beta": array(8, seed=3)}
+    return Case(model("float[4,8] x => float[4,8] y", body, weights), [low("mm0", "shift", "mm1")], {"x": spread(4, 8, 2000)}, [])
+
+
+@complaint("25")
 def layernorm_by_hand_with_scale():
     """onnxruntime makes one LayerNormalization of it, input, scale and shift in one type."""
     return layernorm_case([low("mm0", "scale", "shift", "mm1"), high("mean", "center", "pow", "var", "eps", "sqrt")], ["--keep-decomposed"])

@@ -65,7 +65,7 @@ TEST_CASE("near misses of norms are none") {
   CHECK(above("c = Sub (x, m)", "c = Sub (z, m)") == "RMSNorm(c, scale) axes -1 epsilon 1e-05");  // not of its own mean
   CHECK(at(Norm(kAbove, "d = Div (x, s) ", kBelow)) == "what is squared is not what is divided");
   CHECK(at(Norm(kAbove, "d = Mul (c, s) ", kBelow)) == "it divides by no root");
-  CHECK(at(Norm(kAbove, "d = Sub (c, s) ", kBelow)) == "no division and no product");
+  CHECK(at(Norm(kAbove, "d = Sub (c, s) ", kBelow)) == "no division, no product and no sum");
   CHECK(at(Norm(kAbove, "d = Div (c, s) ", absl::StrCat("w = Neg (v) ", kBelow))) == "'v' is read from outside");
   CHECK(at(Norm(kAbove, "d = Div (c, s) ", kBelow, "y, float[2, 3, 8] c")) == "'c' is read from outside");
   std::string rows = kAbove;
