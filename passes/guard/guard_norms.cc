@@ -54,8 +54,25 @@ class Island {
     if (id == kNone || !graph_.roles(id).Has(Role::kSubtracts)) return;
     squared_.push_back(graph_.Origin(graph_.node(id).Input(0)));
     nodes_.push_back(id);
-    const NodeId mean = graph_.Producer(graph_.Origin(graph_.node(id).Input(1)));
-    if (mean != kNone && (graph_.roles(mean).Has(Role::kSums))) nodes_.push_back(mean);
+    AddMean(graph_.node(id).Input(1));
+  }
+
+  // The sum that gives `value`, with what moves it or divides it by a constant on the way.
+  void AddMean(ValueId value) {
+    std::vector<NodeId> way;
+    for (NodeId id = graph_.Producer(value); id != kNone; id = graph_.Producer(value)) {
+      const Node& node = graph_.node(id);
+      if (!budget_.Spend(node.inputs.size())) return;
+      way.push_back(id);
+      const Roles roles = graph_.roles(id);
+      if (roles.Has(Role::kSums)) {
+        nodes_.insert(nodes_.end(), way.begin(), way.end());
+        return;
+      }
+      const bool is_factor = roles.HasAny(Role::kMultiplies | Role::kDivides) && HasOneVariable(node);
+      if (!is_factor && !graph_.PassesOn(id)) return;
+      value = is_factor && IsConstantOrNot(node.Input(0)) ? node.Input(1) : node.Input(0);
+    }
   }
 
   // Backward, through sums and the arithmetic around them. Nodes on the way join the island.
@@ -104,8 +121,12 @@ class Island {
       const Roles roles = graph_.roles(id);
       bool joins = false;
       if (roles.HasAny(Role::kMultiplies | Role::kDivides) && node.inputs.size() == 2 && !HasOneVariable(node)) {
-        joins = IsSquared(node.inputs[use.port == 0 ? 1 : 0]);
-        if (joins) end_ = id;
+        const ValueId divided = node.inputs[use.port == 0 ? 1 : 0];
+        joins = IsSquared(divided);
+        if (joins) {
+          end_ = id;
+          AddSquared(divided);
+        }
       } else {
         const Roles through = Role::kAdds | Role::kBounds | Role::kMultiplies | Role::kDivides | Role::kInverts;
         const bool goes_on = graph_.PassesOn(id) || (roles.HasAny(through) && HasOneVariable(node));

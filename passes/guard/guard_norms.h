@@ -2,6 +2,7 @@
 //
 //   x / Sqrt(ReduceMean(x * x) + eps)                  RMSNorm, with Reciprocal, Pow(-0.5) or eps under Max as well
 //   c = x - ReduceMean(x); c / Sqrt(ReduceMean(c * c)) LayerNorm, InstanceNorm: the mean and the difference too
+//   (x - m) / Sqrt(ReduceMean(x * x) - m * m)          a LayerNorm too, m = ReduceSum(x) / n or moved to its place
 //   x / Sqrt(MatMul(x * x, ones)), x / Max(ReduceL2(x), eps)
 //   scores / Sqrt(Cast(depth))                         no squares under the root                        -> passes
 //   a / Sqrt(b * b + c * c)                            another value's magnitude: guard "squares" has it -> passes

@@ -88,6 +88,28 @@ def layernorm_far_from_zero():
     return Case(model("float[4,4] x => float[4,4] y", body, {"eye": EYE, "eps": np.float32(1e-5)}), feeds={"x": x})
 
 
+@demonstrates("decomposed norms", ("bfloat16",))
+def layernorm_that_is_spread():
+    """x * s and mean * s are 200 times what is left of them."""
+    body = """[mm0] a = MatMul(x, eye) [mean] m = ReduceMean<axes = [-1]>(a) [center] c = Sub(a, m) [square] q = Mul(c, c) [var] v = ReduceMean<axes = [-1]>(q)
+              [eps] e = Add(v, eps) [sqrt] t = Sqrt(e) [inverse] s = Reciprocal(t) [product] p = Mul(a, s) [of_mean] o = Mul(m, s) [offset] h = Sub(shift, o)
+              [sum] d = Add(p, h) [mm1] y = MatMul(d, eye)"""
+    x = np.array([[256, 256, 256, 258], [256, 258, 258, 258], [258, 256, 256, 256], [258, 256, 258, 258]], np.float32)
+    weights = {"eye": EYE, "eps": np.float32(1e-5), "shift": np.array([1, 2, 3, 4], np.float32)}
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x})
+
+
+@demonstrates("decomposed norms", ("bfloat16",))
+def layernorm_by_a_difference_of_squares():
+    """The difference from the mean is no part of the variance, and as exact as that; the mean is a sum times a constant, moved to its place."""
+    body = """[mm0] a = MatMul(x, eye) [sum0] n = ReduceSum<keepdims = 0>(a, last) [mean] k = Mul(n, quarter) [place] m = Unsqueeze(k, last) [square0] q = Mul(a, a)
+              [sum1] t = ReduceSum<keepdims = 0>(q, last) [mean1] u = Mul(t, quarter) [square1] r = Mul(k, k) [variance] v = Sub(u, r) [bound] b = Max(v, zero)
+              [place1] p = Unsqueeze(b, last) [eps] e = Add(p, eps) [sqrt] s = Sqrt(e) [center] c = Sub(a, m) [div] d = Div(c, s) [mm1] y = MatMul(d, eye)"""
+    x = np.array([[256, 256, 256, 258], [256, 258, 258, 258], [258, 256, 256, 256], [258, 256, 258, 258]], np.float32)
+    weights = {"eye": EYE, "eps": np.float32(1e-5), "zero": np.float32(0), "quarter": np.float32(0.25), "last": LAST}
+    return Case(model("float[4,4] x => float[4,4] y", body, weights), feeds={"x": x})
+
+
 @demonstrates("squares", ("float16",))
 def power_spectrum():
     body = """[re] a = MatMul(x, w) [im] b = MatMul(z, w) [square0] p = Mul(a, a) [square1] q = Mul(b, b) [power] s = Add(p, q) [mel] m = MatMul(s, bank) [log] l = Log(m)
