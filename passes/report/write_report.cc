@@ -228,8 +228,10 @@ Report ReportWriter::Finish(const Model& model, bool changed) {
         if (seen.insert(reader).second) readers.push_back(Escaped(reader));
       }
     }
-    AddAdvice(
-        absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
+    if (!readers.empty()) {  // else by what was made: the scale of a norm that had none
+      AddAdvice(
+          absl::StrCat("the weights grew: float32 originals stay for readers that are float32: ", FirstOf(readers)));
+    }
   }
   if (!changed) report_.unchanged_because = WhyUnchanged(model, report_);
   return std::move(report_);

@@ -31,6 +31,21 @@ TEST_CASE("weights that grew: the readers that keep an original are named") {
   })") == "advice: the weights grew: float32 originals stay for readers that are float32: (output w)\n");
 }
 
+TEST_CASE("weights that grew by what was made of a norm have no reader to name") {
+  CHECK(Said(R"(g (float[8,8] x, float[8,8] w) => (float[8,8] y) <float eps = {0.01}> {
+    a = MatMul (x, w)
+    m = ReduceMean <axes = [-1]> (a)
+    c = Sub (a, m)
+    q = Mul (c, c)
+    v = ReduceMean <axes = [-1]> (q)
+    e = Add (v, eps)
+    s = Sqrt (e)
+    d = Div (c, s)
+    y = MatMul (d, w)
+  })")
+            .empty());
+}
+
 constexpr char kDeniedEnds[] = R"(g (float[2,2] x, float[2,2] u) => (float[2,2] y, float[2,2] z, float[2,2] e) {
     [mm] y = MatMul (x, x)
     [sm] z = Softmax (y)
