@@ -1,9 +1,11 @@
 #include "passes/replace_norms.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
 #include "ir/opset/opset_adapters.h"
@@ -32,6 +34,16 @@ std::vector<Pattern> FindNorms(const Model& model) {
     }
   }
   return norms;
+}
+
+// Whether what it reads, its result, or a reader of that is low.
+bool IsBesideLow(const Model& model, const Decision& decision, const Pattern& norm) {
+  const auto is_low = [&](VertexId v) { return v != kNone && decision.paint[v].low; };
+  const ValueId result = model.node(norm.last()).Output(0);
+  const auto& uses = model.value(result).uses;
+  return is_low(decision.graph.OfValue(result)) || is_low(decision.graph.OfValue(norm.inputs[0])) ||
+         std::any_of(uses.begin(), uses.end(),
+                     [&](const Use& use) { return !use.IsGraphOutput() && is_low(decision.graph.OfUse(use)); });
 }
 
 class NormPlanner {
@@ -64,13 +76,7 @@ class NormPlanner {
     }
     if (plan.lift_to <= model_.opset("")) plan.lift_to = 0;
     for (const Pattern& norm : norms) {
-      const ValueId result = model_.node(norm.last()).Output(0);
-      const auto& uses = model_.value(result).uses;
-      const bool is_around = is_low(decision.graph.OfValue(result)) || is_low(decision.graph.OfValue(norm.inputs[0])) ||
-                             std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-                               return !use.IsGraphOutput() && is_low(decision.graph.OfUse(use));
-                             });
-      if (is_around) plan.results.insert(result);
+      if (IsBesideLow(model_, decision, norm)) plan.results.insert(model_.node(norm.last()).Output(0));
     }
     return plan;
   }
@@ -126,6 +132,24 @@ ReplacedNorms ReplaceNorms(Model& model, const NormPlan& plan) {
   }
   replaced.constants = TakeUnreadConstants(model, units);
   return replaced;
+}
+
+std::vector<std::string> HintAtNorms(const Model& model, const Decision& decision) {
+  std::map<std::pair<int, absl::string_view>, size_t> counts;  // by opset and operator
+  for (const Pattern& norm : FindNorms(model)) {
+    const int opset = OpsetOfUnit(norm.kind);
+    if (opset <= model.opset("") || !IsBesideLow(model, decision, norm)) continue;
+    ++counts[{opset, NameOfUnit(norm.kind)}];
+  }
+  std::vector<std::string> hints;
+  for (const auto& [unit, count] : counts) {
+    const auto [opset, name] = unit;
+    if (ReachableOpset(model, opset).opset != opset) continue;
+    hints.push_back(absl::StrCat("opset ", opset, " has ", name, ", with float32 inside and ",
+                                 DTypeName(decision.graph.low()), " around, for ", count, " norm",
+                                 count == 1 ? " that is" : "s that are", " written out"));
+  }
+  return hints;
 }
 
 }  // namespace amp

@@ -4,9 +4,9 @@
 //   m = ReduceMean(a)   d = Sub(a, m)   ...   y = Add(t, shift)   float32, nine nodes
 //     ->   y = LayerNormalization(a, scale, shift)                low in and out, statistics in float32
 //
-// What becomes low is asked of a decision in which the nodes of these norms may: what is inside them keeps its float32
-// in the operator. So whether one is replaced does not depend on the others' being so, and a second rewrite finds
-// nothing left to do. A rule by name for one of its nodes keeps a norm as it is.
+// A norm is replaced where a decision that lets the nodes of all norms be low makes its input, its result or a reader of
+// its result low. That decision is made once, before any norm is replaced; so their order does not count, and a second
+// rewrite finds nothing left to do. A rule by name for one of its nodes keeps a norm as it is.
 #ifndef AMP_PASSES_REPLACE_NORMS_H_
 #define AMP_PASSES_REPLACE_NORMS_H_
 
@@ -41,6 +41,11 @@ struct ReplacedNorms {
   std::vector<std::string> constants;  // that went with them, as bytes
 };
 ReplacedNorms ReplaceNorms(Model& model, const NormPlan& plan);
+
+// About norms beside low operators that stay written out because their operator is newer than the model's opset:
+// "opset 23 has RMSNormalization, with float32 inside and float16 around, for 11 norms that are written out". Nothing
+// for an opset that cannot be reached.
+std::vector<std::string> HintAtNorms(const Model& model, const Decision& decision);
 
 }  // namespace amp
 

@@ -176,6 +176,7 @@ absl::Status ExplainDecision(RewriteState& state) {
   const bool has_tensor_cores = state.settings.target.promises.device.value_or(Device::kCuda) == Device::kCuda;
   if (has_tensor_cores) state.writer.AddHints(HintAtDimensions(model, decision.graph, decision.paint));
   state.writer.AddHints(HintAtOpset(model, decision.graph, decision.paint));
+  if (!state.settings.keep_decomposed) state.writer.AddHints(HintAtNorms(model, decision));
   return absl::OkStatus();
 }
 

@@ -169,6 +169,7 @@ void SetAttributes(Model& model, NodeId node, const Pattern& pattern) {
 }  // namespace
 
 int OpsetOfUnit(PatternKind kind) { return UnitOf(kind).since; }
+absl::string_view NameOfUnit(PatternKind kind) { return UnitOf(kind).op_type; }
 
 bool IsUnitOf(const Model& model, const Pattern& pattern, const Node& node) {
   const UnitRow unit = UnitOf(pattern.kind);

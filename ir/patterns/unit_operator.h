@@ -25,6 +25,7 @@ namespace amp {
 
 // The lowest opset that has the operator; 0 where none computes such a pattern.
 int OpsetOfUnit(PatternKind kind);
+absl::string_view NameOfUnit(PatternKind kind);
 // Whether the node is the operator that would stand for the pattern, whatever it reads.
 bool IsUnitOf(const Model& model, const Pattern& pattern, const Node& node);
 // Why the operator cannot stand for this one, at any opset.

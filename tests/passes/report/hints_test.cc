@@ -123,5 +123,20 @@ TEST_CASE("what a newer opset would gain") {
   CHECK(AdviceOn(graph) == Lines{});
 }
 
+TEST_CASE("norms that are written out because their operator is newer than the opset") {
+  const auto norms = [](const std::string& behind) {
+    return absl::StrCat(R"(g (float[8,8] x, float[8,8] w) => (float[8,8] y) <float two = {2}, float eps = {0.01}> {
+      a = MatMul (x, w) q = Pow (a, two) m = ReduceMean <axes = [-1]> (q) e = Add (m, eps) s = Sqrt (e) d = Div (a, s) )",
+                        behind, "}");
+  };
+  const std::string beside_low = norms("y = MatMul (d, w)");
+  CHECK(AdviceOn(beside_low) ==
+        Lines{"opset 23 has RMSNormalization, with float32 inside and float16 around, for 1 norm that is written out"});
+  CHECK(AdviceOn(beside_low, {"--opset", "23"}) == Lines{});
+  CHECK(AdviceOn(beside_low, {"--keep-decomposed"}) == Lines{});
+  CHECK(AdviceOn(beside_low, {"--deny", "MatMul"}) == Lines{});
+  CHECK(AdviceOn(norms("o = Neg (s) z = Add (d, o) y = MatMul (z, w)")) == Lines{});  // a second reader: it is none
+}
+
 }  // namespace
 }  // namespace amp
