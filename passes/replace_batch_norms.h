@@ -1,5 +1,5 @@
-// Puts something else in the place of BatchNormalizations that do not train and would become low: with a variance whose
-// type is a matter of opset and runtime, which 16 bits may lose, they cost casts or numbers.
+// Replaces BatchNormalizations of inference that would become low. The type of their variance depends on the opset and
+// the runtime; in 16 bits it may be lost, and in float32 it costs casts.
 //
 //   folded into the Conv, ConvTranspose, Gemm or MatMul ahead of it, if that is low and nobody else reads its result,
 //     or would be low with the folded weights: its own do not fit into 16 bits
