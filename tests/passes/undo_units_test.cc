@@ -59,6 +59,28 @@ constexpr absl::string_view kBare = R"(<ir_version: 8, opset_import: ["" : 17]>
       },
       else_branch = e () => (float[2,4] p) { m = MatMul (a, w)  p = Identity (m) }>
   })";
+constexpr absl::string_view kSpread = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2,4] x) => (float[2,4] y)
+    <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, -8}, float[4] b = {0.5, 2, 1, 4}, float eps = {0.01},
+     float quarter = {0.25}, int64[1] last = {-1}> {
+    [mm0] a = MatMul (x, w)
+    [sum0] n = ReduceSum (a, last)
+    [mean0] m = Mul (n, quarter)
+    [square0] q = Mul (a, a)
+    [sum1] t = ReduceSum (q, last)
+    [mean1] v = Mul (quarter, t)
+    [square1] k = Mul (m, m)
+    [variance] h = Sub (v, k)
+    [eps] e = Add (h, eps)
+    [sqrt] s = Sqrt (e)
+    [inverse] r = Reciprocal (s)
+    [scale] f = Mul (r, b)
+    [product] p = Mul (a, f)
+    [of_mean] o = Mul (m, f)
+    [shift] c = Sub (b, o)
+    [norm] u = Add (p, c)
+    [mm1] y = MatMul (u, w)
+  })";
 constexpr absl::string_view kGroupNorm = R"(<ir_version: 10, opset_import: ["" : 21]>
   g (float[2,4,3,3] x) => (float[2,4,3,3] y)
     <float[4,4,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, -8}, float[4,1,1] gain = {1, 2, 3, 4},
@@ -85,7 +107,7 @@ std::vector<std::string> Parts(const std::string& text) {
 bool HasUnit(const onnx::ModelProto& model) { return absl::StrContains(Record(model), "\"units\""); }
 
 TEST_CASE("the nodes of a norm come back as they were") {
-  for (const absl::string_view text : {absl::string_view(kLayerNorm), kBare, kGroupNorm}) {
+  for (const absl::string_view text : {absl::string_view(kLayerNorm), kBare, kSpread, kGroupNorm}) {
     const Undo undo(text);
     undo.Rewrite();
     REQUIRE(HasUnit(undo.Model("low.onnx")));
