@@ -10,6 +10,7 @@ SQUARE = "float[4,4] x => float[4,4] y"
 CHOICE = "float[4,4] x, bool c => float[4,4] y"
 LOCAL = '"local" : 1, '
 YES, NO = {"c": np.array(True)}, {"c": np.array(False)}
+TENSORFLOW = ["--profile", "tf-1.15"]  # of whose lists or rules the case tells
 THREE_TIMES = {"n": np.int64(3), "go": np.array(True)}
 
 
@@ -44,7 +45,7 @@ def loop_capture_and_carry():
     body = """[mm0] a = MatMul(x, w) [loop] b, s = Loop(n, go, a)<body = l (int64 i, bool g, float[4,4] u) => (bool h, float[4,4] v, float[4,4] o) {
               h = Identity(g) [lm] m = MatMul(u, a) [lt] v = Tanh(m) [lo] o = Mul(v, w) }> [mm1] y = MatMul(b, w)"""
     return Case(model("float[4,4] x, int64 n, bool go => float[4,4] y, float[k,4,4] s", body, W),
-                [low("mm0", "lm", "lt", "mm1"), only("float16", high("lo")), only("bfloat16", low("lo")), casts_of("a", 0), casts_of("b", 0)], THREE_TIMES)
+                [low("mm0", "lm", "lt", "mm1"), only("float16", high("lo")), only("bfloat16", low("lo")), casts_of("a", 0), casts_of("b", 0)], THREE_TIMES, TENSORFLOW)
 
 
 @complaint("41")
@@ -96,7 +97,7 @@ def nested_if_in_loop():
 
 @complaint("41")
 def if_branches_differ_in_class():
-    return Case(choice("[tm] p = MatMul(a, a)", "[es] q = Softmax(a)"), [low("mm0", "tm", "mm1"), high("es")], NO)
+    return Case(choice("[tm] p = MatMul(a, a)", "[es] q = Softmax(a)"), [low("mm0", "tm", "mm1"), high("es")], NO, TENSORFLOW)
 
 
 @complaint("41")

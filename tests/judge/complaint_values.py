@@ -300,9 +300,19 @@ def floor_after_product():
 @complaint("27")
 def range_of_positions():
     """A float Range beyond 2048 is added between two allowed operators."""
+    return ramp_case([])
+
+
+@complaint("28")
+def range_of_positions_painted():
+    """The same where the ramp goes with its reader, as clear operators do in TensorFlow, unless it is known to count."""
+    return ramp_case(["--placement", "paint"])
+
+
+def ramp_case(flags):
     body = "[mm0] a = MatMul(x, w) [range] r = Range(start, limit, delta) [column] c = Unsqueeze(r, axis) [sub] b = Sub(a, c) [mm1] y = MatMul(b, one) [ids] n = Cast<to = 7>(c)"
     weights = {"w": array(4, 1), "one": np.ones((1, 1), np.float32), "start": np.float32(2048), "limit": np.float32(2112), "delta": np.float32(1), "axis": np.array([1])}
-    return Case(model("float[64,4] x => float[64,1] y, int64[64,1] n", body, weights), [high("range", "column")], exact=("n",))
+    return Case(model("float[64,4] x => float[64,1] y, int64[64,1] n", body, weights), [high("range", "column")], flags=flags, exact=("n",))
 
 
 @complaint("28")

@@ -51,7 +51,7 @@ def by_complaint(guard, name, dtypes=BOTH):
 
 
 by_complaint("positions", "sincos_positions_product")
-by_complaint("positions", "range_of_positions")
+by_complaint("positions", "range_of_positions_painted")
 by_complaint("shape math", "duration_lengths")
 by_complaint("shape math", "floor_after_product")
 by_complaint("identifiers", "identifiers_through_float")
