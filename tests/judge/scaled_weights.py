@@ -85,7 +85,7 @@ class Maker:
             attributes.update(self.random.choice(({}, {"alpha": 0.5}, {"beta": 2.0}, {"alpha": 1.5, "beta": -0.5})))
         inputs.append(self.weight("w", *dims, scale=self.scale))
         kind = self.random.choice(("none", "ordinary", "like the product")) if self.form == "Gemm" and self.end != "norm" else "none"
-        if kind == "ordinary" and self.scale < 1:
+        if kind == "ordinary" and self.scale < 1 and self.end != "brought back":  # which an ordinary result would exceed 16 bits by
             inputs.append(self.weight("b", channels))
         elif kind == "like the product":
             inputs.append(self.weight("b", *self.random.choice(([channels], [1, channels], [1])), scale=self.scale * max(self.data, 1)))
