@@ -134,10 +134,9 @@ absl::StatusOr<std::vector<ReplacedNode>> ReplaceBatchNorms(Model& model, const 
   NormReplacer replacer(model, decision, inputs);
   std::vector<ReplacedNode> replaced;
   std::vector<NodeId> wanted;
-  absl::c_copy_if(decision.graph.order(), std::back_inserter(wanted),
-                  [&](NodeId id) {
-                    return norms.replaceable.contains(id) && (replacer.IsLow(id) || replacer.IsBehindHeld(id));
-                  });
+  absl::c_copy_if(decision.graph.order(), std::back_inserter(wanted), [&](NodeId id) {
+    return norms.replaceable.contains(id) && (replacer.IsLow(id) || replacer.IsBehindHeld(id));
+  });
   if (wanted.empty()) return replaced;
   const NodePaths paths = FindNodePaths(model);
   for (const NodeId id : wanted) {
