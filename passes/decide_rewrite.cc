@@ -88,6 +88,7 @@ absl::StatusOr<Decision> Decide(const Model& model, const DecisionInputs& inputs
                     .graph = VertexGraph(model, settings.low, StatisticsType(settings), inputs.batch_norms.replaceable),
                     .released = inputs.released.Positions(model)};
   for (const NodeId id : inputs.freed) decision.classes.nodes[id].op_class = OpClass::kInfer;
+  for (const HeldNode& held : inputs.held) decision.classes.nodes[held.node] = {.op_class = OpClass::kInfer};
   const IdVector<NodeId, NodeTraits> traits =
       CollectTraits(model, decision.classes, {inputs.faults, inputs.batch_norms.stay_float32}, settings);
   AMP_ASSIGN_OR_RETURN(decision.vetoes, FindVetoes(model, decision.graph, traits, inputs));

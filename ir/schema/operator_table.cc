@@ -35,7 +35,7 @@ constexpr Operator kTable[] = {
     // ---- moves
     {"", "CenterCropPad", kMoves},
     {"", "Compress", kMoves},
-    {"", "Concat", kMoves},
+    {"", "Concat", kMoves | Role::kJoins},
     {"", "DepthToSpace", kRearranges},
     {"", "Expand", kMoves},
     {"", "Flatten", kRearranges},

@@ -268,8 +268,9 @@ class Painter {
       if (sides[v] != Side::kFree) continue;
       at(v).low = placement.low[v];
       at(v).reason.kind = placement.low[v] ? ReasonKind::kSavesTraffic : ReasonKind::kCostsTraffic;
-      at(v).reason.bytes = placement.knows_all_sizes ? placement.gain[v] : -1;
-      if (goal == CutGoal::kFewestCasts) at(v).reason.detail = "would need no fewer casts";
+      at(v).reason.bytes = placement.gain[v];
+      at(v).reason.is_estimate = !placement.knows_all_sizes;
+      if (goal == CutGoal::kFewestCasts) at(v).reason.detail = at(v).low ? "needs more casts" : "needs no fewer casts";
     }
   }
 

@@ -26,7 +26,10 @@ bool KeepsSize(const Node& node) {
 Traffic::Traffic(const Model& model, absl::Span<const NodeId> order)
     : model_(model), sizes_(model.num_values()), trips_(model.num_graphs(), 1) {
   for (const ValueId id : model.AllValues()) sizes_[id] = SizeOf(id);
-  for (const NodeId id : order) Agree(model.node(id));
+  for (const NodeId id : order) {
+    Agree(model.node(id));
+    AddUp(model.node(id));
+  }
   for (size_t i = order.size(); i-- > 0;) Agree(model.node(order[i]));
   int64_t largest = 1;
   for (const Size& size : sizes_) {
@@ -68,6 +71,18 @@ void Traffic::Agree(const Node& node) {
   Size& a = sizes_[from];
   Size& b = sizes_[to];
   (a.num_unknown < b.num_unknown ? b : a) = a.num_unknown < b.num_unknown ? a : b;
+}
+
+// What it gives is as much as all that it reads, where that is known as well.
+void Traffic::AddUp(const Node& node) {
+  const ValueId to = node.Output(0);
+  if (!node.Has(Role::kJoins) || to == kNone || model_.value(to).dtype != DType::kFloat32) return;
+  Size sum;
+  for (const ValueId from : node.PresentInputs()) {
+    sum.elements = SaturatedSum(sum.elements, sizes_[from].elements);
+    sum.num_unknown = std::max(sum.num_unknown, sizes_[from].num_unknown);
+  }
+  if (sum.num_unknown <= sizes_[to].num_unknown && sum.num_unknown != kNoShape) sizes_[to] = sum;
 }
 
 }  // namespace amp

@@ -2,6 +2,7 @@
 //
 //   [batch, 512]                      32 * 512: a dimension that is not known counts as 32, the same in every value
 //   Reshape [?, ?, ?] -> [?, 24, 64]  32 * 24 * 64 both: they hold the same elements, and the better known shape counts
+//   Concat of 300 and 200 elements    500, whatever is known of its result
 //   no shape at all                   as the largest value of the model
 //   in the body of a Loop or Scan     8 times, per nesting
 #ifndef AMP_PASSES_PAINT_TRAFFIC_H_
@@ -33,6 +34,7 @@ class Traffic {
   };
   Size SizeOf(ValueId value) const;
   void Agree(const Node& node);
+  void AddUp(const Node& node);
 
   const Model& model_;
   IdVector<ValueId, Size> sizes_;

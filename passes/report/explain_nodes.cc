@@ -229,12 +229,13 @@ class Explainer {
   }
 
   // What the other type would cost.
-  static std::string Traffic(absl::string_view other, const PaintReason& reason) {
-    const int64_t bytes = reason.bytes;
+  std::string Traffic(VertexId v, absl::string_view other) const {
+    const PaintReason& reason = paint_[v].reason;
+    if (model_.node(graph_[v].node).Has(Role::kReadsShape)) return "reads no element: has the type of what it reads";
     if (!reason.detail.empty()) return absl::StrCat(other, " ", reason.detail);
-    if (bytes < 0) return absl::StrCat(other, " would move more bytes, casts included, as far as sizes are known");
-    if (bytes == 0) return absl::StrCat(other, " would move no fewer bytes, casts included");
-    return absl::StrCat(other, " would move ", ByteText(bytes), " more, casts included");
+    if (reason.bytes == 0) return absl::StrCat(other, " would move no fewer bytes, casts included");
+    return absl::StrCat(other, " would move ", reason.is_estimate ? "about " : "", ByteText(reason.bytes),
+                        " more, casts included", reason.is_estimate ? " (some sizes are guessed)" : "");
   }
 
   std::string Sentence(VertexId v, const NodeReport& node) const {
@@ -259,9 +260,9 @@ class Explainer {
       case ReasonKind::kForced:
         return "forced by --level unsafe-force-all";
       case ReasonKind::kSavesTraffic:
-        return Traffic("float32", reason);
+        return Traffic(v, "float32");
       case ReasonKind::kCostsTraffic:
-        return Traffic(DTypeName(graph_.low()), reason);
+        return Traffic(v, DTypeName(graph_.low()));
       case ReasonKind::kDenied:
         return absl::StrCat("denied", why, from);
       case ReasonKind::kLevel:

@@ -188,6 +188,16 @@ TEST_CASE("what a Reshape reads and gives counts as the better known of the two,
   CHECK_FALSE(traffic.knows_all_sizes());
 }
 
+TEST_CASE("a Concat gives as much as it reads, whatever is known of its result") {
+  const auto model = GraphFromText(R"(<ir_version: 9, opset_import: ["" : 17]>
+    g (float[4, 50] x, float[4, 25] z, int64[K] shape) => (float[A, B, C] y) {
+      a = Reshape (x, shape)  b = Reshape (z, shape)  y = Concat <axis = 1> (a, b) })");
+  InferTypes(*model);
+  const Traffic traffic(*model, VertexGraph(*model, DType::kFloat16).order());
+  CHECK(traffic.Elements(model->node(NodeId(2)).Output(0)) == 300);
+  CHECK(traffic.knows_all_sizes());
+}
+
 TEST_CASE("dimensions that are not known count the same everywhere") {
   const auto model = GraphFromText(R"(<ir_version: 9, opset_import: ["" : 17]>
     g (float[N, 8] x) => (float[N, 8] y) { a = Relu (x)  b = Tanh (a)  c = Sigmoid (b)  y = Exp (c) })");
