@@ -50,7 +50,7 @@ struct RewriteSettings {
   Limits limits;  // on what inlining may add, and on the model after it
   bool freeze_initializers = false;
   bool keep_decomposed = false;     // norms that are written out stay so
-  bool keep_scale = false;          // weights that are tiny or huge as a whole stay so
+  bool scale_weights = false;       // those that are tiny or huge as a whole, by a power of two
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;
   bool strict = false;                          // a rule by name that matches nothing is an error

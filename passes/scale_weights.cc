@@ -19,7 +19,7 @@ namespace {
 // Plain rules convert whatever lists say. Constants that are cast at run time have to stay what they are, and functions
 // that are made of nodes again have no constants of their own.
 bool MayScaleAny(const Model& model, const RewriteSettings& settings) {
-  if (settings.keep_scale || settings.guards == Guards::kNone || settings.weights != WeightMode::kConvert ||
+  if (!settings.scale_weights || settings.guards == Guards::kNone || settings.weights != WeightMode::kConvert ||
       settings.functions == FunctionMode::kSpecialise || !settings.target.can_run_low) {
     return false;
   }

@@ -72,7 +72,7 @@ struct RewriteOptions {
   bool freeze_initializers = false;
   bool keep_batch_norm = false;              // where they would run low: neither folded nor made a Mul and an Add
   bool keep_decomposed = false;              // norms that are written out stay so
-  bool keep_scale = false;                   // of weights that are tiny or huge as a whole
+  bool scale_weights = false;                // those that are tiny or huge as a whole, by a power of two
   Functions functions = Functions::kInline;  // model-local ones
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this

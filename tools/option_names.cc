@@ -70,7 +70,7 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);
   list.AddSwitch("--keep-decomposed", o.keep_decomposed);
-  list.AddSwitch("--keep-scale", o.keep_scale);
+  list.AddSwitch("--scale-weights", o.scale_weights);
   list.AddEnumUnless("--functions", o.functions, usual.functions);
   if (o.keep_opset) list.Add("--opset", "keep");
   if (o.opset) list.Add("--opset", *o.opset);

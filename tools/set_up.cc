@@ -122,7 +122,7 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   settings.limits = options.limits;
   settings.freeze_initializers = options.freeze_initializers;
   settings.keep_decomposed = options.keep_decomposed;
-  settings.keep_scale = options.keep_scale;
+  settings.scale_weights = options.scale_weights;
   settings.max_weight_error = options.max_weight_error;
   settings.strict = options.strict;
   if (options.on_progress) {

@@ -1,6 +1,5 @@
 #include "ir/operators/addends.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "ir/graph/attributes.h"
@@ -32,7 +31,7 @@ bool IsSingularAtZero(const Model& model, const Use& use) {
   const Roles roles = RolesOf(model, use.node);
   if (roles.Has(Role::kDivides)) return use.port == 1;
   if (roles.Has(Role::kPowers)) return use.port == 0 && SquaredValue(model, use.node) == kNone;
-  return roles.HasAny(Role::kRoots | Role::kInverts | Role::kLogarithm);
+  return roles.HasAny(Role::kRoots | Role::kInverts | Role::kLogarithm | Role::kDividesByLength | Role::kCompares);
 }
 
 bool KeepsSmall(const Model& model, const Use& use) {
@@ -40,11 +39,10 @@ bool KeepsSmall(const Model& model, const Use& use) {
   const Node& node = model.node(use.node);
   const Roles roles = RolesOf(model, use.node);
   if (roles.HasAny(Role::kDivides | Role::kPowers)) return use.port == 0;
-  if (roles.Has(Role::kBounds)) {
-    const auto is_constant = [&](ValueId in) { return in != kNone && model.IsConstant(in); };
-    return !roles.Has(Role::kClips) && std::none_of(node.inputs.begin(), node.inputs.end(), is_constant);
-  }
-  return roles.HasAny(Role::kMoves | Role::kMultiplies | Role::kNegates | Role::kSums) || IsCast(node);
+  const bool is_share = node.op->results.low == 0 && node.op->results.high == 1;  // Sigmoid, Softmax
+  constexpr Roles kGivesMore = Role::kAdds | Role::kHeavy | Role::kProducts | Role::kNormalises | Role::kExponential |
+                               Role::kPeriodic | Role::kSoftmax | Role::kReadsShape | Role::kFindsIndex;
+  return !is_share && !roles.HasAny(kGivesMore);
 }
 
 }  // namespace amp

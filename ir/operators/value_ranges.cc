@@ -81,8 +81,9 @@ ValueRanges::Range ValueRanges::OfCast(const Node& node) {
   const ValueId from = node.Input(0);
   const DType type = model_.value(from).dtype;
   if (IsFloat(type)) return Ask(from);
+  if (type == DType::kInt8 || type == DType::kUint8) return {};  // a mask as often as a byte
   const double bound = integers_.Of(from);
-  const bool is_signed = type != DType::kBool && type != DType::kUint8 && type != DType::kUint16;
+  const bool is_signed = type != DType::kBool && type != DType::kUint16;
   return {{is_signed ? -bound : 0, bound}};
 }
 

@@ -66,6 +66,7 @@ std::optional<LinearProducer> FindLinearProducer(const Model& model, ValueId val
   const auto dims = ShapeOf(model, node.Input(kWeights));
   const bool is_known = dims && std::all_of(dims->begin(), dims->end(), [](int64_t dim) { return dim > 0; });
   if (!is_known || !IsFloat32Constant(model, node.Input(kWeights))) return std::nullopt;
+  if (model.value(node.Input(kWeights)).uses.size() > 1) return std::nullopt;  // a copy of its own would be larger
   LinearProducer producer{.node = id, .weights = node.Input(kWeights), .bias = node.Input(kBias)};
   const bool has_layout = node.Has(Role::kConvolution) ? LayOutConvolution(node, *dims, producer)
                                                        : LayOutProduct(model, node, *dims, producer);

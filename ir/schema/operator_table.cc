@@ -170,7 +170,7 @@ constexpr Operator kTable[] = {
     Adds({"", "GroupNormalization", Role::kNormalises}, 2),
     Adds({"", "InstanceNormalization", Role::kNormalises}, 2),
     Adds({"", "LayerNormalization", Role::kNormalises}, 2),
-    {"", "LpNormalization", Role::kNormalises},
+    {"", "LpNormalization", Role::kNormalises | Role::kDividesByLength},
     {"", "MeanVarianceNormalization", Role::kNormalises},
     {"", "RMSNormalization", Role::kNormalises},
     {kContrib, "GatedRMSNorm", Role::kNormalises},

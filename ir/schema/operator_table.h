@@ -71,6 +71,7 @@ enum class Role : uint64_t {
   kLargest = 1ull << 48,        // Max: of those that choose, the largest
   kLeast = 1ull << 49,          // Min
   kEndsAtOne = 1ull << 50,      // Atanh: infinite at 1 and at -1
+  kDividesByLength = 1ull << 52,  // LpNormalization: its operand by a norm of it
   kJoins = 1ull << 51,          // Concat: moves every element of all operands, once
 };
 

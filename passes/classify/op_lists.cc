@@ -98,7 +98,7 @@ class SourceLoader {
   }
 
   absl::Status LoadInclude(const OpListFile::Include& include, const std::string& includer) {
-    const std::string& name = include.name;
+    const std::string name = CurrentName(include.name);
     if (absl::StrContains(name, '/') || absl::StrContains(name, '\\')) {
       return UsageError(include.origin, ": include '", Escaped(name),
                         "': expected the name of a file beside this one, no path");

@@ -94,8 +94,9 @@ WideValue WideValues::Widest(const Node& node) const {
   return widest;
 }
 
-// What is known to be small enough, or the exponent less its maximum.
+// What is known to be small enough, a learnt constant, or the exponent less its maximum.
 bool WideValues::IsBounded(ValueId exponent) const {
+  if (graph_.IsConstant(graph_.Origin(exponent))) return true;
   if (graph_.ranges().Of(exponent).high <= std::log(LargestFinite(graph_.vertices().low()))) return true;
   const NodeId difference = graph_.Producer(graph_.Origin(exponent));
   if (difference == kNone || !graph_.roles(difference).Has(Role::kSubtracts)) return false;

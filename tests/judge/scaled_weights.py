@@ -130,8 +130,9 @@ def faults(tool, folder, form, seed):
     paths = {name: str(folder / f"{name}.onnx") for name in ("in", "out", "lifted", "back", "again")}
     report = folder / "report.json"
     onnx.save(model, paths["in"])
-    runs = ([paths["in"], "-o", paths["out"], "--report", str(report)], [paths["in"], "-o", paths["lifted"], "--stop-after", "lift"],
-            [paths["out"], "-o", paths["back"], "--policy", "float32"], [paths["out"], "-o", paths["again"]])
+    scaled = ["--scale-weights"]
+    runs = ([paths["in"], "-o", paths["out"], "--report", str(report), *scaled], [paths["in"], "-o", paths["lifted"], "--stop-after", "lift", *scaled],
+            [paths["out"], "-o", paths["back"], "--policy", "float32"], [paths["out"], "-o", paths["again"], *scaled])
     for arguments in runs:
         answer = tool.run(arguments)
         if answer.exit:

@@ -293,6 +293,8 @@ TEST_CASE("include takes a profile's list for the low type") {
   const OpLists brain = MustLoad({.profile = "tf-1.15-bfloat16", .files = {path}, .low = DType::kBfloat16});
   CHECK(absl::StartsWith(Decision(half, "Softmax"), "infer, tf-latest-float16.list:"));
   CHECK(absl::StartsWith(Decision(brain, "Softmax"), "infer, tf-latest-bfloat16.list:"));
+  const OpLists old = MustLoad({.files = {folder.Write("old.list", "include seed\n")}});
+  CHECK(absl::StartsWith(Decision(old, "Softmax"), "deny, tf-1.15-float16.list:"));
   const std::string same = folder.Write("default.list", "include default\nErf deny\n");
   CHECK(Local(folder, Decision(MustLoad({.files = {same}}), "Erf")) == "deny, default.list:2");
   const OpListOptions no_list = {.profile = "tf-1.15-bfloat16",
