@@ -53,6 +53,9 @@ bool IsPerChannel(const Model& model, ValueId bias, int64_t num_channels) {
   return is_row && (Product(*dims) == 1 || Product(*dims) == num_channels);
 }
 
+// Elements of weights that several nodes share, and that may be stored once more for one of them.
+constexpr int64_t kLargestCopy = 4096;
+
 }  // namespace
 
 std::optional<LinearProducer> FindLinearProducer(const Model& model, ValueId value, NodeId reader) {
@@ -66,7 +69,8 @@ std::optional<LinearProducer> FindLinearProducer(const Model& model, ValueId val
   const auto dims = ShapeOf(model, node.Input(kWeights));
   const bool is_known = dims && std::all_of(dims->begin(), dims->end(), [](int64_t dim) { return dim > 0; });
   if (!is_known || !IsFloat32Constant(model, node.Input(kWeights))) return std::nullopt;
-  if (model.value(node.Input(kWeights)).uses.size() > 1) return std::nullopt;  // a copy of its own would be larger
+  const bool needs_copy = model.value(node.Input(kWeights)).uses.size() > 1;
+  if (needs_copy && Product(*dims) > kLargestCopy) return std::nullopt;
   LinearProducer producer{.node = id, .weights = node.Input(kWeights), .bias = node.Input(kBias)};
   const bool has_layout = node.Has(Role::kConvolution) ? LayOutConvolution(node, *dims, producer)
                                                        : LayOutProduct(model, node, *dims, producer);

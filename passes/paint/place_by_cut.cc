@@ -17,6 +17,7 @@ constexpr int64_t kBytesSaved = kBytesHigh - kBytesLow;
 constexpr int64_t kBytesCast = kBytesHigh + kBytesLow;
 constexpr int64_t kCastOverhead = 256;  // in bytes: a cast of one element is not free
 constexpr int64_t kRunsPerLoad = 8;     // a constant is stored and loaded once for so many runs
+constexpr size_t kManyReaders = 256;
 constexpr int64_t kScale = 16;          // costs are in sixteenths of a byte,
 constexpr int64_t kRoundingPrice = 1;   // so that a rounding costs less than any byte
 
@@ -141,7 +142,8 @@ class Placer {
     const auto is_open = [&](CutNode node) { return node != MinCut::source() && node != MinCut::sink(); };
     const bool is_settled = std::none_of(term.readers.begin(), term.readers.end(), is_open) &&
                             (!term.producer.has_value() || !is_open(*term.producer));
-    if (is_settled) return;
+    // One cast more or less is nothing beside what so many readers move; searching around such a hub is quadratic.
+    if (is_settled || term.readers.size() > kManyReaders) return;
     if (term.producer.has_value() && term.readers.size() == 1) {
       cut_.AddArc(*term.producer, term.readers[0], term.cast);
       cut_.AddArc(term.readers[0], *term.producer, term.cast);

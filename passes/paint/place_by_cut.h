@@ -10,6 +10,8 @@
 // types that its readers want, an eighth of them, since they are loaded once for many runs. A price per rounding, less
 // than one byte, keeps float32 what gains nothing.
 //
+// A value that more than 256 vertices read has its casts for nothing.
+//
 // Two types, costs of vertices and of pairs: a minimum cut (min_cut.h) finds the best of all assignments. A value takes
 // two auxiliary nodes, so that its cast is paid once for all readers. Must-match groups are one node.
 //

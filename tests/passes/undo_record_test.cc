@@ -61,7 +61,7 @@ struct Recorded : Undo {
   onnx::ModelProto low;
 
   Recorded() : Undo(kModel) {
-    Rewrite({"--allow", "Add", "--keep-io", "x,z", "--freeze-initializers"});
+    Rewrite({"--allow", "Add", "--keep-io", "x,z", "--freeze-initializers", "--scale-weights"});
     low = Model("low.onnx");
   }
   void SetRecord(const std::string& record) {

@@ -74,7 +74,7 @@ TEST_CASE("what a cut places says what the other type would cost") {
   CHECK(Because(report, "tanh") == "saves-traffic: float32 would move 32 B more, casts included");
   const std::string unknown = absl::StrReplaceAll(text, {{"1000", "N"}});
   CHECK(Because(ReportOfGraph(unknown, {"--placement", "cut"}), "tanh") ==
-        "saves-traffic: float32 would move 32 B more, casts included");
+        "saves-traffic: float32 would move about 1.0 kB more, casts included (some sizes are guessed)");
 }
 
 TEST_CASE("what is downstream of a guarded operator does not call it denied") {

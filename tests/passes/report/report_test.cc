@@ -53,6 +53,15 @@ TEST_CASE("what one operator stands for is listed, and shown") {
   CHECK(ReportOf(norm, {"--keep-decomposed"})["replaced"].empty());
 }
 
+TEST_CASE("rules by name do not mean nodes that the rewrite makes itself") {
+  const Json report = ReportOf(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1e-8, 2e-8, 3e-8, 4e-8}> { y = MatMul (x, w) })",
+                               {"--scale-weights", "--allow-node", "*_unscaled"});
+  REQUIRE(report["replaced"].size() == 1);
+  CHECK(report["casts"][1]["readers"] == Json::array({"y_unscaled"}));
+  CHECK(report["warnings"].size() == 1);  // the pattern matches no node
+}
+
 TEST_CASE("the report's head and totals") {
   const Json report = ReportOf(kThreeNodes, {"--profile", "tf-1.15"});
   CHECK(report["schema_version"] == 1);
