@@ -194,10 +194,11 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "leave norms that are written out in small operators as they are; otherwise those beside low\n"
                "operators become LayerNormalization and the like, float32 inside")
       ->group(safety);
-  app.add_flag("--scale-weights", o.scale_weights,
-               "multiply weights of matrix work that are tiny or huge as a whole by a power of two, which is taken off\n"
-               "behind the operator; otherwise the operator stays float32. For data of ordinary size: data that are\n"
-               "huge or tiny instead do not fit (not with --guards none, --weights cast, --functions specialise)")
+  app.add_flag(
+         "--scale-weights", o.scale_weights,
+         "multiply weights of matrix work that are tiny or huge as a whole by a power of two, which is taken off\n"
+         "behind the operator; otherwise the operator stays float32. For data of ordinary size: data that are\n"
+         "huge or tiny instead do not fit (not with --guards none, --weights cast, --functions specialise)")
       ->group(safety);
   app.add_option("--opset", a.opset,
                  WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",

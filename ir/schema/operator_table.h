@@ -51,28 +51,28 @@ enum class Role : uint64_t {
   kCountsElements = 1ull << 29,    // Size: of the above, one number
   kTracksStatistics = 1ull << 30,  // BatchNormalization: outputs after the first are running statistics
   // ---- kinds of operators
-  kCasts = 1ull << 31,          // Cast, CastLike: the operand in another type
-  kPlainCast = 1ull << 32,      // Cast: of the above, to the type that its attribute names, whatever else is around
-  kConstant = 1ull << 33,       // Constant
-  kShapedLike = 1ull << 34,     // EyeLike, RandomNormalLike: of its operand it takes the shape, and perhaps the type
-  kContains = 1ull << 35,       // packs or unpacks sequences and optionals: what goes in and out has one element type
-  kPads = 1ull << 36,           // Pad: negative pads crop
-  kReadsEquation = 1ull << 37,  // Einsum: a string says what is multiplied
-  kLoss = 1ull << 38,           // only graphs that train hold one
-  kRandom = 1ull << 39,         // draws random numbers
-  kSoftmax = 1ull << 40,        // Softmax and its logarithm: what ends a classifier
-  kHeavy = 1ull << 41,          // matrix work: where 16 bits pay
-  kMatrixProduct = 1ull << 42,  // MatMul, Gemm: of two matrices
-  kConvolution = 1ull << 43,    // Conv, ConvTranspose: of weights [outputs, inputs / group, ...]
-  kSwapsChannels = 1ull << 44,  // ConvTranspose: of the above, weights [inputs, outputs / group, ...]
-  kRearranges = 1ull << 45,     // Reshape, Transpose: moves every element of its first operand, once
-  kLength = 1ull << 46,         // ReduceL2: of those that sum squares, gives the root
-  kNormalises = 1ull << 47,     // LayerNormalization: the size of its results is that of its scale, whatever goes in
-  kLargest = 1ull << 48,        // Max: of those that choose, the largest
-  kLeast = 1ull << 49,          // Min
-  kEndsAtOne = 1ull << 50,      // Atanh: infinite at 1 and at -1
+  kCasts = 1ull << 31,            // Cast, CastLike: the operand in another type
+  kPlainCast = 1ull << 32,        // Cast: of the above, to the type that its attribute names, whatever else is around
+  kConstant = 1ull << 33,         // Constant
+  kShapedLike = 1ull << 34,       // EyeLike, RandomNormalLike: of its operand it takes the shape, and perhaps the type
+  kContains = 1ull << 35,         // packs or unpacks sequences and optionals: what goes in and out has one element type
+  kPads = 1ull << 36,             // Pad: negative pads crop
+  kReadsEquation = 1ull << 37,    // Einsum: a string says what is multiplied
+  kLoss = 1ull << 38,             // only graphs that train hold one
+  kRandom = 1ull << 39,           // draws random numbers
+  kSoftmax = 1ull << 40,          // Softmax and its logarithm: what ends a classifier
+  kHeavy = 1ull << 41,            // matrix work: where 16 bits pay
+  kMatrixProduct = 1ull << 42,    // MatMul, Gemm: of two matrices
+  kConvolution = 1ull << 43,      // Conv, ConvTranspose: of weights [outputs, inputs / group, ...]
+  kSwapsChannels = 1ull << 44,    // ConvTranspose: of the above, weights [inputs, outputs / group, ...]
+  kRearranges = 1ull << 45,       // Reshape, Transpose: moves every element of its first operand, once
+  kLength = 1ull << 46,           // ReduceL2: of those that sum squares, gives the root
+  kNormalises = 1ull << 47,       // LayerNormalization: the size of its results is that of its scale, whatever goes in
+  kLargest = 1ull << 48,          // Max: of those that choose, the largest
+  kLeast = 1ull << 49,            // Min
+  kEndsAtOne = 1ull << 50,        // Atanh: infinite at 1 and at -1
+  kJoins = 1ull << 51,            // Concat: moves every element of all operands, once
   kDividesByLength = 1ull << 52,  // LpNormalization: its operand by a norm of it
-  kJoins = 1ull << 51,          // Concat: moves every element of all operands, once
 };
 
 class Roles {

@@ -66,7 +66,7 @@ struct PaintReason {
   std::string detail;
   VertexId root = kNone;  // of a path of denials: the vertex that is denied itself
   MissingEnd missing = MissingEnd::kUnknown;
-  int64_t bytes = 0;        // that would be moved more with the other type
+  int64_t bytes = 0;         // that would be moved more with the other type
   bool is_estimate = false;  // of `bytes`: some sizes are not known
 };
 

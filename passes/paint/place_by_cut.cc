@@ -18,8 +18,8 @@ constexpr int64_t kBytesCast = kBytesHigh + kBytesLow;
 constexpr int64_t kCastOverhead = 256;  // in bytes: a cast of one element is not free
 constexpr int64_t kRunsPerLoad = 8;     // a constant is stored and loaded once for so many runs
 constexpr size_t kManyReaders = 256;
-constexpr int64_t kScale = 16;          // costs are in sixteenths of a byte,
-constexpr int64_t kRoundingPrice = 1;   // so that a rounding costs less than any byte
+constexpr int64_t kScale = 16;         // costs are in sixteenths of a byte,
+constexpr int64_t kRoundingPrice = 1;  // so that a rounding costs less than any byte
 
 // What a value costs by the types of its producer and its readers.
 struct ValueTerm {

@@ -181,8 +181,8 @@ TEST_CASE("what a Reshape reads and gives counts as the better known of the two,
       d = Neg (other)  e = Expand (d, shape)  f = Reshape (e, shape)  z = Reshape (f, shape) })");
   InferTypes(*model);
   const Traffic traffic(*model, VertexGraph(*model, DType::kFloat16).order());
-  const auto given = [&](int node) { return traffic.Elements(model->node(NodeId(node)).Output(0)); };
-  for (const int node : {0, 1, 2, 3}) CHECK(given(node) == 24);
+  const auto given = [&](size_t node) { return traffic.Elements(model->node(NodeId(node)).Output(0)); };
+  for (const size_t node : {0u, 1u, 2u, 3u}) CHECK(given(node) == 24);
   CHECK(given(4) == 32);
   CHECK(given(5) == given(7));
   CHECK_FALSE(traffic.knows_all_sizes());
