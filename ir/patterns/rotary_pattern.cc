@@ -185,7 +185,7 @@ FoundTurned FindConcat(NodeId concat, PatternSearch& search) {
     if (!is_flat) return {{}, "its pairs do not become one axis again"};
     search.Join(found.last);
   }
-  return {std::move(found)};
+  return {found};
 }
 
 // The elements that do not turn, behind those that do.
