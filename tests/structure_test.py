@@ -42,6 +42,9 @@ FOLDERS = {
     "passes/report": ["passes/record"],
     "passes": ["passes/guard", "passes/report"],
     "runtime/hardware": [],
+    "runtime/kernel": [],
+    "runtime/reference": ["runtime/kernel"],
+    "runtime": ["runtime/reference", "runtime/hardware"],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}
 OPERATOR_TABLE = "ir/schema/operator_table.cc"  # the one place that says what operators do; passes ask for roles

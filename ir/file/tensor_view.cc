@@ -9,6 +9,7 @@
 
 #include "absl/base/casts.h"
 #include "ir/base/check.h"
+#include "ir/base/minifloat.h"
 #include "ir/base/status.h"
 #include "ir/file/external_data.h"
 #include "onnx/onnx_pb.h"
@@ -25,57 +26,6 @@ int64_t ChunkBytes(DType dtype) {
 
 absl::Span<const std::byte> Bytes(const void* data, int64_t size) {
   return absl::MakeConstSpan(static_cast<const std::byte*>(data), static_cast<size_t>(size));
-}
-
-struct Minifloat {
-  int exponent_bits, mantissa_bits, bias;
-  enum class Specials { kIeee, kNanIsAllOnes, kNanIsNegativeZero, kNone } specials;
-};
-
-std::optional<Minifloat> MinifloatOf(DType dtype) {
-  using S = Minifloat::Specials;
-  switch (dtype) {
-    case DType::kFloat16:
-      return Minifloat{5, 10, 15, S::kIeee};
-    case DType::kBfloat16:
-      return Minifloat{8, 7, 127, S::kIeee};
-    case DType::kFloat8E4M3FN:
-      return Minifloat{4, 3, 7, S::kNanIsAllOnes};
-    case DType::kFloat8E4M3FNUZ:
-      return Minifloat{4, 3, 8, S::kNanIsNegativeZero};
-    case DType::kFloat8E5M2:
-      return Minifloat{5, 2, 15, S::kIeee};
-    case DType::kFloat8E5M2FNUZ:
-      return Minifloat{5, 2, 16, S::kNanIsNegativeZero};
-    case DType::kFloat4E2M1:
-      return Minifloat{2, 1, 1, S::kNone};
-    case DType::kFloat6E2M3:
-      return Minifloat{2, 3, 1, S::kNone};
-    case DType::kFloat6E3M2:
-      return Minifloat{3, 2, 3, S::kNone};
-    default:
-      return std::nullopt;
-  }
-}
-
-double DecodeMinifloat(uint32_t bits, const Minifloat& type) {
-  using S = Minifloat::Specials;
-  const uint32_t mantissa_mask = (1u << type.mantissa_bits) - 1;
-  const uint32_t exponent_mask = (1u << type.exponent_bits) - 1;
-  const uint32_t mantissa = bits & mantissa_mask;
-  const uint32_t exponent = (bits >> type.mantissa_bits) & exponent_mask;
-  const bool negative = (bits >> (type.mantissa_bits + type.exponent_bits)) & 1;
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  if (type.specials == S::kNanIsNegativeZero && negative && exponent == 0 && mantissa == 0) return nan;
-  if (exponent == exponent_mask) {
-    if (type.specials == S::kNanIsAllOnes && mantissa == mantissa_mask) return nan;
-    if (type.specials == S::kIeee && mantissa != 0) return nan;
-    if (type.specials == S::kIeee) return negative ? -HUGE_VAL : HUGE_VAL;
-  }
-  const int scale = static_cast<int>(std::max(exponent, 1u)) - type.bias - type.mantissa_bits;
-  const uint32_t significand = exponent == 0 ? mantissa : mantissa | (mantissa_mask + 1);
-  const double magnitude = std::ldexp(static_cast<double>(significand), scale);
-  return negative ? -magnitude : magnitude;
 }
 
 // Element `index` of packed bytes whose elements have `bits` < 8 bits, or 8 or 16.
@@ -140,13 +90,9 @@ std::optional<double> DoubleAt(const std::vector<std::byte>& bytes, int64_t i, D
   if (dtype == DType::kFloat32) return ElementAt<float>(bytes, i);
   if (dtype == DType::kFloat64) return ElementAt<double>(bytes, i);
   if (dtype == DType::kUint64) return static_cast<double>(ElementAt<uint64_t>(bytes, i));
-  if (dtype == DType::kFloat8E8M0) {
-    const int exponent = ElementAt<uint8_t>(bytes, i);
-    return exponent == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, exponent - 127);
-  }
-  if (const auto type = MinifloatOf(dtype); type.has_value()) {
+  if (IsMinifloat(dtype)) {
     const int bits = BitsPerElement(dtype);
-    return DecodeMinifloat(bits == 16 ? ElementAt<uint16_t>(bytes, i) : PackedElement(bytes, i, bits), *type);
+    return DecodeMinifloat(bits == 16 ? ElementAt<uint16_t>(bytes, i) : PackedElement(bytes, i, bits), dtype);
   }
   const std::optional<int64_t> integer = IntegerAt(bytes, i, dtype);
   return integer.has_value() ? std::optional<double>(static_cast<double>(*integer)) : std::nullopt;

@@ -98,6 +98,19 @@ const onnx::TensorProto* GetTensor(const Node& node, absl::string_view name) {
   return found == nullptr ? nullptr : &found->t();
 }
 
+const onnx::SparseTensorProto* GetSparseTensor(const Node& node, absl::string_view name) {
+  const AttributeProto* found = Find(node, name, AttributeProto::SPARSE_TENSOR);
+  return found == nullptr ? nullptr : &found->sparse_tensor();
+}
+
+GraphId GetBody(const Model& model, const Node& node, absl::string_view name) {
+  const AttributeProto* found = Find(node, name, AttributeProto::GRAPH);
+  for (const GraphId body : node.bodies) {
+    if (found != nullptr && model.graph(body).proto == &found->g()) return body;
+  }
+  return kNone;
+}
+
 int64_t GetInt(const Node& node, absl::string_view name, int64_t fallback) {
   return GetInt(node, name).value_or(fallback);
 }

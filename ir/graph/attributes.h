@@ -32,6 +32,9 @@ std::optional<std::vector<std::string>> GetStrings(const Node& node, absl::strin
 std::optional<DType> GetDType(const Node& node, absl::string_view name);
 // Null when absent. Owned by the model's arena, valid until the attribute is edited.
 const onnx::TensorProto* GetTensor(const Node& node, absl::string_view name);
+const onnx::SparseTensorProto* GetSparseTensor(const Node& node, absl::string_view name);
+// The graph that the attribute holds; kNone when absent.
+GraphId GetBody(const Model& model, const Node& node, absl::string_view name);
 
 int64_t GetInt(const Node& node, absl::string_view name, int64_t fallback);
 float GetFloat(const Node& node, absl::string_view name, float fallback);

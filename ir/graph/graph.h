@@ -41,6 +41,7 @@ namespace onnx {
 class GraphProto;
 class ModelProto;
 class NodeProto;
+class SparseTensorProto;
 class TensorProto;
 class TypeProto;
 class TypeProto_Tensor;

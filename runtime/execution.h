@@ -1,0 +1,36 @@
+// One run of a program: the values that are alive, and the instructions one after another.
+#ifndef AMP_RUNTIME_EXECUTION_H_
+#define AMP_RUNTIME_EXECUTION_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ir/graph/graph.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/program.h"
+
+namespace amp {
+
+class Execution : public BodyRunner {
+ public:
+  // All must outlive the execution.
+  Execution(const Model& model, const Program& program, RunResources& resources);
+
+  size_t NumInputs(GraphId body) const override { return model_.graph(body).inputs.size(); }
+  absl::StatusOr<std::vector<Datum>> Run(GraphId graph, std::vector<Datum> inputs) override;
+  // Gives an input or an initializer of the main graph its value, before the run.
+  void Set(ValueId value, Datum datum) { frame_[value] = std::move(datum); }
+
+ private:
+  absl::Status RunNode(const Instruction& instruction);
+
+  const Model& model_;
+  const Program& program_;
+  RunResources& resources_;
+  IdVector<ValueId, Datum> frame_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_EXECUTION_H_

@@ -1,0 +1,77 @@
+#include "runtime/kernel/kernel.h"
+
+#include <utility>
+
+#include "ir/schema/schema.h"
+
+namespace amp {
+
+int KernelContext::version() const {
+  const OpSchema* schema = node().schema;
+  if (schema != nullptr && !schema->is_signature()) return schema->since_version();
+  return model_.opset(node().domain());
+}
+
+const Tensor& KernelContext::Input(size_t port) const {
+  static const Tensor absent;
+  const Tensor* tensor = InputDatum(port).tensor();
+  return tensor == nullptr ? absent : *tensor;
+}
+
+const Datum& KernelContext::InputDatum(size_t port) const {
+  static const Datum absent;
+  return HasInput(port) ? *inputs_[port] : absent;
+}
+
+absl::StatusOr<std::vector<int64_t>> KernelContext::InputInts(size_t port) const {
+  const Tensor& tensor = Input(port);
+  std::vector<int64_t> result;
+  const bool known = VisitIntegers(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
+    for (const T element : tensor.elements<T>()) result.push_back(static_cast<int64_t>(element));
+  });
+  if (!known) return ModelError("input ", port, ": expected integers, found ", InputDatum(port).TypeText());
+  return result;
+}
+
+absl::StatusOr<int64_t> KernelContext::InputInt(size_t port) const {
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> elements, InputInts(port));
+  if (elements.size() != 1) return ModelError("input ", port, ": expected one element, found ", elements.size());
+  return elements[0];
+}
+
+absl::StatusOr<double> KernelContext::InputNumber(size_t port) const {
+  const Tensor& tensor = Input(port);
+  if (tensor.num_elements() != 1) {
+    return ModelError("input ", port, ": expected one element, found ", InputDatum(port).TypeText());
+  }
+  double result = 0;
+  const bool known = VisitNumbers(
+      tensor.dtype(), [&]<typename T>(TypeTag<T>) { result = static_cast<double>(Load(tensor.elements<T>()[0])); });
+  if (!known) return ModelError("input ", port, ": expected a number, found ", tensor.TypeText());
+  return result;
+}
+
+absl::StatusOr<std::optional<std::vector<int64_t>>> KernelContext::IntsOfInputOrAttribute(
+    size_t port, absl::string_view name) const {
+  if (!HasInput(port)) return GetInts(node(), name);
+  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, InputInts(port));
+  return std::optional<std::vector<int64_t>>(std::move(elements));
+}
+
+absl::StatusOr<Tensor*> KernelContext::MakeOutput(size_t port, DType dtype, Dims dims) {
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, std::move(dims)));
+  if (port >= outputs_.size()) {
+    unseen_ = std::move(tensor);
+    return &unseen_;
+  }
+  outputs_[port] = Datum(std::move(tensor));
+  return outputs_[port].mutable_tensor();
+}
+
+void KernelContext::SetOutput(size_t port, Datum datum) {
+  if (port < outputs_.size()) outputs_[port] = std::move(datum);
+}
+
+absl::Status KernelContext::TypeError(DType dtype) const { return ModelError("no kernel for ", DTypeName(dtype)); }
+
+}  // namespace amp

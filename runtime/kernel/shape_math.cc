@@ -1,0 +1,87 @@
+#include "runtime/kernel/shape_math.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+
+namespace amp {
+
+std::string DimsText(absl::Span<const int64_t> dims) { return absl::StrCat("[", absl::StrJoin(dims, ","), "]"); }
+
+absl::StatusOr<size_t> NormalizeAxis(int64_t axis, size_t rank) {
+  const auto signed_rank = static_cast<int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank) {
+    return ModelError("expected an axis in [", -signed_rank, ", ", signed_rank, "), found ", axis);
+  }
+  return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+absl::StatusOr<std::vector<size_t>> NormalizeAxes(absl::Span<const int64_t> axes, size_t rank) {
+  std::vector<size_t> result;
+  for (const int64_t axis : axes) {
+    AMP_ASSIGN_OR_RETURN(const size_t normal, NormalizeAxis(axis, rank));
+    result.push_back(normal);
+  }
+  std::sort(result.begin(), result.end());
+  if (std::adjacent_find(result.begin(), result.end()) != result.end()) {
+    return ModelError("expected different axes, found ", DimsText(axes));
+  }
+  return result;
+}
+
+int64_t ElementsBetween(absl::Span<const int64_t> dims, size_t first, size_t last) {
+  int64_t count = 1;
+  for (size_t i = first; i < last; ++i) count *= dims[i];
+  return count;
+}
+
+Dims RowStrides(absl::Span<const int64_t> dims) {
+  Dims strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0; stride *= dims[i]) strides[i] = stride;
+  return strides;
+}
+
+absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const int64_t> b) {
+  const size_t rank = std::max(a.size(), b.size());
+  Dims result(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t of_a = i + a.size() < rank ? 1 : a[i + a.size() - rank];
+    const int64_t of_b = i + b.size() < rank ? 1 : b[i + b.size() - rank];
+    if (of_a != of_b && of_a != 1 && of_b != 1) {
+      return ModelError("expected shapes that broadcast, found ", DimsText(a), " and ", DimsText(b));
+    }
+    result[i] = of_a == 1 ? of_b : of_a;
+  }
+  return result;
+}
+
+Dims BroadcastStrides(absl::Span<const int64_t> operand, absl::Span<const int64_t> result) {
+  const Dims own = RowStrides(operand);
+  Dims strides(result.size(), 0);
+  const size_t missing = result.size() - operand.size();
+  for (size_t i = 0; i < operand.size(); ++i) strides[missing + i] = operand[i] == 1 ? 0 : own[i];
+  return strides;
+}
+
+StridedWalk::StridedWalk(absl::Span<const int64_t> dims, std::vector<Dims> strides)
+    : dims_(dims.begin(), dims.end()),
+      index_(dims.size(), 0),
+      strides_(std::move(strides)),
+      places_(strides_.size(), 0),
+      done_(std::find(dims.begin(), dims.end(), 0) != dims.end()) {}
+
+void StridedWalk::Next() {
+  for (size_t axis = dims_.size(); axis-- > 0;) {
+    for (size_t i = 0; i < strides_.size(); ++i) places_[i] += strides_[i][axis];
+    if (++index_[axis] < dims_[axis]) return;
+    for (size_t i = 0; i < strides_.size(); ++i) places_[i] -= strides_[i][axis] * dims_[axis];
+    index_[axis] = 0;
+  }
+  done_ = true;
+}
+
+}  // namespace amp

@@ -1,0 +1,59 @@
+// Arithmetic with shapes that kernels share: axes, products of dimensions, broadcasting, walks over elements.
+#ifndef AMP_RUNTIME_KERNEL_SHAPE_MATH_H_
+#define AMP_RUNTIME_KERNEL_SHAPE_MATH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+std::string DimsText(absl::Span<const int64_t> dims);  // "[2,3]"
+
+// -1 is the last axis. Errors: outside [-rank, rank).
+absl::StatusOr<size_t> NormalizeAxis(int64_t axis, size_t rank);
+// Sorted. Errors: as above, and an axis that comes twice.
+absl::StatusOr<std::vector<size_t>> NormalizeAxes(absl::Span<const int64_t> axes, size_t rank);
+
+// Product of dims [first, last). REQUIRES: they are those of a tensor.
+int64_t ElementsBetween(absl::Span<const int64_t> dims, size_t first, size_t last);
+
+// Elements from one index of an axis to the next, row by row: [12, 4, 1] for [2, 3, 4].
+Dims RowStrides(absl::Span<const int64_t> dims);
+
+// The shape of what operands of these shapes give element by element, NumPy's way: [2,1,4] and [3,1] give [2,3,4].
+// Errors: dimensions that differ, neither of which is 1.
+absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const int64_t> b);
+
+// Strides of an operand along the axes of `result`, 0 where it is repeated. REQUIRES: it broadcasts to `result`.
+Dims BroadcastStrides(absl::Span<const int64_t> operand, absl::Span<const int64_t> result);
+
+// Visits a shape's indices row by row and keeps, for every operand, the place of its element there:
+//
+//   for (StridedWalk walk(dims, {strides_a, strides_b}); !walk.AtEnd(); walk.Next()) Use(a[walk[0]], b[walk[1]]);
+class StridedWalk {
+ public:
+  // `strides`: per operand, one for each of `dims`; may be negative. An empty shape ends at once.
+  StridedWalk(absl::Span<const int64_t> dims, std::vector<Dims> strides);
+
+  bool AtEnd() const { return done_; }
+  void Next();
+  size_t operator[](size_t operand) const { return static_cast<size_t>(places_[operand]); }
+  const Dims& index() const { return index_; }
+  // Moves an operand's place: where its first element is, before the walk begins.
+  void Start(size_t operand, int64_t place) { places_[operand] += place; }
+
+ private:
+  Dims dims_, index_;
+  std::vector<Dims> strides_;
+  std::vector<int64_t> places_;
+  bool done_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_KERNEL_SHAPE_MATH_H_

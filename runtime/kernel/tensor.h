@@ -1,0 +1,140 @@
+// What values hold at run time: tensors in host memory, and the sequences, maps and optionals that ONNX has beside them.
+//
+//   AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kFloat32, {2, 3}));
+//   absl::Span<float> elements = y.mutable_elements<float>();
+//
+// A tensor's elements lie row by row, without gaps; see runtime/kernel/element.h for their C++ types. Copies share the
+// elements, and whoever made a tensor is the only one who writes to it, before it is copied.
+#ifndef AMP_RUNTIME_KERNEL_TENSOR_H_
+#define AMP_RUNTIME_KERNEL_TENSOR_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ir/base/check.h"
+#include "ir/base/dtype.h"
+#include "runtime/kernel/element.h"
+
+namespace amp {
+
+using Dims = std::vector<int64_t>;
+
+// The largest number of elements of one tensor.
+inline constexpr int64_t kMaxElements = int64_t{1} << 31;
+
+class Tensor {
+ public:
+  Tensor() = default;  // of type kUndefined, without elements
+
+  // Elements are not initialised (strings are empty). Errors: kDataLoss (a negative dimension), kResourceExhausted
+  // (more than kMaxElements, or more than there is memory).
+  static absl::StatusOr<Tensor> Create(DType dtype, Dims dims);
+  // From elements that are at hand. REQUIRES: as many as the dims say; `dtype` is stored as T.
+  template <typename T>
+  static Tensor Of(DType dtype, Dims dims, absl::Span<const T> elements);
+  static Tensor OfInts(absl::Span<const int64_t> elements);  // int64[n]
+  static Tensor Scalar(int64_t value);
+  static Tensor Scalar(float value);
+  static Tensor Scalar(bool value);
+
+  DType dtype() const { return dtype_; }
+  const Dims& dims() const { return dims_; }
+  size_t rank() const { return dims_.size(); }
+  int64_t dim(size_t axis) const { return dims_[axis]; }
+  int64_t num_elements() const { return num_elements_; }
+  size_t size_bytes() const { return static_cast<size_t>(num_elements_) * ElementBytes(dtype_); }
+
+  // REQUIRES: T takes as many bytes as an element of dtype(), and is std::string for strings.
+  template <typename T>
+  absl::Span<const T> elements() const {
+    CheckStoredAs<T>();
+    return absl::Span<const T>(static_cast<const T*>(data_.get()), static_cast<size_t>(num_elements_));
+  }
+  template <typename T>
+  absl::Span<T> mutable_elements() {
+    CheckStoredAs<T>();
+    return absl::Span<T>(static_cast<T*>(data_.get()), static_cast<size_t>(num_elements_));
+  }
+  // The real and imaginary parts of complex elements in turn. REQUIRES: T is their type.
+  template <typename T>
+  absl::Span<const T> Parts() const {
+    AMP_CHECK(num_elements_ == 0 || 2 * sizeof(T) == ElementBytes(dtype_));
+    return absl::Span<const T>(static_cast<const T*>(data_.get()), 2 * static_cast<size_t>(num_elements_));
+  }
+  // REQUIRES: no strings.
+  absl::Span<const std::byte> bytes() const {
+    AMP_CHECK(dtype_ != DType::kString);
+    return absl::Span<const std::byte>(static_cast<const std::byte*>(data_.get()), size_bytes());
+  }
+  absl::Span<std::byte> mutable_bytes() {
+    AMP_CHECK(dtype_ != DType::kString);
+    return absl::Span<std::byte>(static_cast<std::byte*>(data_.get()), size_bytes());
+  }
+
+  // The same elements under other dims / another type of the same size. REQUIRES: as many elements / bytes.
+  Tensor Reshaped(Dims dims) const;
+  Tensor Reinterpreted(DType dtype) const;
+
+  std::string TypeText() const;  // "float32[2,3]"
+
+ private:
+  template <typename T>
+  void CheckStoredAs() const {
+    AMP_CHECK(num_elements_ == 0 ||
+              (std::is_same_v<T, std::string> ? dtype_ == DType::kString : sizeof(T) == ElementBytes(dtype_)));
+  }
+
+  DType dtype_ = DType::kUndefined;
+  Dims dims_ = {0};
+  int64_t num_elements_ = 0;
+  std::shared_ptr<void> data_;
+};
+
+class Datum;
+struct Sequence {
+  std::vector<Datum> elements;
+};
+struct Map {
+  Tensor keys, values;  // [n] each; keys are integers or strings
+};
+
+// A tensor, sequence or map, or nothing: an empty optional.
+class Datum {
+ public:
+  Datum() = default;
+  Datum(Tensor tensor) : content_(std::move(tensor)) {}  // NOLINT(google-explicit-constructor): a tensor is one
+  Datum(Sequence sequence);                              // NOLINT(google-explicit-constructor)
+  Datum(Map map);                                        // NOLINT(google-explicit-constructor)
+
+  bool IsEmpty() const { return std::holds_alternative<std::monostate>(content_); }
+  // Null when it is something else.
+  const Tensor* tensor() const { return std::get_if<Tensor>(&content_); }
+  Tensor* mutable_tensor() { return std::get_if<Tensor>(&content_); }
+  const Sequence* sequence() const;
+  const Map* map() const;
+
+  std::string TypeText() const;  // "float32[2,3]", "sequence of 3", "map of 2", "nothing"
+
+ private:
+  std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const Map>> content_;
+};
+
+template <typename T>
+Tensor Tensor::Of(DType dtype, Dims dims, absl::Span<const T> elements) {
+  absl::StatusOr<Tensor> tensor = Create(dtype, std::move(dims));
+  AMP_CHECK(tensor.ok() && tensor->num_elements() == static_cast<int64_t>(elements.size()));
+  std::copy(elements.begin(), elements.end(), tensor->mutable_elements<T>().begin());
+  return *std::move(tensor);
+}
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_KERNEL_TENSOR_H_

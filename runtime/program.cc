@@ -1,0 +1,107 @@
+#include "runtime/program.h"
+
+#include <optional>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "ir/graph/tensor_content.h"
+#include "ir/schema/schema.h"
+#include "runtime/make_datum.h"
+#include "runtime/reference/reference_kernels.h"
+
+namespace amp {
+namespace {
+
+int VersionOf(const Model& model, const Node& node) {
+  return node.schema != nullptr && !node.schema->is_signature() ? node.schema->since_version()
+                                                                : model.opset(node.domain());
+}
+
+std::string OperatorText(const Model& model, const Node& node) {
+  const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), "::");
+  return Escaped(absl::StrCat(domain, node.op_type(), "-", VersionOf(model, node)));
+}
+
+absl::Status LoadConstants(const Model& model, Program& program) {
+  program.constants.resize(model.num_values());
+  for (const ValueId id : model.AllValues()) {
+    absl::StatusOr<std::optional<TensorContent>> content = ReadConstant(model, id);
+    if (!content.ok()) return InFile(Escaped(model.value(id).name), content.status());
+    if (!content->has_value()) continue;
+    AMP_ASSIGN_OR_RETURN(program.constants[id], MakeTensor(**content));
+  }
+  return absl::OkStatus();
+}
+
+bool IsConstant(const Program& program, ValueId id) { return !program.constants[id].IsEmpty(); }
+
+// The node of `graph` that `node` is, or in whose bodies it lies.
+NodeId OwnerWithin(const Model& model, NodeId node, GraphId graph) {
+  while (model.node(node).graph != graph) node = model.graph(model.node(node).graph).owner;
+  return node;
+}
+
+// Position of a graph's last node, by IdVector, that reads the value, directly or from within a body; nothing where the
+// graph itself gives the value to whoever runs it, or where nobody reads it.
+std::optional<size_t> LastReader(const Model& model, ValueId id, const IdVector<NodeId, size_t>& position) {
+  const Value& value = model.value(id);
+  std::optional<size_t> last;
+  for (const Use& use : value.uses) {
+    NodeId reader = use.node;
+    if (use.IsGraphOutput()) {
+      if (use.graph == value.graph) return std::nullopt;
+      reader = model.graph(use.graph).owner;
+    }
+    const size_t at = position[OwnerWithin(model, reader, value.graph)];
+    last = std::max(last.value_or(0), at);
+  }
+  if (last.has_value() || value.producer == kNone) return last;
+  return position[value.producer];
+}
+
+bool GivesToRunner(const Model& model, ValueId id) {
+  for (const Use& use : model.value(id).uses) {
+    if (use.IsGraphOutput() && use.graph == model.value(id).graph) return true;
+  }
+  return false;
+}
+
+void FindFrees(const Model& model, Program& program) {
+  IdVector<NodeId, size_t> position(model.num_nodes(), 0);
+  for (const auto& block : program.blocks) {
+    for (size_t i = 0; i < block.size(); ++i) position[block[i].node] = i;
+  }
+  for (const ValueId id : model.AllValues()) {
+    if (IsConstant(program, id) || GivesToRunner(model, id)) continue;
+    const std::optional<size_t> last = LastReader(model, id, position);
+    std::vector<Instruction>& block = program.blocks[model.value(id).graph];
+    if (last.has_value() && *last < block.size()) block[*last].frees.push_back(id);
+  }
+}
+
+}  // namespace
+
+std::string Describe(const Model& model, NodeId node) {
+  return absl::StrCat(Escaped(model.NodeLabel(node)), " (", OperatorText(model, model.node(node)), ")");
+}
+
+absl::StatusOr<Program> CompileProgram(const Model& model) {
+  Program program;
+  AMP_RETURN_IF_ERROR(LoadConstants(model, program));
+  program.blocks.resize(model.num_graphs());
+  for (const GraphId graph : model.AllGraphs()) {
+    for (const NodeId id : model.NodesInOrder(graph)) {
+      const Node& node = model.node(id);
+      if (IsConstant(program, node.Output(0))) continue;
+      const KernelRow* kernel = FindReferenceKernel(node.domain(), node.op_type(), VersionOf(model, node));
+      if (kernel == nullptr) {
+        return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, node));
+      }
+      program.blocks[graph].push_back({id, kernel, {}});
+    }
+  }
+  FindFrees(model, program);
+  return program;
+}
+
+}  // namespace amp

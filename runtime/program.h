@@ -1,0 +1,39 @@
+// A model made ready to run: the instructions of every graph in order, and the constants.
+//
+//   main   MatMul w x -> h    Relu h -> y, frees h     If c -> z
+//   then   ...
+//
+// Values of all graphs have one id space, so that one frame holds those of the main graph and of the bodies that run
+// within it; a body runs to its end before it runs again.
+#ifndef AMP_RUNTIME_PROGRAM_H_
+#define AMP_RUNTIME_PROGRAM_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ir/graph/graph.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+struct Instruction {
+  NodeId node;
+  const KernelRow* kernel = nullptr;
+  std::vector<ValueId> frees;  // what nobody reads after it
+};
+
+struct Program {
+  IdVector<GraphId, std::vector<Instruction>> blocks;
+  IdVector<ValueId, Datum> constants;  // nothing for values that are none
+};
+
+// Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node; reading constants.
+absl::StatusOr<Program> CompileProgram(const Model& model);
+
+// "MatMul#0 (MatMul-13)": for messages.
+std::string Describe(const Model& model, NodeId node);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_PROGRAM_H_

@@ -1,0 +1,173 @@
+// Runs test cases that lie in folders as ONNX's own do, and compares what comes out with what should:
+//
+//   run_cases FOLDER [PATTERN] [--exceptions FILE] [--verbose]
+//
+//   FOLDER/test_abs/model.onnx
+//   FOLDER/test_abs/test_data_set_0/input_0.pb, output_0.pb
+//
+// Prints passed / failed / not supported by operator. Fails when a case fails that the file of exceptions does not name
+// ("test_name: why", one a line), and when one passes that it does name. Tolerances: relative 1e-3, absolute 1e-5, as
+// ONNX's backend tests have them; integers, strings and truth values exactly.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "ir/graph/tensor_content.h"
+#include "runtime/make_datum.h"
+#include "runtime/session.h"
+
+namespace amp {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << in.rdbuf();
+  return bytes.str();
+}
+
+absl::Status Differ(const std::string& what) { return absl::FailedPreconditionError(what); }
+
+template <typename T>
+absl::Status CompareElements(absl::Span<const T> found, absl::Span<const T> expected) {
+  for (size_t i = 0; i < found.size(); ++i) {
+    const double a = ToDouble(found[i]), b = ToDouble(expected[i]);
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    if (kIsFloat<T> && std::fabs(a - b) <= 1e-5 + 1e-3 * std::fabs(b)) continue;
+    return Differ(absl::StrCat("element ", i, ": expected ", b, ", found ", a));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Compare(const Tensor& found, const Tensor& expected) {
+  if (found.dtype() != expected.dtype() || found.dims() != expected.dims()) {
+    return Differ(absl::StrCat("expected ", expected.TypeText(), ", found ", found.TypeText()));
+  }
+  if (found.dtype() == DType::kString) {
+    return found.elements<std::string>() == expected.elements<std::string>() ? absl::OkStatus()
+                                                                             : Differ("other strings");
+  }
+  absl::Status result;
+  const auto compare = [&]<typename T>(TypeTag<T>) {
+    result = CompareElements(found.elements<T>(), expected.elements<T>());
+  };
+  if (VisitNumbersAndBool(found.dtype(), compare) || VisitTinyTypes(found.dtype(), compare)) return result;
+  if (found.dtype() == DType::kComplex64) {
+    return CompareElements(found.Parts<float>(), expected.Parts<float>());
+  }
+  if (found.dtype() == DType::kComplex128) return CompareElements(found.Parts<double>(), expected.Parts<double>());
+  return Differ("a type that is not compared");
+}
+
+absl::Status Compare(const Datum& found, const Datum& expected) {
+  if (found.tensor() != nullptr && expected.tensor() != nullptr) return Compare(*found.tensor(), *expected.tensor());
+  if (found.IsEmpty() && expected.IsEmpty()) return absl::OkStatus();
+  const Sequence* a = found.sequence();
+  const Sequence* b = expected.sequence();
+  if (a == nullptr || b == nullptr || a->elements.size() != b->elements.size()) {
+    return Differ(absl::StrCat("expected ", expected.TypeText(), ", found ", found.TypeText()));
+  }
+  for (size_t i = 0; i < a->elements.size(); ++i) AMP_RETURN_IF_ERROR(Compare(a->elements[i], b->elements[i]));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Datum> ReadDatum(const fs::path& file, const Session& session, ValueId like) {
+  AMP_ASSIGN_OR_RETURN(const DatumContent content, ParseDatum(ReadFile(file), session.model(), like));
+  return MakeDatum(content);
+}
+
+absl::Status RunDataSet(const Session& session, const fs::path& folder) {
+  const Model& model = session.model();
+  absl::flat_hash_map<std::string, Datum> inputs;
+  for (size_t i = 0; i < session.inputs().size(); ++i) {
+    const fs::path file = folder / absl::StrCat("input_", i, ".pb");
+    if (!fs::exists(file)) break;
+    AMP_ASSIGN_OR_RETURN(inputs[model.value(session.inputs()[i]).name], ReadDatum(file, session, session.inputs()[i]));
+  }
+  AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(inputs));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const fs::path file = folder / absl::StrCat("output_", i, ".pb");
+    if (!fs::exists(file)) break;
+    AMP_ASSIGN_OR_RETURN(const Datum expected, ReadDatum(file, session, session.outputs()[i]));
+    if (absl::Status status = Compare(outputs[i], expected); !status.ok()) {
+      return Differ(absl::StrCat("output ", i, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunCase(const fs::path& folder) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create((folder / "model.onnx").string(), {}));
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory()) AMP_RETURN_IF_ERROR(RunDataSet(*session, entry.path()));
+  }
+  return absl::OkStatus();
+}
+
+std::map<std::string, std::string> ReadExceptions(const std::string& file) {
+  std::map<std::string, std::string> result;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) {
+    const size_t colon = line.find(':');
+    if (!line.empty() && line[0] != '#' && colon != std::string::npos) {
+      result[line.substr(0, colon)] = line.substr(colon + 1);
+    }
+  }
+  return result;
+}
+
+struct Counts {
+  int passed = 0, failed = 0, not_supported = 0;
+};
+
+int Main(int argc, char** argv) {
+  std::string folder, pattern;
+  std::map<std::string, std::string> exceptions;
+  bool verbose = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument == "--exceptions" && i + 1 < argc) {
+      exceptions = ReadExceptions(argv[++i]);
+    } else if (argument == "--verbose") {
+      verbose = true;
+    } else {
+      (folder.empty() ? folder : pattern) = argument;
+    }
+  }
+  std::set<fs::path> cases;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const bool wanted = absl::StrContains(entry.path().filename().string(), pattern);
+    if (wanted && fs::exists(entry.path() / "model.onnx")) cases.insert(entry.path());
+  }
+  Counts counts;
+  int surprises = 0;
+  for (const fs::path& path : cases) {
+    const std::string name = path.filename().string();
+    const absl::Status status = RunCase(path);
+    const bool excepted = exceptions.contains(name);
+    const bool unsupported = absl::StrContains(status.message(), "no kernel for");
+    ++(status.ok() ? counts.passed : unsupported ? counts.not_supported : counts.failed);
+    if (status.ok() == excepted) ++surprises;
+    if (status.ok() && excepted) std::cout << name << ": passes, although it is among the exceptions\n";
+    if (!status.ok() && (!excepted || verbose)) std::cout << name << ": " << status.message() << "\n";
+  }
+  std::cout << cases.size() << " cases: " << counts.passed << " passed, " << counts.failed << " failed, "
+            << counts.not_supported << " not supported\n";
+  return cases.empty() || surprises > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace amp
+
+int main(int argc, char** argv) { return amp::Main(argc, argv); }
