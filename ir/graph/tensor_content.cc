@@ -103,6 +103,8 @@ absl::StatusOr<DatumContent> ReadDatum(const onnx::SparseTensorProto& sparse) {
   return content;
 }
 
+absl::StatusOr<DatumContent> ReadDatum(const onnx::SequenceProto& sequence);
+
 template <typename Messages>
 absl::StatusOr<DatumContent> ReadElements(const Messages& messages) {
   DatumContent content{DatumContent::Kind::kSequence, {}, {}};
