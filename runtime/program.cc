@@ -7,7 +7,6 @@
 #include "ir/graph/tensor_content.h"
 #include "ir/schema/schema.h"
 #include "runtime/make_datum.h"
-#include "runtime/reference/reference_kernels.h"
 
 namespace amp {
 namespace {
@@ -85,7 +84,13 @@ std::string Describe(const Model& model, NodeId node) {
   return absl::StrCat(Escaped(model.NodeLabel(node)), " (", OperatorText(model, model.node(node)), ")");
 }
 
-absl::StatusOr<Program> CompileProgram(const Model& model) {
+bool LacksKernel(const Model& model, NodeId id, FindKernel find) {
+  const Node& node = model.node(id);
+  const bool is_constant = node.Has(Role::kConstant) && !model.IsCallOfFunction(id);
+  return !is_constant && find(node.domain(), node.op_type(), VersionOf(model, node)) == nullptr;
+}
+
+absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find) {
   Program program;
   AMP_RETURN_IF_ERROR(LoadConstants(model, program));
   program.blocks.resize(model.num_graphs());
@@ -93,7 +98,7 @@ absl::StatusOr<Program> CompileProgram(const Model& model) {
     for (const NodeId id : model.NodesInOrder(graph)) {
       const Node& node = model.node(id);
       if (IsConstant(program, node.Output(0))) continue;
-      const KernelRow* kernel = FindReferenceKernel(node.domain(), node.op_type(), VersionOf(model, node));
+      const KernelRow* kernel = find(node.domain(), node.op_type(), VersionOf(model, node));
       if (kernel == nullptr) {
         return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, node));
       }

@@ -8,6 +8,7 @@
 #ifndef AMP_RUNTIME_PROGRAM_H_
 #define AMP_RUNTIME_PROGRAM_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,8 +29,14 @@ struct Program {
   IdVector<ValueId, Datum> constants;  // nothing for values that are none
 };
 
+// The kernel for a version of an operator; null where there is none.
+using FindKernel = const KernelRow* (*)(absl::string_view domain, absl::string_view op_type, int version);
+
+// Whether a kernel is needed that `find` does not have: constants need none.
+bool LacksKernel(const Model& model, NodeId node, FindKernel find);
+
 // Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node; reading constants.
-absl::StatusOr<Program> CompileProgram(const Model& model);
+absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find);
 
 // "MatMul#0 (MatMul-13)": for messages.
 std::string Describe(const Model& model, NodeId node);

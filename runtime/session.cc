@@ -6,6 +6,7 @@
 
 #include "ir/base/status.h"
 #include "ir/functions/inline_by_mode.h"
+#include "ir/functions/schema_functions.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
 #include "runtime/execution.h"
@@ -29,6 +30,23 @@ absl::Status CheckTensor(const Model& model, ValueId id, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
+// Bodies may need bodies in turn; ONNX's own are three deep at most.
+constexpr int kMaxBodyDepth = 8;
+
+absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionOptions& options) {
+  const Weights weights = file.weights();
+  for (int depth = 0;; ++depth) {
+    AMP_RETURN_IF_ERROR(InlineByMode(file.arena, *file.model, FunctionMode::kInline, options.limits).status());
+    AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
+                         Model::Create(std::move(file.arena), file.model, nullptr, weights));
+    InferTypes(*model);
+    const auto lacks_kernel = [&](NodeId node) { return LacksKernel(*model, node, options.find_kernel); };
+    if (depth == kMaxBodyDepth || CallSchemaFunctions(*model, lacks_kernel) == 0) return model;
+    model->Commit();
+    file.arena = model->ReleaseArena();
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path, const SessionOptions& options) {
@@ -37,12 +55,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& options) {
-  AMP_RETURN_IF_ERROR(InlineByMode(file.arena, *file.model, FunctionMode::kInline, options.limits).status());
-  const Weights weights = file.weights();
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
-                       Model::Create(std::move(file.arena), file.model, nullptr, weights));
-  InferTypes(*model);
-  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model));
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
+  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernel));
   return std::unique_ptr<Session>(new Session(std::move(model), std::move(program), options));
 }
 

@@ -3,7 +3,8 @@
 //   AMP_ASSIGN_OR_RETURN(auto session, Session::Create("model.onnx", {}));
 //   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, session->Run({{"x", x}}));
 //
-// Calls of model-local functions are inlined first. A session may run in several threads at once: a run writes only to
+// Calls of model-local functions are inlined first, and operators without a kernel run through the function body that
+// ONNX gives them, where it does. A session may run in several threads at once: a run writes only to
 // what it made itself.
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
@@ -19,6 +20,7 @@
 #include "ir/file/model_file.h"
 #include "ir/graph/graph.h"
 #include "runtime/program.h"
+#include "runtime/reference/reference_kernels.h"
 
 namespace amp {
 
@@ -26,6 +28,7 @@ struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
   uint64_t seed = 0;  // of nodes that draw random numbers and state no seed
+  FindKernel find_kernel = FindReferenceKernel;
 };
 
 class Session {
