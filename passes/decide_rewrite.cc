@@ -11,6 +11,7 @@
 #include "passes/cast/match_norm_types.h"
 #include "passes/collect_traits.h"
 #include "passes/guard/guard_constants.h"
+#include "passes/guard/guard_observed.h"
 #include "passes/guard/guard_structure.h"
 
 namespace amp {
@@ -38,6 +39,13 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
   if (settings.guards == Guards::kNone || !HasSeed(graph, traits, settings)) return vetoes;
   if (settings.guards == Guards::kAll) {
     vetoes = GuardStructure(model, graph, traits, settings.target.promises);
+  }
+  if (settings.observed != nullptr) {
+    const GuardedGraph guarded(model, graph, traits, settings.target.promises);
+    VetoList list(guarded, traits);
+    GuardObserved(guarded, *settings.observed, settings.max_weight_error, list);
+    const std::vector<Veto> more = list.Take();
+    vetoes.insert(vetoes.end(), more.begin(), more.end());
   }
   ConstantGuardOptions options;
   options.max_weight_error = settings.max_weight_error;

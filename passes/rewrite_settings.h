@@ -3,12 +3,14 @@
 #define AMP_PASSES_REWRITE_SETTINGS_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "ir/base/choices.h"
 #include "ir/base/limits.h"
+#include "ir/base/observed_values.h"
 #include "passes/cast/narrow_weights.h"
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
@@ -52,10 +54,11 @@ struct RewriteSettings {
   bool keep_decomposed = false;     // norms that are written out stay so
   bool scale_weights = false;       // those that are tiny or huge as a whole, by a power of two
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
-  double max_weight_error = 0.01;
-  bool strict = false;                          // a rule by name that matches nothing is an error
-  bool diff = false;                            // fill RewriteOutcome::diff
-  std::function<absl::Status(Stage)> on_stage;  // at the end of each; an error ends the rewrite
+  double max_weight_error = 0.01;   // of values that were observed too
+  std::shared_ptr<const ObservedValues> observed;  // on a user's data; null: nothing was
+  bool strict = false;                             // a rule by name that matches nothing is an error
+  bool diff = false;                               // fill RewriteOutcome::diff
+  std::function<absl::Status(Stage)> on_stage;     // at the end of each; an error ends the rewrite
   std::optional<Stage> stop_after;
   std::vector<Stage> print_after;  // fill RewriteOutcome::stages
 };

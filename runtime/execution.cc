@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   if (inputs.size() != scope.inputs.size()) {
     return ModelError("expected ", scope.inputs.size(), " inputs of the body, found ", inputs.size());
   }
-  for (size_t i = 0; i < inputs.size(); ++i) frame_[scope.inputs[i]] = std::move(inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) Keep(scope.inputs[i], std::move(inputs[i]));
   for (const Instruction& instruction : program_.blocks[graph]) {
     if (absl::Status status = RunNode(instruction); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat(Describe(model_, instruction.node), ": ", status.message()));
@@ -46,6 +46,11 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   return outputs;
 }
 
+void Execution::Keep(ValueId value, Datum datum) {
+  if (observer_ != nullptr) (*observer_)(value, datum);
+  frame_[value] = std::move(datum);
+}
+
 absl::Status Execution::RunNode(const Instruction& instruction) {
   const Node& node = model_.node(instruction.node);
   absl::InlinedVector<const Datum*, 6> inputs;
@@ -55,7 +60,7 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
   AMP_RETURN_IF_ERROR(CheckPresent(node, context));
   AMP_RETURN_IF_ERROR(instruction.kernel->function(context));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (node.outputs[i] != kNone) frame_[node.outputs[i]] = std::move(outputs[i]);
+    if (node.outputs[i] != kNone) Keep(node.outputs[i], std::move(outputs[i]));
   }
   for (const ValueId value : instruction.frees) frame_[value] = Datum();
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 #ifndef AMP_RUNTIME_EXECUTION_H_
 #define AMP_RUNTIME_EXECUTION_H_
 
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,8 @@
 
 namespace amp {
 
+using ValueObserver = std::function<void(ValueId, const Datum&)>;
+
 class Execution : public BodyRunner {
  public:
   // All must outlive the execution.
@@ -21,14 +24,18 @@ class Execution : public BodyRunner {
   absl::StatusOr<std::vector<Datum>> Run(GraphId graph, std::vector<Datum> inputs) override;
   // Gives an input or an initializer of the main graph its value, before the run.
   void Set(ValueId value, Datum datum) { frame_[value] = std::move(datum); }
+  // Calls it with every value that is computed or given, when it is.
+  void Observe(const ValueObserver* observer) { observer_ = observer; }
 
  private:
+  void Keep(ValueId value, Datum datum);
   absl::Status RunNode(const Instruction& instruction);
 
   const Model& model_;
   const Program& program_;
   RunResources& resources_;
   IdVector<ValueId, Datum> frame_;
+  const ValueObserver* observer_ = nullptr;
 };
 
 }  // namespace amp

@@ -9,7 +9,6 @@
 #include "ir/functions/schema_functions.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
-#include "runtime/execution.h"
 
 namespace amp {
 namespace {
@@ -67,7 +66,7 @@ Session::Session(std::unique_ptr<Model> model, Program program, const SessionOpt
   }
 }
 
-absl::Status Session::CheckInputs(const absl::flat_hash_map<std::string, Datum>& inputs) const {
+absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   for (const ValueId input : inputs_) {
     const std::string& name = model_->value(input).name;
     if (!inputs.contains(name)) return UsageError("expected input '", Escaped(name), "', found none of that name");
@@ -87,10 +86,11 @@ absl::Status Session::CheckInputs(const absl::flat_hash_map<std::string, Datum>&
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Datum>> Session::Run(const absl::flat_hash_map<std::string, Datum>& inputs) const {
+absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer) const {
   AMP_RETURN_IF_ERROR(CheckInputs(inputs));
   RunResources resources{.random = std::mt19937_64(options_.seed), .max_loop_iterations = options_.max_loop_iterations};
   Execution execution(*model_, program_, resources);
+  execution.Observe(observer);
   std::vector<Datum> ordered;
   for (const ValueId input : model_->graph(kMainGraph).inputs) {
     const auto it = inputs.find(model_->value(input).name);

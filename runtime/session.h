@@ -19,6 +19,7 @@
 #include "ir/base/limits.h"
 #include "ir/file/model_file.h"
 #include "ir/graph/graph.h"
+#include "runtime/execution.h"
 #include "runtime/program.h"
 #include "runtime/reference/reference_kernels.h"
 
@@ -30,6 +31,8 @@ struct SessionOptions {
   uint64_t seed = 0;  // of nodes that draw random numbers and state no seed
   FindKernel find_kernel = FindReferenceKernel;
 };
+
+using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 
 class Session {
  public:
@@ -44,11 +47,12 @@ class Session {
 
   // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input, an input that is missing, of
   // another type or of another shape than the model states), those of kernels, with the node.
-  absl::StatusOr<std::vector<Datum>> Run(const absl::flat_hash_map<std::string, Datum>& inputs) const;
+  // `observer`, if any, is called with every value that is computed or given, as soon as it is.
+  absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr) const;
 
  private:
   Session(std::unique_ptr<Model> model, Program program, const SessionOptions& options);
-  absl::Status CheckInputs(const absl::flat_hash_map<std::string, Datum>& inputs) const;
+  absl::Status CheckInputs(const NamedDatums& inputs) const;
 
   std::unique_ptr<Model> model_;
   Program program_;

@@ -37,7 +37,8 @@ std::optional<onnx::FunctionProto> BodyOf(const Model& model, const Node& node, 
 
 void AddDefaults(const onnx::OpSchema& schema, onnx::NodeProto& node) {
   for (const auto& [name, attribute] : schema.attributes()) {
-    if (!attribute.default_value.has_type() || attribute.default_value.type() == onnx::AttributeProto::UNDEFINED) continue;
+    if (!attribute.default_value.has_type() || attribute.default_value.type() == onnx::AttributeProto::UNDEFINED)
+      continue;
     bool is_stated = false;
     for (const auto& stated : node.attribute()) is_stated = is_stated || stated.name() == name;
     if (!is_stated) *node.add_attribute() = attribute.default_value;

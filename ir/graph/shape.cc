@@ -16,6 +16,14 @@ std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value) {
   return dims;
 }
 
+std::vector<std::string> DimSymbols(const Model& model, ValueId value) {
+  const Value& v = model.value(value);
+  std::vector<std::string> symbols;
+  if (!v.is_tensor || v.type == nullptr) return symbols;
+  for (const auto& dim : v.type->tensor_type().shape().dim()) symbols.push_back(dim.dim_param());
+  return symbols;
+}
+
 int64_t NumElements(const Model& model, ValueId value) {
   const auto dims = ShapeOf(model, value);
   if (!dims.has_value()) return -1;

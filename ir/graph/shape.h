@@ -16,6 +16,9 @@ inline constexpr int64_t kUnknownDim = -1;
 // Dimensions, kUnknownDim for symbolic ones; nothing when the rank is unknown or the value is no tensor.
 std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value);
 
+// The names of the symbolic dimensions, "" for others; as many as ShapeOf has.
+std::vector<std::string> DimSymbols(const Model& model, ValueId value);
+
 // Product of the dimensions, saturated (ir/base/saturated.h); -1 when any is unknown.
 int64_t NumElements(const Model& model, ValueId value);
 

@@ -1,0 +1,55 @@
+// What runs on a user's own data showed of a model's float values: how large they get, and what narrowing would do to
+// them. No static rule can tell: activations that grow to 1e6 between two convolutions, spectra of 16-bit sound.
+#ifndef AMP_IR_BASE_OBSERVED_VALUES_H_
+#define AMP_IR_BASE_OBSERVED_VALUES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "ir/base/convert.h"
+#include "ir/base/dtype.h"
+
+namespace amp {
+
+// What one low type does to a value; over several runs the worst.
+struct ObservedNarrowing {
+  int64_t overflow = 0, underflow = 0;  // elements that would become infinite, or zero
+  double relative_error = 0;            // relative L2, of the elements that stay finite
+
+  bool operator==(const ObservedNarrowing&) const = default;
+};
+
+struct ObservedValue {
+  int64_t elements = 0;  // that were looked at, over all runs
+  double largest = 0;    // finite magnitude
+  ObservedNarrowing float16, bfloat16;
+
+  // REQUIRES: `low` is kFloat16 or kBfloat16.
+  const ObservedNarrowing& In(DType low) const { return low == DType::kFloat16 ? float16 : bfloat16; }
+  bool operator==(const ObservedValue&) const = default;
+
+  // Adds a tensor of the value: statistics of one and the same stretch of numbers for either type.
+  void Add(const NarrowingStats& to_float16, const NarrowingStats& to_bfloat16) {
+    elements += to_float16.count;
+    largest = std::max(largest, static_cast<double>(to_float16.largest));
+    AddTo(float16, to_float16);
+    AddTo(bfloat16, to_bfloat16);
+  }
+
+ private:
+  static void AddTo(ObservedNarrowing& narrowing, const NarrowingStats& stats) {
+    narrowing.overflow += stats.overflow;
+    narrowing.underflow += stats.underflow;
+    narrowing.relative_error = std::max(narrowing.relative_error, stats.RelativeError());
+  }
+};
+
+// By the names of values, those in bodies included; sorted, so that they are told in one order.
+using ObservedValues = std::map<std::string, ObservedValue, std::less<>>;
+
+}  // namespace amp
+
+#endif  // AMP_IR_BASE_OBSERVED_VALUES_H_

@@ -1,0 +1,34 @@
+// Inputs for a model that nobody gave any: of the declared types and shapes, with numbers that make sense where the
+// model says what they are for.
+//
+//   float tensors                    normal, around 0, of standard deviation 1
+//   integers that index a table      below its size: the 1000 rows that a Gather picks from
+//   integers that are compared       the constant that they are compared with: a sample rate of 16000
+//   masks (by name)                  ones
+//   lengths (by name)                the longest dimension of the other inputs: nothing is cut off
+//   other integers                   ones
+//   truth values                     true
+#ifndef AMP_RUNTIME_RANDOM_INPUTS_H_
+#define AMP_RUNTIME_RANDOM_INPUTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+
+namespace amp {
+
+struct RandomInputOptions {
+  uint64_t seed = 0;
+  std::map<std::string, int64_t> dims;  // of symbolic dimensions; the others: 1 where they come first, else 16
+};
+
+// The same inputs for the same seed. Errors: kInvalidArgument for a name in `dims` that no input has, for an input that
+// is no tensor, and for one whose rank is not known.
+absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_RANDOM_INPUTS_H_
