@@ -58,6 +58,7 @@ FENCES = [
     ("CUDA, cuBLAS or cuDNN", r"cuda|cublas|cudnn|nvrtc|nv_", r"runtime/cuda/"),
     ("Catch2", r"catch2/|catch\.hpp", r"tests/"),
     ("CLI11", r"CLI/", r"tools/|tests/"),
+    ("libzip", r"zip\.h", r"runtime/npz\.cc$"),
     ("Boost", r"boost/", r"passes/paint/min_cut\.cc$"),
 ]
 NEVER_IN_CU = r"absl/|google/protobuf/|onnx/"

@@ -28,6 +28,8 @@
 #include "passes/undo_rewrite.h"
 #include "tools/check_options.h"
 #include "tools/precision_policy.h"
+#include "tools/ranges_file.h"
+#include "tools/run_on_data.h"
 #include "tools/set_up.h"
 #include "tools/version.h"
 
@@ -79,6 +81,25 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
   return RewriteModel(file, setup.signatures, setup.lists, setup.settings);
 }
 
+// The line of --verify; empty when it is not asked for, or nothing is there to be verified.
+absl::StatusOr<std::string> VerifyOutcome(const Setup& setup, const ModelLoader& load, const RewriteOutcome& outcome,
+                                          const std::shared_ptr<ExternalData>& external) {
+  const RewriteOptions& options = setup.choices.options;
+  if (!options.verify.has_value()) return "";
+  if (!outcome.report.changed) return "verified: nothing was converted";
+  const DenyingRewrite deny = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<RewrittenModel> {
+    RewriteOptions stricter = options;
+    stricter.deny_node = Joined(stricter.deny_node, nodes);
+    stricter.on_progress = nullptr;
+    AMP_ASSIGN_OR_RETURN(Setup denying, SetUp(stricter));
+    denying.settings.observed = setup.settings.observed;
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+    AMP_ASSIGN_OR_RETURN(RewriteOutcome denied, RewriteLoaded(file, denying));
+    return RewrittenModel{std::move(denied.model), file.external};
+  };
+  return VerifyModel(options, setup.choices.low, load, *outcome.model, external, deny);
+}
+
 absl::Status RefuseExternalData(const onnx::ModelProto& model) {
   const onnx::TensorProto* external = nullptr;
   ForEachTensor(model, [&](const onnx::TensorProto& tensor) {
@@ -105,8 +126,8 @@ absl::Status ExplainByFile(const absl::Status& error, const std::string& input, 
   return file.ok() ? ExplainUnknownOperator(error, *file->model) : error;
 }
 
-absl::Status InReport(const absl::Status& status) {
-  absl::Status named(status.code(), absl::StrCat("--report: ", status.message()));
+absl::Status OfFlag(absl::string_view flag, const absl::Status& status) {
+  absl::Status named(status.code(), absl::StrCat(flag, ": ", status.message()));
   status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
   return named;
 }
@@ -130,25 +151,29 @@ absl::Status CheckReportAgainstData(const std::string& report, const LoadedFile&
 }
 
 // From files under temporary names to those that the caller asked for. `save` is null in a dry run.
+// `ranges`: the text of that file; empty if none is to be written.
 absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& output, const RewriteOptions& options,
-                        RewriteSummary& summary) {
-  std::vector<FinishedFile> report;
-  if (!options.report_file.empty()) {
-    absl::StatusOr<FinishedFile> finished =
-        PrepareFile(options.report_file, [&](AtomicFile& file) { return file.Append(summary.report); });
-    if (!finished.ok()) return InReport(finished.status());
-    report.push_back(*std::move(finished));
-  }
+                        const std::string& ranges, RewriteSummary& summary) {
+  std::vector<FinishedFile> others;
+  const auto prepare = [&](absl::string_view flag, const std::string& path, const std::string& text) {
+    absl::StatusOr<FinishedFile> finished = PrepareFile(path, [&](AtomicFile& file) { return file.Append(text); });
+    if (!finished.ok()) return OfFlag(flag, finished.status());
+    others.push_back(*std::move(finished));
+    return absl::OkStatus();
+  };
+  if (!options.report_file.empty()) AMP_RETURN_IF_ERROR(prepare("--report", options.report_file, summary.report));
+  if (!ranges.empty()) AMP_RETURN_IF_ERROR(prepare("--ranges", options.ranges, ranges));
   if (options.before_replacing) AMP_RETURN_IF_ERROR(options.before_replacing(summary));
   if (save != nullptr) {
-    AMP_ASSIGN_OR_RETURN(const SaveResult saved, save->Commit(std::move(report)));
+    AMP_ASSIGN_OR_RETURN(const SaveResult saved, save->Commit(std::move(others)));
     for (const std::string& warning : OfOutput(saved.notes, output)) {  // what has changed in the last moment
       if (!absl::c_linear_search(summary.warnings, warning)) summary.warnings.push_back(warning);
     }
     return absl::OkStatus();
   }
-  for (FinishedFile& finished : report) {
-    if (const absl::Status placed = finished.file.Rename(finished.target); !placed.ok()) return InReport(placed);
+  for (FinishedFile& finished : others) {
+    if (absl::Status placed = finished.file.Rename(finished.target); !placed.ok())
+      return InFile(finished.target, placed);
   }
   return absl::OkStatus();
 }
@@ -169,14 +194,20 @@ absl::StatusOr<std::unique_ptr<PreparedSave>> Prepare(const RewriteOutcome& outc
                                 : PrepareUnchanged(file, output, how);
 }
 
-absl::StatusOr<RewriteSummary> RewriteFileAs(const Setup& setup, const std::string& input, const std::string& output,
+absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& input, const std::string& output,
                                              const RewriteOptions& options) {
   ReadOptions read;
   read.limits = options.limits;
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(input, read));
+  const ModelLoader load = [&]() -> absl::StatusOr<LoadedFile> {
+    AMP_ASSIGN_OR_RETURN(LoadedFile loaded, LoadModel(input, read));
+    AMP_RETURN_IF_ERROR(EmbedSmallTensors(*loaded.model, *loaded.external));
+    return loaded;
+  };
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
   AMP_RETURN_IF_ERROR(CheckReportAgainstData(options.report_file, file));
-  AMP_RETURN_IF_ERROR(EmbedSmallTensors(*file.model, *file.external));
+  AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(options, load));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, setup));
+  AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(setup, load, outcome, file.external));
   if (!options.dry_run && !outcome.report.changed && outcome.is_edited) {
     outcome.model.reset();  // was edited in vain
     AMP_ASSIGN_OR_RETURN(file, ReloadModel(input, read, std::move(file)));
@@ -187,7 +218,10 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(const Setup& setup, const std::stri
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
   }
   RewriteSummary summary = Summarise(outcome, input, setup, file.warnings);
-  AMP_RETURN_IF_ERROR(ReplaceAll(std::move(save), output, options, summary));
+  summary.verification = verification;
+  const std::string ranges =
+      options.calibration.empty() || options.ranges.empty() ? "" : RangesJson(*setup.settings.observed);
+  AMP_RETURN_IF_ERROR(ReplaceAll(std::move(save), output, options, ranges, summary));
   return summary;
 }
 
@@ -198,16 +232,23 @@ struct RewrittenInMemory {
 
 absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model, const RewriteOptions& options) {
   AMP_RETURN_IF_ERROR(CheckOptionsForMemory(options));
-  const absl::StatusOr<Setup> setup = SetUp(options);
+  absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok()) return ExplainUnknownOperator(setup.status(), model);
-  LoadedFile file;
-  file.arena = std::make_unique<google::protobuf::Arena>();
-  file.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(file.arena.get());
-  file.model->CopyFrom(model);
-  AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
-  AMP_RETURN_IF_ERROR(RefuseExternalData(*file.model));
+  const ModelLoader load = [&]() -> absl::StatusOr<LoadedFile> {
+    LoadedFile file;
+    file.arena = std::make_unique<google::protobuf::Arena>();
+    file.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(file.arena.get());
+    file.model->CopyFrom(model);
+    AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
+    AMP_RETURN_IF_ERROR(RefuseExternalData(*file.model));
+    return file;
+  };
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
+  AMP_ASSIGN_OR_RETURN(setup->settings.observed, ObserveModel(options, load));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, *setup));
+  AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(*setup, load, outcome, file.external));
   RewriteSummary summary = Summarise(outcome, "model", *setup, file.warnings);
+  summary.verification = verification;
   return RewrittenInMemory{std::move(outcome.model), std::move(summary)};
 }
 

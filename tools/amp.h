@@ -9,8 +9,8 @@
 // limits, 4 MiB at the largest. Everything but this header and the two of ours that it includes is internal.
 //
 // Errors of all functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
-// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kInternal (a
-// defect of this library); and whatever a callback of the caller's returns. Options are checked as the flags are: one
+// model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kFailedPrecondition
+// (verify: the models differ), kInternal (a defect of this library); and whatever a callback of the caller's returns. Options are checked as the flags are: one
 // that is out of range, contradicts another or does not apply is kInvalidArgument, none is ignored. The message is one
 // line that names the place, what was expected and what was found; RewriteFile's begins with the file or the flag that
 // is at fault. Two payloads may come along, for programs that add words of their own: "amp/names-a-file" (empty: the
@@ -74,6 +74,15 @@ struct RewriteOptions {
   bool keep_decomposed = false;              // norms that are written out stay so
   bool scale_weights = false;                // those that are tiny or huge as a whole, by a power of two
   Functions functions = Functions::kInline;  // model-local ones
+  // Runs on data: archives of arrays named after the inputs (.npz), a sample each. What the float32 model's values reach
+  // on `calibration` decides what stays float32 (guard "observed"). With it `ranges` names a file that they are written
+  // to, without it one that they are read from instead.
+  std::vector<std::string> calibration;
+  std::string ranges;
+  // Both models are run, every 16-bit rounding applied, and nothing is written where an output differs by more than the
+  // tolerance: kFailedPrecondition. A file as above; "": inputs are made up by declared type and shape.
+  std::optional<std::string> verify;
+  std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this
   bool strict = false;
@@ -110,6 +119,7 @@ struct RewriteSummary {
   std::string stages;             // what the stages of print_after showed
   std::string unchanged_because;  // when !changed
   std::string policy_dtypes;      // two lines "Compute dtype: ...", "Variable dtype: ..."; empty without a policy
+  std::string verification;       // of a rewrite that was verified: a line
   std::string compatibility;  // whether the low type is fast on the target or this machine; empty if neither is named
   std::vector<std::string> warnings, advice;  // those of the report
   std::vector<std::string> hints;             // of the advice, what is about the model rather than this rewrite

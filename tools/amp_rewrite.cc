@@ -54,6 +54,7 @@ absl::Status Rewrite(Arguments& a, const Printer& print, ToolOutput& output) {
   const std::string where = a.options.dry_run ? "dry run, wrote nothing" : absl::StrCat("wrote ", Escaped(a.output));
   const std::string why = summary.changed ? "" : absl::StrCat(" (the input as it is: ", summary.unchanged_because, ")");
   std::string& text = report_on_stdout ? output.err : output.out;
+  if (!summary.verification.empty()) absl::StrAppend(&text, summary.verification, "\n");
   absl::StrAppend(&text, summary.line, "; ", where, why, "\n");
   return absl::OkStatus();
 }

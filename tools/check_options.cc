@@ -69,6 +69,18 @@ absl::Status CheckReport(const std::string& report, const std::string& input, co
   return IoError("--report: '", Escaped(folder.string()), "' is no folder");
 }
 
+absl::Status CheckRuns(const RewriteOptions& options) {
+  const bool observes = !options.calibration.empty() || !options.ranges.empty();
+  if (observes && options.guards == RewriteOptions::Guards::kNone) {
+    return UsageError(options.calibration.empty() ? "--ranges" : "--calibration",
+                      " is for a guard, and --guards none switches all of them off");
+  }
+  if (!options.tolerance.has_value()) return absl::OkStatus();
+  if (!options.verify.has_value()) return UsageError("--tolerance is about --verify, which is not asked for");
+  if (*options.tolerance >= 0 && std::isfinite(*options.tolerance)) return absl::OkStatus();
+  return UsageError("--tolerance: expected a number of at least 0, found ", *options.tolerance);
+}
+
 }  // namespace
 
 absl::Status CheckOptions(const RewriteOptions& options) {
@@ -77,6 +89,7 @@ absl::Status CheckOptions(const RewriteOptions& options) {
   if (!(error >= 0 && error <= kLargestError)) {
     return UsageError("--max-weight-error: expected a number from 0 to ", kLargestError, ", found ", error);
   }
+  AMP_RETURN_IF_ERROR(CheckRuns(options));
   const auto placement = options.placement.value_or(RewriteOptions::Placement::kPaint);
   if (options.follow.has_value() && placement != RewriteOptions::Placement::kPaint) {
     return UsageError("--follow is about --placement paint; the others decide without it");

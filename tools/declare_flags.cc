@@ -200,6 +200,22 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
          "behind the operator; otherwise the operator stays float32. For data of ordinary size: data that are\n"
          "huge or tiny instead do not fit (not with --guards none, --weights cast, --functions specialise)")
       ->group(safety);
+  add_strings(safety, "--calibration", o.calibration, "FILE.npz",
+              "run the float32 model on this sample, arrays named after the inputs, and keep float32 what leaves\n"
+              "the low type's range on it (repeatable)");
+  app.add_option("--ranges", o.ranges, "write what --calibration showed / without that flag: read it from there")
+      ->type_name("FILE.json")
+      ->group(safety);
+  app.add_option_function<std::string>(
+         "--verify", [&o](const std::string& file) { o.verify = file; },
+         "run both models with every rounding applied and write nothing if they differ by more than --tolerance\n"
+         "(exit 7); names the first value that does, and the --deny-node that mends it. Without FILE: made-up inputs")
+      ->type_name("FILE.npz")
+      ->expected(0, 1)
+      ->group(safety);
+  app.add_option("--tolerance", o.tolerance, "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]")
+      ->type_name("X")
+      ->group(safety);
   app.add_option("--opset", a.opset,
                  WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
                                           NewestAdaptedOpset()),

@@ -6,7 +6,7 @@ set(amp_archives ${CMAKE_INSTALL_LIBDIR}/amp-rewrite)
 set(amp_package ${CMAKE_INSTALL_LIBDIR}/cmake/amp-rewrite)
 
 install(TARGETS amp-rewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS amp amp_hardware amp_ir amp_lists amp_passes EXPORT amp-rewriteTargets ARCHIVE DESTINATION ${amp_archives})
+install(TARGETS amp amp_hardware amp_ir amp_lists amp_passes amp_runtime EXPORT amp-rewriteTargets ARCHIVE DESTINATION ${amp_archives})
 install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
 install(FILES ${PROJECT_SOURCE_DIR}/ir/base/choices.h ${PROJECT_SOURCE_DIR}/ir/base/limits.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite/ir/base)

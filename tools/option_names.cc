@@ -67,6 +67,10 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
     list.Add("--keep-io", *o.keep_io ? "all" : o.keep_io_names.empty() ? "none" : absl::StrJoin(o.keep_io_names, ","));
   }
   if (o.weights) list.AddEnum("--weights", *o.weights);
+  list.AddAll("--calibration", o.calibration);
+  if (!o.ranges.empty()) list.Add("--ranges", o.ranges);
+  if (o.verify) list.Add("--verify", *o.verify);
+  if (o.tolerance) list.Add("--tolerance", *o.tolerance);
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);
   list.AddSwitch("--keep-decomposed", o.keep_decomposed);

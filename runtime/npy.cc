@@ -1,0 +1,162 @@
+#include "runtime/npy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "ir/base/limits.h"
+#include "ir/base/status.h"
+#include "ir/file/tensor_view.h"
+#include "runtime/compare_values.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+constexpr absl::string_view kMagic("\x93NUMPY", 6);
+constexpr size_t kHeaderAlignment = 64;
+
+struct TypeCode {
+  absl::string_view code;  // without the byte order
+  DType dtype;
+};
+constexpr TypeCode kTypeCodes[] = {
+    {"f4", DType::kFloat32},   {"f8", DType::kFloat64},     {"f2", DType::kFloat16},  {"i1", DType::kInt8},
+    {"i2", DType::kInt16},     {"i4", DType::kInt32},       {"i8", DType::kInt64},    {"u1", DType::kUint8},
+    {"u2", DType::kUint16},    {"u4", DType::kUint32},      {"u8", DType::kUint64},   {"b1", DType::kBool},
+    {"c8", DType::kComplex64}, {"c16", DType::kComplex128}, {"V2", DType::kBfloat16},
+};
+
+std::optional<DType> TypeOfCode(absl::string_view descr) {
+  if (descr.empty() || descr[0] == '>') return std::nullopt;
+  const absl::string_view code = descr[0] == '<' || descr[0] == '|' || descr[0] == '=' ? descr.substr(1) : descr;
+  for (const TypeCode& row : kTypeCodes) {
+    if (row.code == code) return row.dtype;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> CodeOfType(DType dtype) {
+  for (const TypeCode& row : kTypeCodes) {
+    if (row.dtype == dtype && dtype != DType::kBfloat16) {
+      return absl::StrCat(ElementBytes(dtype) == 1 ? "|" : "<", row.code);
+    }
+  }
+  return std::nullopt;
+}
+
+// What follows "'key':" in the header's dictionary.
+absl::string_view After(absl::string_view header, absl::string_view key) {
+  const size_t at = header.find(absl::StrCat("'", key, "'"));
+  if (at == absl::string_view::npos) return "";
+  const size_t colon = header.find(':', at);
+  return colon == absl::string_view::npos ? "" : absl::StripLeadingAsciiWhitespace(header.substr(colon + 1));
+}
+
+std::optional<Dims> ParseShape(absl::string_view text) {
+  const size_t end = text.find(')');
+  if (!absl::ConsumePrefix(&text, "(") || end == absl::string_view::npos) return std::nullopt;
+  Dims dims;
+  for (const absl::string_view part : absl::StrSplit(text.substr(0, end - 1), ',')) {
+    const absl::string_view number = absl::StripAsciiWhitespace(part);
+    if (number.empty()) continue;
+    int64_t dim = 0;
+    if (!absl::SimpleAtoi(number, &dim) || dim < 0 || dims.size() >= static_cast<size_t>(Limits().rank)) {
+      return std::nullopt;
+    }
+    dims.push_back(dim);
+  }
+  return dims;
+}
+
+// The elements of a file in columns, by rows.
+absl::StatusOr<Tensor> InRows(const Tensor& columns, const Dims& dims) {
+  AMP_ASSIGN_OR_RETURN(Tensor rows, Tensor::Create(columns.dtype(), dims));
+  Dims strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = 0; i < dims.size(); stride *= dims[i++]) strides[i] = stride;
+  VisitStorage(columns.dtype(), [&]<typename T>(TypeTag<T>) {
+    auto out = rows.mutable_elements<T>().begin();
+    for (StridedWalk walk(dims, {strides}); !walk.AtEnd(); walk.Next()) *out++ = columns.elements<T>()[walk[0]];
+  });
+  return rows;
+}
+
+absl::StatusOr<Tensor> AsFloat32(const Tensor& tensor) {
+  AMP_ASSIGN_OR_RETURN(Tensor wide, Tensor::Create(DType::kFloat32, tensor.dims()));
+  const std::vector<double> elements = AsDoubles(tensor);
+  std::transform(elements.begin(), elements.end(), wide.mutable_elements<float>().begin(),
+                 [](double element) { return static_cast<float>(element); });
+  return wide;
+}
+
+absl::StatusOr<Tensor> WritableForm(const Tensor& tensor) {
+  const DType dtype = tensor.dtype();
+  if (CodeOfType(dtype).has_value()) return tensor;
+  if (dtype == DType::kInt4 || dtype == DType::kInt2) return tensor.Reinterpreted(DType::kInt8);
+  if (dtype == DType::kUint4 || dtype == DType::kUint2) return tensor.Reinterpreted(DType::kUint8);
+  if (IsMinifloat(dtype)) return AsFloat32(tensor);
+  return UsageError("expected a tensor of numbers, found ", tensor.TypeText());
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes) {
+  constexpr size_t kPreamble = 10, kLongPreamble = 12;
+  if (!absl::StartsWith(bytes, kMagic) || bytes.size() < kLongPreamble) {
+    return UsageError("expected a .npy file, found other bytes");
+  }
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(bytes[i])); };
+  const bool is_long = byte(6) >= 2;
+  size_t length = byte(8) | byte(9) << 8;
+  if (is_long) length |= byte(10) << 16 | byte(11) << 24;
+  const size_t start = is_long ? kLongPreamble : kPreamble;
+  if (length > bytes.size() - start) return UsageError("expected a header of ", length, " bytes, found fewer");
+  const absl::string_view header = bytes.substr(start, length), payload = bytes.substr(start + length);
+
+  absl::string_view descr = After(header, "descr");
+  const bool is_quoted = absl::ConsumePrefix(&descr, "'");
+  descr = descr.substr(0, descr.find('\''));
+  const std::optional<DType> dtype = is_quoted ? TypeOfCode(descr) : std::nullopt;
+  if (!dtype.has_value()) return UsageError("expected little-endian numbers, found the type '", Escaped(descr), "'");
+  const std::optional<Dims> dims = ParseShape(After(header, "shape"));
+  const std::optional<int64_t> count = dims.has_value() ? ElementCount(*dims) : std::nullopt;
+  if (!count.has_value()) return UsageError("expected a shape, found ", Escaped(After(header, "shape").substr(0, 40)));
+  const std::optional<int64_t> size = RawBytes(*dtype, *count);
+  if (!size.has_value() || static_cast<size_t>(*size) != payload.size()) {
+    return UsageError("expected ", size.value_or(-1), " bytes for ", DTypeName(*dtype), DimsText(*dims), ", found ",
+                      payload.size());
+  }
+  const bool in_columns = absl::StartsWith(After(header, "fortran_order"), "True");
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, *dims));
+  if (!payload.empty()) std::memcpy(tensor.mutable_bytes().data(), payload.data(), payload.size());
+  if (*dtype == DType::kBool) {
+    for (std::byte& b : tensor.mutable_bytes()) b = b == std::byte(0) ? b : std::byte(1);
+  }
+  return in_columns && dims->size() > 1 ? InRows(tensor, *dims) : tensor;
+}
+
+absl::StatusOr<std::string> NpyBytes(const Tensor& tensor) {
+  AMP_ASSIGN_OR_RETURN(const Tensor written, WritableForm(tensor));
+  const Dims& dims = written.dims();
+  const std::string shape = absl::StrCat("(", absl::StrJoin(dims, ", "), dims.size() == 1 ? ",)" : ")");
+  std::string header =
+      absl::StrCat("{'descr': '", *CodeOfType(written.dtype()), "', 'fortran_order': False, 'shape': ", shape, ", }");
+  constexpr size_t kPreamble = 10;
+  header.append(kHeaderAlignment - (kPreamble + header.size() + 1) % kHeaderAlignment, ' ');
+  header += '\n';
+  std::string bytes(kMagic);
+  bytes += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
+  bytes += header;
+  const auto payload = written.bytes();
+  bytes.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  return bytes;
+}
+
+}  // namespace amp

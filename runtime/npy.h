@@ -1,0 +1,39 @@
+// Tensors as NumPy's .npy files, and archives of them, .npz.
+//
+//   absl::StatusOr<Tensor> x = ParseNpy(bytes);        float32[2,3] of '<f4', (2, 3)
+//   absl::StatusOr<NamedTensors> all = ReadNpz("inputs.npz");
+//
+// Files come from anywhere: sizes and types are judged before anything is allocated. Source of the format:
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+#ifndef AMP_RUNTIME_NPY_H_
+#define AMP_RUNTIME_NPY_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+// Little-endian numbers, truth values and complex numbers, in rows or in columns; two bytes of no type ('<V2') are
+// bfloat16, as ml_dtypes writes it. Errors: kInvalidArgument for anything else, kResourceExhausted.
+absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
+
+// bfloat16 and smaller floats as float32, integers below 8 bits as 8 bits. Errors: kInvalidArgument for strings.
+absl::StatusOr<std::string> NpyBytes(const Tensor& tensor);
+
+using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
+
+// In the archive's order, ".npy" taken off the names. Errors: kUnavailable (no such file), kInvalidArgument (no archive,
+// or an array that ParseNpy refuses, which is named), kResourceExhausted.
+absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
+
+// An archive as bytes, compressed. Errors: those of NpyBytes.
+absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_NPY_H_

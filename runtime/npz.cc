@@ -1,0 +1,116 @@
+// Archives of .npy files: see runtime/npy.h.
+#include <zip.h>
+
+#include <limits>
+#include <memory>
+
+#include "absl/strings/strip.h"
+#include "ir/base/status.h"
+#include "runtime/npy.h"
+
+namespace amp {
+namespace {
+
+constexpr uint64_t kMostEntries = 100'000;
+constexpr uint64_t kMostBytes = uint64_t{1} << 36;  // of one array; zip files can claim anything
+
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* file) const { zip_fclose(file); }
+  void operator()(zip_source_t* source) const { zip_source_free(source); }
+};
+template <typename T>
+using Owned = std::unique_ptr<T, Discard>;
+
+absl::StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat) {
+  constexpr size_t kChunk = size_t{1} << 20;
+  const Owned<zip_file_t> file(zip_fopen_index(archive, index, 0));
+  if (file == nullptr) return UsageError("expected an array that can be read: ", zip_strerror(archive));
+  std::string bytes;
+  // Grows with what is there, not with what the directory says.
+  for (;;) {
+    const size_t size = bytes.size();
+    if (size > stat.size) return UsageError("expected ", stat.size, " bytes, found more");
+    bytes.resize(size + kChunk);
+    const zip_int64_t found = zip_fread(file.get(), bytes.data() + size, kChunk);
+    if (found < 0) return UsageError("expected an array that can be read: ", zip_file_strerror(file.get()));
+    bytes.resize(size + static_cast<size_t>(found));
+    if (found == 0) return bytes;
+  }
+}
+
+absl::StatusOr<Tensor> ReadArray(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat) {
+  if ((stat.valid & ZIP_STAT_SIZE) == 0 || stat.size > kMostBytes) {
+    return LimitError("expected an array of at most ", kMostBytes, " bytes");
+  }
+  AMP_ASSIGN_OR_RETURN(const std::string bytes, ReadEntry(archive, index, stat));
+  return ParseNpy(bytes);
+}
+
+}  // namespace
+
+absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
+  int error = 0;
+  const Owned<zip_t> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
+  if (archive == nullptr) {
+    if (error == ZIP_ER_NOENT || error == ZIP_ER_OPEN || error == ZIP_ER_READ) {
+      return IoError("expected a file that can be read, found none");
+    }
+    return UsageError("expected an archive of arrays (.npz), found something else");
+  }
+  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
+  if (count < 0 || static_cast<uint64_t>(count) > kMostEntries) {
+    return LimitError("expected at most ", kMostEntries, " arrays, found ", count);
+  }
+  NamedTensors tensors;
+  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
+    zip_stat_t stat;
+    zip_stat_init(&stat);
+    if (zip_stat_index(archive.get(), i, 0, &stat) != 0 || (stat.valid & ZIP_STAT_NAME) == 0) {
+      return UsageError("expected an archive of arrays (.npz), found an entry without a name");
+    }
+    const std::string name(absl::StripSuffix(stat.name, ".npy"));
+    absl::StatusOr<Tensor> tensor = ReadArray(archive.get(), i, stat);
+    if (!tensor.ok()) {
+      return absl::Status(tensor.status().code(),
+                          absl::StrCat("array '", Escaped(name), "': ", tensor.status().message()));
+    }
+    tensors.emplace_back(name, *std::move(tensor));
+  }
+  return tensors;
+}
+
+absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors) {
+  zip_error_t error;
+  zip_error_init(&error);
+  zip_source_t* source = zip_source_buffer_create(nullptr, 0, 0, &error);
+  if (source == nullptr) return LimitError("out of memory for an archive");
+  const Owned<zip_source_t> kept(source);
+  zip_source_keep(source);
+  Owned<zip_t> archive(zip_open_from_source(source, ZIP_TRUNCATE, &error));
+  if (archive == nullptr) return absl::InternalError(zip_error_strerror(&error));
+  std::vector<std::string> arrays;
+  arrays.reserve(tensors.size());  // libzip reads them when it closes the archive
+  for (const auto& [name, tensor] : tensors) {
+    AMP_ASSIGN_OR_RETURN(std::string bytes, NpyBytes(tensor));
+    arrays.push_back(std::move(bytes));
+    zip_source_t* array = zip_source_buffer(archive.get(), arrays.back().data(), arrays.back().size(), 0);
+    if (array == nullptr || zip_file_add(archive.get(), absl::StrCat(name, ".npy").c_str(), array, 0) < 0) {
+      return UsageError("array '", Escaped(name), "': ", zip_strerror(archive.get()));
+    }
+  }
+  if (zip_close(archive.get()) != 0) return absl::InternalError(zip_strerror(archive.get()));
+  (void)archive.release();
+  zip_stat_t stat;
+  zip_stat_init(&stat);
+  if (zip_source_stat(source, &stat) != 0 || zip_source_open(source) != 0) {
+    return absl::InternalError("the archive cannot be read back");
+  }
+  std::string bytes(stat.size, '\0');
+  const zip_int64_t found = zip_source_read(source, bytes.data(), bytes.size());
+  zip_source_close(source);
+  if (found != static_cast<zip_int64_t>(bytes.size())) return absl::InternalError("the archive cannot be read back");
+  return bytes;
+}
+
+}  // namespace amp
