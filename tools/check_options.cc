@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ir/base/status.h"
@@ -47,26 +48,29 @@ absl::Status CheckUndo(const RewriteOptions& options) {
   return UsageError("--policy float32 takes a rewrite back as a whole; ", flag, " does not apply to that");
 }
 
-// What can be seen beforehand, so that no model is written when its report cannot be.
-absl::Status CheckReport(const std::string& report, const std::string& input, const std::string& output) {
-  if (report.empty()) return absl::OkStatus();
-  if (IsSameFile(report, input)) return RefusedError("--report: the report would replace MODEL");
-  if (IsSameFile(report, output)) return RefusedError("--report: the report would replace the output");
+// What can be seen beforehand, so that no model is written when what goes beside it cannot be.
+// `what`: "report" for --report.
+absl::Status CheckSideFile(const std::string& what, const std::string& file, const std::string& input,
+                           const std::string& output) {
+  if (file.empty()) return absl::OkStatus();
+  const std::string flag = absl::StrCat("--", what, ": ");
+  if (IsSameFile(file, input)) return RefusedError(flag, "the ", what, " would replace MODEL");
+  if (IsSameFile(file, output)) return RefusedError(flag, "the ", what, " would replace the output");
   std::error_code error;
-  const fs::path path(report);
+  const fs::path path(file);
   if (!OwnerOfDataFile(path.filename().string()).empty()) {
-    return RefusedError("--report: '", Escaped(report), "' has the name of a model's data file");
+    return RefusedError(flag, "'", Escaped(file), "' has the name of a model's data file");
   }
   if (fs::is_symlink(path, error)) {
-    return RefusedError("--report: '", Escaped(report),
+    return RefusedError(flag, "'", Escaped(file),
                         "' is a symbolic link; expected a file: name what it points to, or - for standard output");
   }
   if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
-    return RefusedError("--report: '", Escaped(report), "' exists and is not a regular file");
+    return RefusedError(flag, "'", Escaped(file), "' exists and is not a regular file");
   }
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   if (fs::is_directory(folder, error)) return absl::OkStatus();
-  return IoError("--report: '", Escaped(folder.string()), "' is no folder");
+  return IoError(flag, "'", Escaped(folder.string()), "' is no folder");
 }
 
 absl::Status CheckRuns(const RewriteOptions& options) {
@@ -133,7 +137,10 @@ absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::stri
       return RefusedError("--report: the report would replace the list file '", Escaped(list), "'");
     }
   }
-  return CheckReport(options.report_file, input, replaced);
+  const std::string ranges = options.calibration.empty() ? "" : options.ranges;  // else it is read
+  if (IsSameFile(ranges, options.report_file)) return RefusedError("--ranges: the ranges would replace the report");
+  AMP_RETURN_IF_ERROR(CheckSideFile("ranges", ranges, input, replaced));
+  return CheckSideFile("report", options.report_file, input, replaced);
 }
 
 }  // namespace amp

@@ -1,0 +1,151 @@
+// --calibration, --ranges and --verify, through the tool.
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "runtime/npy.h"
+#include "tests/catch2.h"
+#include "tests/tool_run.h"
+
+namespace amp {
+namespace {
+
+// h is x times 1000, twice: beyond float16 where x is 0.1.
+constexpr absl::string_view kGrows = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[1,2] x) => (float[1,2] y) <float[2,2] w = {1000, 0, 0, 1000}, float[2,2] v = {0.001, 0, 0, 0.001}> {
+    [first] a = MatMul (x, w)
+    [second] h = MatMul (a, w)
+    [third] b = MatMul (h, v)
+    [last] y = MatMul (b, v)
+  })";
+
+std::string Sample(float value) {
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 2}, {value, -value});
+  const absl::StatusOr<std::string> bytes = NpzBytes({{"x", x}});
+  REQUIRE(bytes.ok());
+  return *bytes;
+}
+
+struct DataFolder : ToolFolder {
+  explicit DataFolder(absl::string_view model = kGrows) : ToolFolder(model) {}
+  std::string SampleOf(float value) const { return folder.Write(absl::StrCat("x", value, ".npz"), Sample(value)); }
+  std::string ReasonOf(const std::string& node, std::vector<std::string> flags) const {
+    flags.insert(flags.end(), {"--report", folder.File("r.json")});
+    const ToolOutput output = RunTool(flags);
+    INFO(output.err);
+    REQUIRE(output.exit_code == 0);
+    const nlohmann::json report = nlohmann::json::parse(folder.Read("r.json"));
+    for (const auto& entry : report["nodes"]) {
+      if (entry["path"] == node) return entry["type"] == "float32" ? std::string(entry["reason"]) : "low";
+    }
+    return "none";
+  }
+};
+
+TEST_CASE("what stays in range on the data is low") {
+  const DataFolder run;
+  CHECK(run.ReasonOf("second", {"--calibration", run.SampleOf(0.001f)}) == "low");
+}
+
+TEST_CASE("what leaves float16's range on the data stays float32, with the number") {
+  const DataFolder run;
+  const std::string sample = run.SampleOf(0.1f);
+  CHECK(run.ReasonOf("second", {}) == "low");
+  CHECK(absl::StrContains(run.ReasonOf("second", {"--calibration", sample}),
+                          "observed: 'h' reached 1e+05, beyond float16's largest 65504"));
+  CHECK(run.ReasonOf("third", {"--calibration", sample}) != "low");
+  CHECK(run.ReasonOf("first", {"--calibration", sample}) == "low");
+  CHECK(run.ReasonOf("last", {"--calibration", sample}) == "low");
+  CHECK(run.ReasonOf("second", {"--calibration", sample, "--dtype", "bfloat16"}) == "low");
+}
+
+TEST_CASE("within a factor of two of the largest number is too close") {
+  const DataFolder run;
+  CHECK(absl::StrContains(run.ReasonOf("second", {"--calibration", run.SampleOf(0.04f)}), "within a factor of 2"));
+  CHECK(run.ReasonOf("second", {"--calibration", run.SampleOf(0.03f)}) == "low");
+}
+
+TEST_CASE("of several samples the largest counts") {
+  const DataFolder run;
+  CHECK(run.ReasonOf("second", {"--calibration", run.SampleOf(0.1f), "--calibration", run.SampleOf(0.001f)}) != "low");
+}
+
+TEST_CASE("what vanishes on the data stays float32") {
+  const DataFolder run;
+  CHECK(absl::StrContains(run.ReasonOf("first", {"--calibration", run.SampleOf(1e-12f)}), "would lose"));
+}
+
+TEST_CASE("ranges are written with a calibration and read without one") {
+  const DataFolder run;
+  const std::string file = run.folder.File("ranges.json");
+  const std::string why = run.ReasonOf("second", {"--calibration", run.SampleOf(0.1f), "--ranges", file});
+  const std::string bytes = run.folder.Read("out.onnx");
+  CHECK(nlohmann::json::parse(run.folder.Read("ranges.json"))["values"]["h"]["float16"]["overflow"] == 2);
+  CHECK(run.ReasonOf("second", {"--ranges", file}) == why);
+  CHECK(run.folder.Read("out.onnx") == bytes);
+}
+
+TEST_CASE("files that are no ranges are refused") {
+  const DataFolder run;
+  const auto error_of = [&](const std::string& text) {
+    const std::string file = run.folder.Write("ranges.json", text);
+    return ErrorLine(run.RunTool({"--ranges", file}), 2);
+  };
+  CHECK(absl::StrContains(error_of("{"), "expected JSON"));
+  CHECK(absl::StrContains(error_of("[]"), "expected ranges of schema 1"));
+  CHECK(absl::StrContains(error_of(R"({"schema": 1, "values": {"h": {"elements": -1}}})"), "'elements'"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--ranges", run.folder.File("none")}), 6), "none"));
+}
+
+TEST_CASE("flags that contradict each other are refused") {
+  const DataFolder run;
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--calibration", "a.npz", "--guards", "none"}), 2), "--calibration"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--tolerance", "1"}), 2), "--verify"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--tolerance", "-1"}), 2), "--tolerance"));
+  const std::string sample = run.SampleOf(1);
+  ErrorLine(run.RunTool({"--calibration", sample, "--ranges", run.in}), 4);
+}
+
+TEST_CASE("samples that do not fit the model are refused") {
+  const DataFolder run;
+  const Tensor wrong = Tensor::Of<float>(DType::kFloat32, {3}, {1, 2, 3});
+  run.folder.Write("name.npz", *NpzBytes({{"z", wrong}}));
+  run.folder.Write("shape.npz", *NpzBytes({{"x", wrong}}));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--calibration", run.folder.File("name.npz")}), 2), "'z'"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--calibration", run.folder.File("shape.npz")}), 2),
+                          "expected float32[1,2], found float32[3]"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--calibration", run.in}), 2), "expected an archive of arrays"));
+}
+
+TEST_CASE("a model that means the same is verified") {
+  const DataFolder run;
+  const ToolOutput output = run.RunTool({"--verify", run.SampleOf(0.001f)});
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StartsWith(output.out, "verified: largest relative error "));
+  CHECK(run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("without data inputs are made up, and that is said") {
+  const DataFolder run;
+  const ToolOutput output = run.RunTool({"--verify", "--dtype", "bfloat16"});
+  INFO(output.err);
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "inputs made up"));
+}
+
+TEST_CASE("a model that does not is not written, and the deny that mends it is named") {
+  const DataFolder run;
+  const std::string error = ErrorLine(run.RunTool({"--verify", run.SampleOf(0.1f)}), 7);
+  CHECK(absl::StrContains(error, "output 'y': 2 of 2 elements are newly not finite"));
+  CHECK(absl::StrContains(error, "the first value that differs by more is 'h' of node 'second'"));
+  CHECK(absl::StrContains(error, "--deny-node 'second' mends it (tried: relative error "));
+  CHECK(!run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("calibration and verification on the same data agree") {
+  const DataFolder run;
+  const std::string sample = run.SampleOf(0.1f);
+  CHECK(run.RunTool({"--calibration", sample, "--verify", sample}).exit_code == 0);
+}
+
+}  // namespace
+}  // namespace amp
