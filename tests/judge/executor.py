@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs every real model in the executor, as it is and rewritten to both types, and judges the numbers.
+
+  executor.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only NAME] [--dtype float32|float16|bfloat16]
+
+The models are those of real_models.py, with the same inputs and references. float32: relative L2 error of every float output at most 1e-4 against the
+reference, integers equal. 16 bits: inside the bound of rounding.py against the float32 reference, and as near to what rounding.py's judge computes
+(onnxruntime with every rounding applied) as two orders of summation are: AGREEMENT of that bound. Absent folder: exit 77 (skipped).
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnx
+
+import real_models
+import rounding
+import structure
+from tool import Tool
+
+FLOAT32_ERROR = 1e-4
+AGREEMENT = 1.0
+TYPES = ("float32", "float16", "bfloat16")
+# (model, type): why its numbers are outside. Each entry must still be outside, else this list is stale.
+OUTSIDE = {}
+
+
+class Runner:
+    def __init__(self, program, folder):
+        self.program, self.folder = program, pathlib.Path(folder)
+
+    def run(self, model, feeds):
+        """(outputs by name, or None; the error line or the seconds that it took)"""
+        inputs, outputs = self.folder / "inputs.npz", self.folder / "outputs.npz"
+        outputs.unlink(missing_ok=True)
+        np.savez(inputs, **feeds)
+        start = time.time()
+        done = subprocess.run([self.program, model, "--inputs", inputs, "--outputs", outputs], capture_output=True, text=True, errors="replace", timeout=900)
+        if done.returncode or not outputs.exists():
+            return None, f"exit {done.returncode}: {(done.stderr.strip().splitlines() or ['(no message)'])[-1][:300]}"
+        arrays = np.load(outputs)
+        return {name: arrays[name] for name in arrays.files}, f"{time.time() - start:.2f}"
+
+
+def float_feeds(feeds):
+    return {name: np.asarray(value) for name, value in feeds.items()}
+
+
+class Judge:
+    def __init__(self, subjects, tool, runner, folder):
+        self.subjects, self.tool, self.runner, self.folder = subjects, tool, runner, pathlib.Path(folder)
+        self.passed, self.failures = 0, []
+
+    def expect(self, ok, what):
+        if ok:
+            self.passed += 1
+        else:
+            self.failures.append(what)
+            print(f"FAIL {what}", flush=True)
+
+    def judge(self, path, dtypes):
+        subject = self.subjects.subject(path)
+        if subject.reference is None:
+            print(f"{subject.name:34} no reference: not run")
+            return
+        for dtype in dtypes:
+            if subject.is_light and dtype == "float16":
+                continue  # constants reach 1e31
+            self._judge_as(subject, dtype)
+
+    def _judge_as(self, subject, dtype):
+        label, path, limit = f"{subject.name} {dtype}", subject.path, FLOAT32_ERROR
+        is_low = any(t.data_type in rounding.LOW_TYPES for t in subject.model.graph.initializer)
+        if is_low:
+            limit = rounding.CAP[onnx.TensorProto.FLOAT16]
+        if dtype != "float32":
+            path = self.folder / "rewritten.onnx"
+            answer = self.tool.run([subject.path, "-o", path, "--dtype", dtype])
+            if answer.exit:
+                return self.expect(False, f"{label}: exit {answer.exit}: {answer.first_error()}")
+            limit = max(limit, rounding.bound(onnx.load(path), structure.DTYPES[dtype]))
+        outputs, what = self.runner.run(path, float_feeds(subject.feeds))
+        if outputs is None:
+            return self.expect(False, f"{label}: {what}")
+        difference = rounding.compare(subject.reference, outputs)
+        inside = difference.worst <= limit and not difference.new_bad and not difference.wrong
+        agreement = ""
+        if dtype != "float32":
+            rounded = rounding.run_rounded(onnx.load(path), subject.feeds)
+            distance = rounding.compare(rounded, outputs)
+            agreement = f"  {distance.worst:9.2g} from the judge"
+            self.expect(distance.worst <= AGREEMENT * limit and not distance.wrong, f"{label}: {distance.worst:.3g} from what the judge computes at {distance.where!r}, bound {limit:.3g}")
+        integers = "".join(f", {name}: {share:.1%} of integers equal" for name, share in difference.equal.items())
+        print(f"{subject.name:34} {dtype:9} error {difference.worst:9.2g}  bound {limit:8.2g}{agreement}  {what:>7} s{integers}", flush=True)
+        listed = OUTSIDE.get((subject.name, dtype))
+        if listed:
+            return self.expect(not inside, f"{label}: listed as outside ({listed}) and is inside: take it off the list")
+        return self.expect(inside, f"{label}: error {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", required=True, help="amp-run")
+    parser.add_argument("--tool", required=True, help="rewrite_batch or amp-rewrite")
+    parser.add_argument("--only", help="models whose name contains this")
+    parser.add_argument("--dtype", choices=TYPES)
+    arguments = parser.parse_args()
+    shared = real_models.shared_folder()
+    if not (shared / "models").is_dir():
+        print(f"SKIPPED: no models in {shared / 'models'} (set AMP_SHARED): NOTHING WAS JUDGED")
+        return 77
+    paths = sorted((shared / "models").glob("*.onnx")) + sorted((shared / "conformance" / "light").glob("*.onnx"))
+    with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
+        judge = Judge(real_models.Judge(tool, folder, shared), tool, Runner(arguments.run, folder), folder)
+        for path in paths:
+            if arguments.only is None or arguments.only in path.stem:
+                judge.judge(path, [arguments.dtype] if arguments.dtype else TYPES)
+    print(f"{judge.passed} passed, {len(judge.failures)} failed")
+    return 1 if judge.failures or not judge.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
