@@ -2,7 +2,6 @@
 #ifndef AMP_RUNTIME_EXECUTION_H_
 #define AMP_RUNTIME_EXECUTION_H_
 
-#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -10,10 +9,9 @@
 #include "ir/graph/graph.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/program.h"
+#include "runtime/session.h"
 
 namespace amp {
-
-using ValueObserver = std::function<void(ValueId, const Datum&)>;
 
 class Execution : public BodyRunner {
  public:

@@ -1,6 +1,7 @@
 #include "runtime/observe_values.h"
 
 #include "ir/base/convert.h"
+#include "ir/graph/graph.h"
 
 namespace amp {
 

@@ -15,6 +15,7 @@
 #include "ir/graph/graph.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/tensor.h"
+#include "runtime/session.h"
 
 namespace amp {
 
@@ -28,9 +29,6 @@ struct Program {
   IdVector<GraphId, std::vector<Instruction>> blocks;
   IdVector<ValueId, Datum> constants;  // nothing for values that are none
 };
-
-// The kernel for a version of an operator; null where there is none.
-using FindKernel = const KernelRow* (*)(absl::string_view domain, absl::string_view op_type, int version);
 
 // Whether a kernel is needed that `find` does not have: constants need none.
 bool LacksKernel(const Model& model, NodeId node, FindKernel find);

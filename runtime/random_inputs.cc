@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
+#include "ir/graph/attributes.h"
 #include "ir/graph/constant.h"
 #include "ir/graph/shape.h"
 

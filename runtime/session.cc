@@ -5,10 +5,15 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "ir/file/model_file.h"
 #include "ir/functions/inline_by_mode.h"
 #include "ir/functions/schema_functions.h"
+#include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
+#include "runtime/execution.h"
+#include "runtime/program.h"
+#include "runtime/reference/reference_kernels.h"
 
 namespace amp {
 namespace {
@@ -46,55 +51,77 @@ absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionO
   }
 }
 
+std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>& values) {
+  std::vector<std::string> names;
+  for (const ValueId value : values) names.push_back(model.value(value).name);
+  return names;
+}
+
 }  // namespace
+
+struct Session::State {
+  std::unique_ptr<Model> model;
+  Program program;
+  SessionOptions options;
+  std::vector<ValueId> inputs;
+};
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path, const SessionOptions& options) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, {.limits = options.limits}));
   return Create(std::move(file), options);
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& options) {
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& stated) {
+  SessionOptions options = stated;
+  if (options.find_kernel == nullptr) options.find_kernel = FindReferenceKernel;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
   AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernel));
-  return std::unique_ptr<Session>(new Session(std::move(model), std::move(program), options));
+  auto state = std::make_unique<State>(State{std::move(model), std::move(program), options, {}});
+  for (const ValueId input : state->model->graph(kMainGraph).inputs) {
+    if (state->program.constants[input].IsEmpty()) state->inputs.push_back(input);
+  }
+  return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-Session::Session(std::unique_ptr<Model> model, Program program, const SessionOptions& options)
-    : model_(std::move(model)), program_(std::move(program)), options_(options) {
-  for (const ValueId input : model_->graph(kMainGraph).inputs) {
-    if (program_.constants[input].IsEmpty()) inputs_.push_back(input);
-  }
-}
+Session::Session(std::unique_ptr<const State> state) : state_(std::move(state)) {}
+Session::~Session() = default;
+
+const Model& Session::model() const { return *state_->model; }
+const std::vector<ValueId>& Session::inputs() const { return state_->inputs; }
+const std::vector<ValueId>& Session::outputs() const { return model().graph(kMainGraph).outputs; }
+std::vector<std::string> Session::InputNames() const { return NamesOf(model(), inputs()); }
+std::vector<std::string> Session::OutputNames() const { return NamesOf(model(), outputs()); }
 
 absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
-  for (const ValueId input : inputs_) {
-    const std::string& name = model_->value(input).name;
+  for (const ValueId input : this->inputs()) {
+    const std::string& name = model().value(input).name;
     if (!inputs.contains(name)) return UsageError("expected input '", Escaped(name), "', found none of that name");
   }
   for (const auto& [name, datum] : inputs) {
-    const auto& names = model_->graph(kMainGraph).names;
+    const auto& names = model().graph(kMainGraph).names;
     const auto it = names.find(name);
-    if (it == names.end() || !model_->value(it->second).is_graph_input) {
+    if (it == names.end() || !model().value(it->second).is_graph_input) {
       return UsageError("'", Escaped(name), "' is no input of the model");
     }
-    const bool wants_tensor = model_->value(it->second).is_tensor;
+    const bool wants_tensor = model().value(it->second).is_tensor;
     if (wants_tensor && datum.tensor() == nullptr) {
       return UsageError("input '", Escaped(name), "': expected a tensor, found ", datum.TypeText());
     }
-    if (datum.tensor() != nullptr) AMP_RETURN_IF_ERROR(CheckTensor(*model_, it->second, *datum.tensor()));
+    if (datum.tensor() != nullptr) AMP_RETURN_IF_ERROR(CheckTensor(model(), it->second, *datum.tensor()));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer) const {
   AMP_RETURN_IF_ERROR(CheckInputs(inputs));
-  RunResources resources{.random = std::mt19937_64(options_.seed), .max_loop_iterations = options_.max_loop_iterations};
-  Execution execution(*model_, program_, resources);
+  RunResources resources{.random = std::mt19937_64(state_->options.seed),
+                         .max_loop_iterations = state_->options.max_loop_iterations};
+  Execution execution(model(), state_->program, resources);
   execution.Observe(observer);
   std::vector<Datum> ordered;
-  for (const ValueId input : model_->graph(kMainGraph).inputs) {
-    const auto it = inputs.find(model_->value(input).name);
-    ordered.push_back(it == inputs.end() ? program_.constants[input] : it->second);
+  for (const ValueId input : model().graph(kMainGraph).inputs) {
+    const auto it = inputs.find(model().value(input).name);
+    ordered.push_back(it == inputs.end() ? state_->program.constants[input] : it->second);
   }
   try {
     return execution.Run(kMainGraph, std::move(ordered));

@@ -1,63 +1,77 @@
-// Runs a model: what amp-run and amp::Session are made of.
+// Runs a model.
 //
-//   AMP_ASSIGN_OR_RETURN(auto session, Session::Create("model.onnx", {}));
-//   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, session->Run({{"x", x}}));
+//   AMP_ASSIGN_OR_RETURN(auto session, amp::Session::Create("model.onnx", {}));
+//   AMP_ASSIGN_OR_RETURN(std::vector<amp::Datum> outputs, session->Run({{"x", x}}));
 //
 // Calls of model-local functions are inlined first, and operators without a kernel run through the function body that
-// ONNX gives them, where it does. A session may run in several threads at once: a run writes only to
-// what it made itself.
+// ONNX gives them, where it does. 16-bit values are rounded where they are produced, whatever they are computed in. A
+// session may run in several threads at once: a run writes only to what it made itself. Part of the public header,
+// tools/amp.h.
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ir/base/ids.h"
 #include "ir/base/limits.h"
-#include "ir/file/model_file.h"
-#include "ir/graph/graph.h"
-#include "runtime/execution.h"
-#include "runtime/program.h"
-#include "runtime/reference/reference_kernels.h"
+#include "runtime/kernel/tensor.h"
 
 namespace amp {
+
+struct KernelRow;
+struct LoadedFile;
+class Model;
+using ValueId = Id<struct ValueTag>;
+
+// The kernel for a version of an operator; null where there is none.
+using FindKernel = const KernelRow* (*)(absl::string_view domain, absl::string_view op_type, int version);
+// Is told every value that a run computes or is given, as soon as it is; the id is the session's model's.
+using ValueObserver = std::function<void(ValueId, const Datum&)>;
+
+using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 
 struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
-  uint64_t seed = 0;  // of nodes that draw random numbers and state no seed
-  FindKernel find_kernel = FindReferenceKernel;
+  uint64_t seed = 0;                 // of nodes that draw random numbers and state no seed
+  FindKernel find_kernel = nullptr;  // internal; null: all that there are
 };
-
-using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 
 class Session {
  public:
-  // Errors: those of LoadModel; kDataLoss for an operator without a kernel.
+  // Errors: kUnavailable (no such file), kDataLoss (a malformed model, an operator without a kernel, which is named with
+  // its version and node), kResourceExhausted (a limit).
   static absl::StatusOr<std::unique_ptr<Session>> Create(const std::string& path, const SessionOptions& options);
   static absl::StatusOr<std::unique_ptr<Session>> Create(LoadedFile file, const SessionOptions& options);
+  ~Session();
 
-  const Model& model() const { return *model_; }
-  // Those that Run needs; initializers that a caller may override are not among them.
-  const std::vector<ValueId>& inputs() const { return inputs_; }
-  const std::vector<ValueId>& outputs() const { return model_->graph(kMainGraph).outputs; }
+  // Of what Run needs; initializers that a caller may override are not among them.
+  std::vector<std::string> InputNames() const;
+  std::vector<std::string> OutputNames() const;
 
   // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input, an input that is missing, of
-  // another type or of another shape than the model states), those of kernels, with the node.
-  // `observer`, if any, is called with every value that is computed or given, as soon as it is.
+  // another type or of another shape than the model states), kDataLoss (shapes, attributes or indices that do not fit,
+  // with the node), kResourceExhausted (memory, rounds of a loop).
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr) const;
 
+  // ---- internal: the model as it is run, and the ids of the above
+  const Model& model() const;
+  const std::vector<ValueId>& inputs() const;
+  const std::vector<ValueId>& outputs() const;
+
  private:
-  Session(std::unique_ptr<Model> model, Program program, const SessionOptions& options);
+  struct State;
+  explicit Session(std::unique_ptr<const State> state);
   absl::Status CheckInputs(const NamedDatums& inputs) const;
 
-  std::unique_ptr<Model> model_;
-  Program program_;
-  SessionOptions options_;
-  std::vector<ValueId> inputs_;
+  std::unique_ptr<const State> state_;
 };
 
 }  // namespace amp

@@ -230,19 +230,21 @@ struct RewrittenInMemory {
   RewriteSummary summary;
 };
 
+absl::StatusOr<LoadedFile> CopyAsFile(const onnx::ModelProto& model, const Limits& limits) {
+  LoadedFile file;
+  file.arena = std::make_unique<google::protobuf::Arena>();
+  file.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(file.arena.get());
+  file.model->CopyFrom(model);
+  AMP_RETURN_IF_ERROR(ValidateFile(file, limits));
+  AMP_RETURN_IF_ERROR(RefuseExternalData(*file.model));
+  return file;
+}
+
 absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model, const RewriteOptions& options) {
   AMP_RETURN_IF_ERROR(CheckOptionsForMemory(options));
   absl::StatusOr<Setup> setup = SetUp(options);
   if (!setup.ok()) return ExplainUnknownOperator(setup.status(), model);
-  const ModelLoader load = [&]() -> absl::StatusOr<LoadedFile> {
-    LoadedFile file;
-    file.arena = std::make_unique<google::protobuf::Arena>();
-    file.model = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(file.arena.get());
-    file.model->CopyFrom(model);
-    AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
-    AMP_RETURN_IF_ERROR(RefuseExternalData(*file.model));
-    return file;
-  };
+  const ModelLoader load = [&] { return CopyAsFile(model, options.limits); };
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
   AMP_ASSIGN_OR_RETURN(setup->settings.observed, ObserveModel(options, load));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, *setup));
@@ -299,6 +301,13 @@ absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::
   absl::StatusOr<RewriteSummary> summary = Fenced([&] { return RewriteFileAs(*setup, input, output, options); });
   if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
   return summary;
+}
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const onnx::ModelProto& model, const SessionOptions& options) {
+  return Fenced([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, CopyAsFile(model, options.limits));
+    return Session::Create(std::move(file), options);
+  });
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {

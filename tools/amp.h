@@ -3,10 +3,12 @@
 //   #include <amp.h>                        // find_package(amp-rewrite), target amp-rewrite::amp
 //   absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);        // float32 in, mixed float16 out
 //   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
+//   absl::StatusOr<std::unique_ptr<amp::Session>> session = amp::MakeSession(mixed);      // and runs it
 //
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
 // variables; distinct calls may run in parallel. A call takes up to 512 KiB of its thread's stack at the default
-// limits, 4 MiB at the largest. Everything but this header and the two of ours that it includes is internal.
+// limits, 4 MiB at the largest. Everything but this header and those of
+// ours that it includes is internal.
 //
 // Errors of all functions, by absl code: kInvalidArgument (an option, a list), kDataLoss (malformed or unsupported
 // model), kPermissionDenied (a safety rule), kResourceExhausted (a limit), kUnavailable (input or output), kFailedPrecondition
@@ -29,6 +31,7 @@
 #include "ir/base/choices.h"
 #include "ir/base/limits.h"
 #include "onnx/onnx_pb.h"
+#include "runtime/session.h"
 
 namespace amp {
 
@@ -141,6 +144,10 @@ absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOpt
 // names it, and a copy of the model has another. `output` is not looked at in a dry run.
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options = {});
+
+// A session (runtime/session.h) for a model in memory; Session::Create makes one for a file. Errors: those of
+// Session::Create; kInvalidArgument for external data, which cannot be resolved here.
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const onnx::ModelProto& model, const SessionOptions& options = {});
 
 // The effective operator table as a list file for the low type that the options choose.
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options);

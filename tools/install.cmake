@@ -8,8 +8,11 @@ set(amp_package ${CMAKE_INSTALL_LIBDIR}/cmake/amp-rewrite)
 install(TARGETS amp-rewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS amp amp_hardware amp_ir amp_lists amp_passes amp_runtime EXPORT amp-rewriteTargets ARCHIVE DESTINATION ${amp_archives})
 install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
-install(FILES ${PROJECT_SOURCE_DIR}/ir/base/choices.h ${PROJECT_SOURCE_DIR}/ir/base/limits.h
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite/ir/base)
+foreach(header ir/base/check.h ir/base/choices.h ir/base/convert.h ir/base/dtype.h ir/base/ids.h ir/base/limits.h
+    ir/base/minifloat.h runtime/kernel/element.h runtime/kernel/tensor.h runtime/session.h)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite/${folder})
+endforeach()
 install(EXPORT amp-rewriteTargets NAMESPACE amp-rewrite:: DESTINATION ${amp_package})
 configure_package_config_file(amp-rewriteConfig.cmake.in amp-rewriteConfig.cmake INSTALL_DESTINATION ${amp_package}
   PATH_VARS amp_archives)

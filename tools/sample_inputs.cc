@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
+#include "ir/graph/graph.h"
 #include "runtime/npy.h"
 
 namespace amp {
