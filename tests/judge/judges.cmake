@@ -35,3 +35,5 @@ amp_judge(lossless 300 lossless.py --program $<TARGET_FILE:load_models>)
 amp_judge(adapters 900 adapters.py $<TARGET_FILE:lift_opset>)
 amp_judge(adapters_real_models 900 adapters.py $<TARGET_FILE:lift_opset> --models)
 amp_judge(adapters_conformance 900 adapters.py $<TARGET_FILE:lift_opset> --conformance)
+amp_judge(conformance 600 conformance.py --program $<TARGET_FILE:run_cases>
+  --exceptions ${CMAKE_SOURCE_DIR}/tests/runtime/conformance_exceptions.txt)

@@ -1,11 +1,11 @@
 // Runs test cases that lie in folders as ONNX's own do, and compares what comes out with what should:
 //
-//   run_cases FOLDER [PATTERN] [--exceptions FILE] [--verbose]
+//   run_cases FOLDER [PATTERN] [--exceptions FILE] [--verbose] [--table]
 //
 //   FOLDER/test_abs/model.onnx
 //   FOLDER/test_abs/test_data_set_0/input_0.pb, output_0.pb
 //
-// Prints passed / failed / not supported by operator. Fails when a case fails that the file of exceptions does not name
+// Prints how many passed, failed and are not supported; with --table by operator, that of the model's only node. Fails when a case fails that the file of exceptions does not name
 // ("test_name: why", one a line), and when one passes that it does name. Tolerances: relative 1e-3, absolute 1e-5, as
 // ONNX's backend tests have them; integers, strings and truth values exactly.
 #include <algorithm>
@@ -21,7 +21,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
+#include "ir/graph/graph.h"
 #include "ir/graph/tensor_content.h"
+#include "onnx/onnx_pb.h"
 #include "runtime/make_datum.h"
 #include "runtime/session.h"
 
@@ -129,18 +131,31 @@ std::map<std::string, std::string> ReadExceptions(const std::string& file) {
 
 struct Counts {
   int passed = 0, failed = 0, not_supported = 0;
+
+  std::string Text() const {
+    return absl::StrCat(passed, " passed, ", failed, " failed, ", not_supported, " not supported");
+  }
 };
+
+// "Add", or "several" for a model of more than one node.
+std::string OperatorOf(const fs::path& folder) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(ReadFile(folder / "model.onnx")) || model.graph().node_size() != 1) return "several";
+  return model.graph().node(0).op_type();
+}
 
 int Main(int argc, char** argv) {
   std::string folder, pattern;
   std::map<std::string, std::string> exceptions;
-  bool verbose = false;
+  bool verbose = false, table = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--exceptions" && i + 1 < argc) {
       exceptions = ReadExceptions(argv[++i]);
     } else if (argument == "--verbose") {
       verbose = true;
+    } else if (argument == "--table") {
+      table = true;
     } else {
       (folder.empty() ? folder : pattern) = argument;
     }
@@ -151,19 +166,24 @@ int Main(int argc, char** argv) {
     if (wanted && fs::exists(entry.path() / "model.onnx")) cases.insert(entry.path());
   }
   Counts counts;
+  std::map<std::string, Counts> by_operator;
   int surprises = 0;
   for (const fs::path& path : cases) {
     const std::string name = path.filename().string();
     const absl::Status status = RunCase(path);
     const bool excepted = exceptions.contains(name);
     const bool unsupported = absl::StrContains(status.message(), "no kernel for");
-    ++(status.ok() ? counts.passed : unsupported ? counts.not_supported : counts.failed);
+    for (Counts* each : {&counts, &by_operator[OperatorOf(path)]}) {
+      ++(status.ok() ? each->passed : unsupported ? each->not_supported : each->failed);
+    }
     if (status.ok() == excepted) ++surprises;
     if (status.ok() && excepted) std::cout << name << ": passes, although it is among the exceptions\n";
     if (!status.ok() && (!excepted || verbose)) std::cout << name << ": " << status.message() << "\n";
   }
-  std::cout << cases.size() << " cases: " << counts.passed << " passed, " << counts.failed << " failed, "
-            << counts.not_supported << " not supported\n";
+  if (table) {
+    for (const auto& [name, of_operator] : by_operator) std::cout << name << ": " << of_operator.Text() << "\n";
+  }
+  std::cout << cases.size() << " cases: " << counts.Text() << "\n";
   return cases.empty() || surprises > 0 ? 1 : 0;
 }
 
