@@ -1,7 +1,238 @@
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+//
+//   y = saturate(round(x / scale) + zero_point)        x = (y - zero_point) * scale
+//
+// One scale for the whole tensor, one per index of an axis, or one per block of an axis. A quotient is rounded to the
+// type that ONNX says the division happens in, before it is rounded to an integer: in float64, 2.4999999 would not be
+// the half that it is in float32.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "runtime/reference/convert_element.h"
+#include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
 
 namespace amp {
+namespace {
 
-absl::Span<const KernelRow> QuantizationKernels() { return {}; }
+// ---- which scale is whose -----------------------------------------------------------------------------------------
+
+// A tensor as [outer, axis, inner], and where the scale of an element is: at outer * steps[0] + axis / block * steps[1]
+// + inner * steps[2].
+struct Granularity {
+  int64_t outer = 1, axis = 1, inner = 1, block = 1;
+  size_t steps[3] = {0, 0, 0};
+
+  // Calls visit(element, its scale) for all.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    if (axis == 0 || inner == 0) return;
+    size_t element = 0;
+    for (size_t i = 0; i < static_cast<size_t>(outer); ++i) {
+      for (size_t k = 0; k < static_cast<size_t>(axis); ++k) {
+        const size_t first = i * steps[0] + k / static_cast<size_t>(block) * steps[1];
+        for (size_t j = 0; j < static_cast<size_t>(inner); ++j) visit(element++, first + j * steps[2]);
+      }
+    }
+  }
+};
+
+absl::StatusOr<Granularity> BlockedGranularity(const Granularity& whole, const Dims& x, const Dims& scale, size_t axis,
+                                               int64_t block) {
+  if (block < 1) return ModelError("expected a block_size of at least 1, found ", block);
+  Dims expected = x;
+  expected[axis] = x[axis] / block + (x[axis] % block == 0 ? 0 : 1);
+  if (scale != expected) return ModelError("expected scales ", DimsText(expected), ", found ", DimsText(scale));
+  Granularity result = whole;
+  result.block = block;
+  result.steps[0] = static_cast<size_t>(scale[axis] * whole.inner);
+  result.steps[1] = static_cast<size_t>(whole.inner);
+  result.steps[2] = 1;
+  return result;
+}
+
+absl::StatusOr<Granularity> GranularityOf(const Node& node, const Dims& x, const Tensor& scale) {
+  const auto count = [&x](size_t first, size_t last) { return ElementsBetween(x, first, last); };
+  const int64_t block = GetInt(node, "block_size", 0);
+  if (scale.num_elements() == 1 && block == 0) return Granularity{.inner = count(0, x.size())};
+  if (x.empty()) return ModelError("expected one scale, found ", DimsText(scale.dims()));
+  // The axis counts for nothing where there is but one.
+  const int64_t default_axis = x.size() == 1 && !HasAttribute(node, "axis") ? 0 : 1;
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(node, "axis", default_axis), x.size()));
+  Granularity result{.outer = count(0, axis), .axis = x[axis], .inner = count(axis + 1, x.size())};
+  if (block != 0) return BlockedGranularity(result, x, scale.dims(), axis, block);
+  if (scale.dims() != Dims{x[axis]}) {
+    return ModelError("expected one scale, or ", x[axis], " along axis ", axis, ", found ", DimsText(scale.dims()));
+  }
+  result.steps[1] = 1;
+  return result;
+}
+
+// Scales or zero points as float64.
+absl::StatusOr<Tensor> AsDoubles(const Tensor& tensor) {
+  AMP_ASSIGN_OR_RETURN(Tensor doubles, Tensor::Create(DType::kFloat64, tensor.dims()));
+  if (!LoadDoubles(tensor, 0, doubles.mutable_elements<double>())) {
+    return ModelError("no kernel for ", DTypeName(tensor.dtype()));
+  }
+  return doubles;
+}
+
+// Zero points have the scales' shape; without them all are 0.
+absl::StatusOr<Tensor> ZeroPoints(const KernelContext& context, const Tensor& scale) {
+  if (!context.HasInput(2)) {
+    AMP_ASSIGN_OR_RETURN(Tensor zeros, Tensor::Create(DType::kFloat64, scale.dims()));
+    for (double& zero : zeros.mutable_elements<double>()) zero = 0;
+    return zeros;
+  }
+  const Tensor& points = context.Input(2);
+  const bool is_one = points.num_elements() == 1 && scale.num_elements() == 1;
+  if (points.dims() != scale.dims() && !is_one) {
+    return ModelError("expected zero points ", DimsText(scale.dims()), " as the scales, found ",
+                      DimsText(points.dims()));
+  }
+  return AsDoubles(points);
+}
+
+// The type that an attribute names; nothing where it is absent or 0.
+absl::StatusOr<std::optional<DType>> TypeAttribute(const Node& node, absl::string_view name) {
+  if (GetInt(node, name, 0) == 0) return std::optional<DType>();
+  const std::optional<DType> dtype = GetDType(node, name);
+  if (!dtype.has_value()) return ModelError("expected an element type as the attribute ", name, ", found none");
+  return dtype;
+}
+
+// ---- QuantizeLinear -----------------------------------------------------------------------------------------------
+
+double RoundedTo(double x, DType type) {
+  VisitFloats(type, [&x]<typename T>(TypeTag<T>) { x = ToDouble(FromDouble<T>(x)); });
+  return x;
+}
+
+// The type in which x is divided by the scale: the attribute's, the scale's, and where that is no type to compute in,
+// that of x. int32 on both sides: float64.
+absl::StatusOr<DType> DivisionType(const KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const std::optional<DType> stated, TypeAttribute(context.node(), "precision"));
+  for (const DType type : {stated.value_or(DType::kUndefined), context.Input(1).dtype(), context.Input(0).dtype()}) {
+    if (VisitFloats(type, [](auto) {})) return type;
+  }
+  return DType::kFloat64;
+}
+
+absl::StatusOr<DType> QuantizedType(const KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const std::optional<DType> stated, TypeAttribute(context.node(), "output_dtype"));
+  if (!context.HasInput(2)) return stated.value_or(DType::kUint8);
+  const DType type = context.Input(2).dtype();
+  if (stated.value_or(type) != type) {
+    return ModelError("expected output_dtype ", DTypeName(type), " as the zero point's, found ", DTypeName(*stated));
+  }
+  return type;
+}
+
+// The range of an integer type of at most 32 bits.
+template <typename T>
+struct IntegerRange {
+  static constexpr auto kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  static constexpr auto kHighest = static_cast<double>(std::numeric_limits<T>::max());
+};
+template <DType type>
+struct IntegerRange<TinyInt<type>> {
+  static constexpr bool kIsSigned = std::is_signed_v<typename TinyInt<type>::Wide>;
+  static constexpr int kValues = 1 << TinyInt<type>::kBits;
+  static constexpr double kLowest = kIsSigned ? -kValues / 2 : 0, kHighest = kLowest + kValues - 1;
+};
+
+// NaN becomes the lowest number.
+template <typename T>
+T Quantized(double quotient, double zero_point, const ConvertRules& rules) {
+  if constexpr (kIsFloat<T>) {
+    return ConvertElement<T>(quotient + zero_point, rules);
+  } else {
+    using Range = IntegerRange<T>;
+    const double shifted = std::nearbyint(quotient) + zero_point;
+    return ConvertElement<T>(shifted >= Range::kLowest ? std::min(shifted, Range::kHighest) : Range::kLowest);
+  }
+}
+
+template <typename Visit>
+bool VisitQuantized(DType type, Visit&& visit) {
+  if (type == DType::kInt64 || type == DType::kUint64) return false;
+  return VisitIntegers(type, visit) || (type != DType::kFloat8E8M0 && VisitTinyTypes(type, visit));
+}
+
+absl::Status QuantizeLinear(KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const Granularity granularity, GranularityOf(context.node(), x.dims(), context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Tensor scales, AsDoubles(context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(context, context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const DType division, DivisionType(context));
+  AMP_ASSIGN_OR_RETURN(const DType type, QuantizedType(context));
+  const ConvertRules rules = {.saturate = GetInt(context.node(), "saturate", 1) != 0};
+  AMP_ASSIGN_OR_RETURN(const Tensor numbers, AsDoubles(x));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, type, x.dims()));
+  const auto in = numbers.elements<double>(), scale = scales.elements<double>(), zero = zero_points.elements<double>();
+  const bool known = VisitQuantized(type, [&]<typename T>(TypeTag<T>) {
+    const auto out = y->mutable_elements<T>();
+    granularity.ForEach(
+        [&](size_t i, size_t k) { out[i] = Quantized<T>(RoundedTo(in[i] / scale[k], division), zero[k], rules); });
+  });
+  return known ? absl::OkStatus() : context.TypeError(type);
+}
+
+// ---- DequantizeLinear ---------------------------------------------------------------------------------------------
+
+absl::Status DequantizeLinear(KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (context.HasInput(2)) AMP_RETURN_IF_ERROR(CheckSameType(x, context.Input(2)));
+  AMP_ASSIGN_OR_RETURN(const Granularity granularity, GranularityOf(context.node(), x.dims(), context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Tensor scales, AsDoubles(context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(context, context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Tensor numbers, AsDoubles(x));
+  AMP_ASSIGN_OR_RETURN(const std::optional<DType> stated, TypeAttribute(context.node(), "output_dtype"));
+  const DType type = stated.value_or(context.Input(1).dtype());
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, type, x.dims()));
+  const auto in = numbers.elements<double>(), scale = scales.elements<double>(), zero = zero_points.elements<double>();
+  const bool known = VisitFloats(type, [&]<typename T>(TypeTag<T>) {
+    const auto out = y->mutable_elements<T>();
+    granularity.ForEach([&](size_t i, size_t k) { out[i] = FromDouble<T>((in[i] - zero[k]) * scale[k]); });
+  });
+  return known ? absl::OkStatus() : context.TypeError(type);
+}
+
+// ---- DynamicQuantizeLinear ----------------------------------------------------------------------------------------
+
+// In float32 throughout, as the scale that comes out is one. A tensor of zeros alone, or an empty one, has scale 1.
+absl::Status DynamicQuantizeLinear(KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (x.dtype() != DType::kFloat32) return context.TypeError(x.dtype());
+  const auto in = x.elements<float>();
+  float lowest = 0, highest = 0;
+  for (const float element : in) {
+    lowest = std::min(lowest, element);
+    highest = std::max(highest, element);
+  }
+  const float scale = highest == lowest ? 1 : (highest - lowest) / 255;
+  const double zero_point = Quantized<uint8_t>(-lowest / scale, 0, {});
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kUint8, x.dims()));
+  std::transform(in.begin(), in.end(), y->mutable_elements<uint8_t>().begin(),
+                 [=](float element) { return Quantized<uint8_t>(element / scale, zero_point, {}); });
+  context.SetOutput(1, Tensor::Scalar(scale));
+  AMP_ASSIGN_OR_RETURN(Tensor * point, context.MakeOutput(2, DType::kUint8, {}));
+  point->mutable_elements<uint8_t>()[0] = static_cast<uint8_t>(zero_point);
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {"DequantizeLinear", DequantizeLinear},
+    {"DynamicQuantizeLinear", DynamicQuantizeLinear},
+    {"QuantizeLinear", QuantizeLinear},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> QuantizationKernels() { return kRows; }
 
 }  // namespace amp
