@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "ir/file/tensor_view.h"
 
 namespace amp {
 namespace {
@@ -73,6 +74,11 @@ Dims BroadcastStrides(absl::Span<const int64_t> operand, absl::Span<const int64_
   const size_t missing = result.size() - operand.size();
   for (size_t i = 0; i < operand.size(); ++i) strides[missing + i] = operand[i] == 1 ? 0 : own[i];
   return strides;
+}
+
+absl::StatusOr<Tensor> Reshape(const Tensor& x, Dims dims) {
+  if (ElementCount(dims).has_value()) return x.Reshaped(std::move(dims));
+  return LimitError("expected dimensions whose product fits 63 bits, found ", DimsText(dims));
 }
 
 StridedWalk::StridedWalk(absl::Span<const int64_t> dims, std::vector<Dims> strides)

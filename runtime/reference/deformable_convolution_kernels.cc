@@ -76,8 +76,8 @@ void GatherMoved(const Operands& operands, size_t batch, absl::Span<double> colu
       size_t position = 0;
       for (StridedWalk walk(outputs, {}); !walk.AtEnd(); walk.Next(), ++position) {
         const double* const offsets = Doubles(operands.offset).data() + tap * axes * positions + position;
-        const auto corners = CornersAround(MovedPoint(operands, walk.index(), taps_walk.index(), offsets, positions),
-                                           window);
+        const auto corners =
+            CornersAround(MovedPoint(operands, walk.index(), taps_walk.index(), offsets, positions), window);
         const double factor =
             operands.mask.num_elements() == 0 ? 1 : Doubles(operands.mask)[tap * positions + position];
         for (size_t i = group * channels_in_group; i < (group + 1) * channels_in_group; ++i) {
@@ -96,15 +96,18 @@ absl::Status ConvolveMoved(const Operands& operands, Tensor& y) {
   const auto channels = static_cast<size_t>(operands.x.dim(1));
   const auto filters = static_cast<size_t>(operands.w.dim(0)) / operands.groups;
   const size_t column = channels / operands.groups * NumTaps(operands.window);
-  AMP_ASSIGN_OR_RETURN(Tensor columns, FilledFloat64({static_cast<int64_t>(column * operands.groups),
-                                                      static_cast<int64_t>(positions)}, 0));
+  AMP_ASSIGN_OR_RETURN(
+      Tensor columns,
+      FilledFloat64({static_cast<int64_t>(column * operands.groups), static_cast<int64_t>(positions)}, 0));
   for (size_t batch = 0; batch < static_cast<size_t>(y.dim(0)); ++batch) {
     GatherMoved(operands, batch, columns.mutable_elements<double>());
     for (size_t group = 0; group < operands.groups; ++group) {
       double* const out = y.mutable_elements<double>().data() + (batch * operands.groups + group) * filters * positions;
       AddMatrixProduct<double>({{Doubles(operands.w).data() + group * filters * column, column},
                                 {Doubles(columns).data() + group * column * positions, positions},
-                                filters, column, positions},
+                                filters,
+                                column,
+                                positions},
                                {out, positions});
     }
   }
@@ -151,8 +154,7 @@ absl::StatusOr<Operands> ReadOperands(const KernelContext& context) {
 
 absl::Status DeformConv(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Operands operands, ReadOperands(context));
-  AMP_ASSIGN_OR_RETURN(Tensor sum,
-                       FilledFloat64(OutputDims(operands.window, operands.x.dim(0), operands.w.dim(0)), 0));
+  AMP_ASSIGN_OR_RETURN(Tensor sum, FilledFloat64(OutputDims(operands.window, operands.x.dim(0), operands.w.dim(0)), 0));
   AMP_RETURN_IF_ERROR(ConvolveMoved(operands, sum));
   if (context.HasInput(3)) {
     AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(3)));

@@ -75,7 +75,8 @@ absl::StatusOr<Labels> LabelsOf(absl::string_view term, const Tensor& x) {
   const bool has_ellipsis = absl::StrContains(term, "...");
   const size_t letters = term.size() - (has_ellipsis ? 3 : 0);
   const bool fits = has_ellipsis ? x.rank() >= letters : x.rank() == letters;
-  if (!fits) return ModelError("equation: expected axes as in '", Escaped(std::string(term)), "', found ", x.TypeText());
+  if (!fits)
+    return ModelError("equation: expected axes as in '", Escaped(std::string(term)), "', found ", x.TypeText());
   return ParseTerm(term, x.rank() - std::min(letters, x.rank()));
 }
 
@@ -152,10 +153,12 @@ absl::StatusOr<Term> Contract(const Term& a, const Term& b, const std::set<Label
   AMP_ASSIGN_OR_RETURN(const int64_t n, Count(right, sizes));
   AMP_ASSIGN_OR_RETURN(const Tensor of_a, Arrange(a, Joined({batch, left, sum}), sizes));
   AMP_ASSIGN_OR_RETURN(const Tensor of_b, Arrange(b, Joined({batch, sum, right}), sizes));
-  AMP_ASSIGN_OR_RETURN(Tensor product,
-                       MultiplyMatrices(of_a.Reshaped({batches, m, k}), of_b.Reshaped({batches, k, n})));
+  AMP_ASSIGN_OR_RETURN(const Tensor matrices_a, Reshape(of_a, {batches, m, k}));
+  AMP_ASSIGN_OR_RETURN(const Tensor matrices_b, Reshape(of_b, {batches, k, n}));
+  AMP_ASSIGN_OR_RETURN(const Tensor product, MultiplyMatrices(matrices_a, matrices_b));
   const Labels labels = Joined({batch, left, right});
-  return MakeTerm(labels, product.Reshaped(SizesOf(labels, sizes)));
+  AMP_ASSIGN_OR_RETURN(Tensor elements, Reshape(product, SizesOf(labels, sizes)));
+  return MakeTerm(labels, std::move(elements));
 }
 
 absl::StatusOr<Labels> OutputLabels(const Equation& equation, absl::Span<const Labels> operands,

@@ -14,9 +14,7 @@ struct Factors {
 };
 
 // Zero for what is no int64, so that hostile factors do no harm.
-uint64_t CutToInteger(double x) {
-  return std::fabs(x) < 0x1p63 ? static_cast<uint64_t>(static_cast<int64_t>(x)) : 0;
-}
+uint64_t CutToInteger(double x) { return std::fabs(x) < 0x1p63 ? static_cast<uint64_t>(static_cast<int64_t>(x)) : 0; }
 
 // factor * x, for an accumulator that stands for signed integers or floats.
 double Scaled(double factor, double x) { return factor * x; }

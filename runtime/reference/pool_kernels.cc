@@ -15,7 +15,8 @@ namespace amp {
 namespace {
 
 // The value of a window: its elements within the image, and how many taps it has there and in the padding.
-using PoolFunction = std::function<double(absl::Span<const double> image, absl::Span<const int64_t> places, double size)>;
+using PoolFunction =
+    std::function<double(absl::Span<const double> image, absl::Span<const int64_t> places, double size)>;
 
 absl::Status CheckImages(const KernelContext& context) {
   if (context.Input(0).rank() >= 2) return absl::OkStatus();
@@ -75,8 +76,7 @@ PoolFunction Average(bool count_padding) {
 
 // `p` is an integer except in version 1.
 absl::StatusOr<PoolFunction> Norm(const Node& node) {
-  const double p =
-      GetInt(node, "p").has_value() ? static_cast<double>(GetInt(node, "p", 2)) : GetFloat(node, "p", 2);
+  const double p = GetInt(node, "p").has_value() ? static_cast<double>(GetInt(node, "p", 2)) : GetFloat(node, "p", 2);
   if (!(p > 0)) return ModelError("p: expected a number above 0, found ", p);
   return [p](absl::Span<const double> image, absl::Span<const int64_t> places, double) {
     double sum = 0;

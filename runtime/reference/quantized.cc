@@ -21,8 +21,7 @@ absl::StatusOr<Tensor> MapPairs(const Tensor& a, const Tensor& b, const std::fun
   return result;
 }
 
-absl::StatusOr<Quantization> ReadQuantization(const KernelContext& context, size_t scale_port,
-                                              size_t zero_point_port) {
+absl::StatusOr<Quantization> ReadQuantization(const KernelContext& context, size_t scale_port, size_t zero_point_port) {
   Quantization result;
   AMP_ASSIGN_OR_RETURN(result.scale, context.InputNumber(scale_port));
   if (!(result.scale > 0)) return ModelError("expected a scale above 0, found ", result.scale);

@@ -2,7 +2,7 @@
 //
 //   QLinearMatMul: y = quantise(sum over k of (a - a_zero) (b - b_zero), times a_scale * b_scale / y_scale)
 //
-// The sums are whole numbers below 2^53, so they are exact in float64. Zero points and scales of a are one, or one for
+// Sums of integers are whole numbers below 2^53, so they are exact in float64. Zero points and scales of a are one, or one for
 // each row; those of b one, or one for each column; those of a filter one, or one for each output channel.
 #include <algorithm>
 #include <cmath>
