@@ -92,7 +92,8 @@ void ConvolveAllTransposed(const Window& window, const Sizes& sizes, const doubl
 // Output size and pads of one axis of a transposed convolution, whose window slides over the output.
 struct TransposedAxis {
   int64_t output_padding = 0;
-  std::optional<int64_t> output;  // attribute output_shape, or that of SAME
+  std::optional<int64_t> output;  // attribute output_shape
+  bool same = false;              // auto_pad SAME_UPPER or SAME_LOWER
   bool more_at_begin = true;      // where pads that follow from it are odd
 };
 
@@ -100,8 +101,9 @@ absl::Status FitTransposed(const TransposedAxis& wanted, WindowAxis& axis) {
   axis.output = axis.input;
   const int64_t full = (axis.output - 1) * axis.stride + axis.Extent() + wanted.output_padding;
   axis.input = full - axis.pad_begin - axis.pad_end;
-  if (wanted.output.has_value()) {
-    axis.input = *wanted.output;
+  if (wanted.output.has_value() || wanted.same) {
+    // Pads cut: what is smaller than SAME asks for stays so, as in ONNX's shape inference and ONNX Runtime.
+    axis.input = wanted.output.value_or(std::min(full, axis.output * axis.stride));
     const int64_t total = std::max<int64_t>(0, full - axis.input);
     axis.pad_begin = wanted.more_at_begin ? total - total / 2 : total / 2;
     axis.pad_end = total - axis.pad_begin;
@@ -123,23 +125,19 @@ absl::StatusOr<std::vector<int64_t>> ReadAxisNumbers(const Node& node, absl::str
   return numbers;
 }
 
-absl::StatusOr<Window> TransposedWindow(const Node& node, int version, const Tensor& x, const Tensor& w) {
+absl::StatusOr<Window> TransposedWindow(const Node& node, const Tensor& x, const Tensor& w) {
   AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(node, SpatialDims(x), SpatialDims(w)));
   AMP_ASSIGN_OR_RETURN(const std::string auto_pad, ReadAutoPad(node));
   AMP_ASSIGN_OR_RETURN(const auto padding, ReadAxisNumbers(node, "output_padding", window.size()));
   AMP_ASSIGN_OR_RETURN(const auto shape, ReadAxisNumbers(node, "output_shape", window.size()));
-  const bool same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
   for (size_t i = 0; i < window.size(); ++i) {
     if (auto_pad != "NOTSET") window[i].pad_begin = window[i].pad_end = 0;
     TransposedAxis wanted;
     wanted.output_padding = padding.empty() ? 0 : padding[i];
-    // Version 1 states it the other way round than later ones.
-    wanted.more_at_begin = (auto_pad == "SAME_UPPER") == (version < 11);
-    if (!shape.empty()) {
-      wanted.output = shape[i];
-    } else if (same) {
-      wanted.output = window[i].input * window[i].stride;
-    }
+    // As versions from 11 on state it; that of version 1 contradicts itself.
+    wanted.more_at_begin = auto_pad != "SAME_UPPER";
+    wanted.same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+    if (!shape.empty()) wanted.output = shape[i];
     AMP_RETURN_IF_ERROR(FitTransposed(wanted, window[i]));
   }
   return window;
@@ -187,7 +185,7 @@ absl::StatusOr<Tensor> Convolve(const Node& node, const Tensor& x, const Tensor&
   return y;
 }
 
-absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, int version, const Tensor& x, const Tensor& w) {
+absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, const Tensor& w) {
   AMP_RETURN_IF_ERROR(CheckConvolution(node, x, w));
   AMP_ASSIGN_OR_RETURN(const int64_t group, ReadGroup(node, x.dim(1)));
   if (w.dim(0) != x.dim(1)) {
@@ -195,7 +193,7 @@ absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, int version, const T
   }
   int64_t filters = 0;
   if (__builtin_mul_overflow(w.dim(1), group, &filters)) return LimitError("expected fewer output channels");
-  AMP_ASSIGN_OR_RETURN(const Window window, TransposedWindow(node, version, x, w));
+  AMP_ASSIGN_OR_RETURN(const Window window, TransposedWindow(node, x, w));
   AMP_ASSIGN_OR_RETURN(Tensor y, FilledFloat64(ImageDims(window, x.dim(0), filters), 0));
   if (y.num_elements() == 0 || x.num_elements() == 0) return y;
   ConvolveAllTransposed(window, SizesOf(window, x.dim(0), group, w), Doubles(x).data(), Doubles(w).data(),

@@ -14,8 +14,8 @@ namespace amp {
 // x [N, C, ...] and w [M, C / group, ...] give [N, M, ...], with the attributes of Conv. Exact for integers below 2^53.
 // Errors: shapes and attributes that do not fit each other.
 absl::StatusOr<Tensor> Convolve(const Node& node, const Tensor& x, const Tensor& w);
-// x [N, C, ...] and w [C, M / group, ...] give [N, M, ...], with the attributes of ConvTranspose in that version.
-absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, int version, const Tensor& x, const Tensor& w);
+// x [N, C, ...] and w [C, M / group, ...] give [N, M, ...], with the attributes of ConvTranspose.
+absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, const Tensor& w);
 
 // The parts of it that DeformConv shares: attributes `group` (dividing channels) and `kernel_shape` (that of w, if any).
 absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels);

@@ -39,7 +39,7 @@ absl::Status Conv(KernelContext& context) {
 absl::Status ConvTranspose(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(0)));
   AMP_ASSIGN_OR_RETURN(const Tensor w, ToFloat64(context.Input(1)));
-  AMP_ASSIGN_OR_RETURN(Tensor sum, ConvolveTransposed(context.node(), context.version(), x, w));
+  AMP_ASSIGN_OR_RETURN(Tensor sum, ConvolveTransposed(context.node(), x, w));
   AMP_RETURN_IF_ERROR(AddBiasOfInput(context, sum));
   return RoundToOutput(context, sum);
 }

@@ -8,6 +8,11 @@
 #include "ir/base/status.h"
 
 namespace amp {
+namespace {
+
+double SoftplusOf(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
+
+}  // namespace
 
 absl::StatusOr<Activation> FindActivation(absl::string_view name, absl::Span<const float> parameters) {
   const auto parameter = [&](size_t i, float fallback) {
@@ -28,7 +33,8 @@ absl::StatusOr<Activation> FindActivation(absl::string_view name, absl::Span<con
     return [low, high](double x) { return std::min(high, std::max(low, x)); };
   }
   if (name == "Elu") return [alpha](double x) { return x < 0 ? alpha * std::expm1(x) : x; };
-  if (name == "Softplus") return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); };
+  if (name == "Softplus") return SoftplusOf;
+  if (name == "ParametricSoftplus") return [alpha, beta](double x) { return alpha * SoftplusOf(beta * x); };
   if (name == "Softsign") return [](double x) { return x / (1 + std::fabs(x)); };
   if (name == "ScaledTanh") return [alpha, beta](double x) { return alpha * std::tanh(beta * x); };
   return ModelError("expected an activation such as Relu, Tanh or Sigmoid, found '", Escaped(std::string(name)), "'");
