@@ -6,8 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "ir/file/tensor_view.h"
 
 namespace amp {
+namespace {
+
+// A tensor without elements may have any dimensions beside the one that is 0.
+int64_t WrappingProduct(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+}  // namespace
 
 std::string DimsText(absl::Span<const int64_t> dims) { return absl::StrCat("[", absl::StrJoin(dims, ","), "]"); }
 
@@ -34,14 +43,14 @@ absl::StatusOr<std::vector<size_t>> NormalizeAxes(absl::Span<const int64_t> axes
 
 int64_t ElementsBetween(absl::Span<const int64_t> dims, size_t first, size_t last) {
   int64_t count = 1;
-  for (size_t i = first; i < last; ++i) count *= dims[i];
+  for (size_t i = first; i < last; ++i) count = WrappingProduct(count, dims[i]);
   return count;
 }
 
 Dims RowStrides(absl::Span<const int64_t> dims) {
   Dims strides(dims.size());
   int64_t stride = 1;
-  for (size_t i = dims.size(); i-- > 0; stride *= dims[i]) strides[i] = stride;
+  for (size_t i = dims.size(); i-- > 0; stride = WrappingProduct(stride, dims[i])) strides[i] = stride;
   return strides;
 }
 
@@ -65,6 +74,11 @@ Dims BroadcastStrides(absl::Span<const int64_t> operand, absl::Span<const int64_
   const size_t missing = result.size() - operand.size();
   for (size_t i = 0; i < operand.size(); ++i) strides[missing + i] = operand[i] == 1 ? 0 : own[i];
   return strides;
+}
+
+absl::StatusOr<Tensor> Reshape(const Tensor& x, Dims dims) {
+  if (ElementCount(dims).has_value()) return x.Reshaped(std::move(dims));
+  return LimitError("expected dimensions whose product fits 63 bits, found ", DimsText(dims));
 }
 
 StridedWalk::StridedWalk(absl::Span<const int64_t> dims, std::vector<Dims> strides)

@@ -32,6 +32,9 @@ absl::StatusOr<Dims> BroadcastDims(absl::Span<const int64_t> a, absl::Span<const
 // Strides of an operand along the axes of `result`, 0 where it is repeated. REQUIRES: it broadcasts to `result`.
 Dims BroadcastStrides(absl::Span<const int64_t> operand, absl::Span<const int64_t> result);
 
+// The same elements under other dims. REQUIRES: as many. Errors: dims that overflow beside the one that is 0.
+absl::StatusOr<Tensor> Reshape(const Tensor& x, Dims dims);
+
 // Visits a shape's indices row by row and keeps, for every operand, the place of its element there:
 //
 //   for (StridedWalk walk(dims, {strides_a, strides_b}); !walk.AtEnd(); walk.Next()) Use(a[walk[0]], b[walk[1]]);

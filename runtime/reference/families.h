@@ -38,6 +38,7 @@ absl::Span<const KernelRow> ConvolutionKernels();
 absl::Span<const KernelRow> DeformableConvolutionKernels();
 absl::Span<const KernelRow> PoolKernels();
 absl::Span<const KernelRow> QuantizedMatrixKernels();
+absl::Span<const KernelRow> QuantizedContribKernels();
 absl::Span<const KernelRow> AttentionKernels();
 absl::Span<const KernelRow> LinearAttentionKernels();
 absl::Span<const KernelRow> RecurrentKernels();

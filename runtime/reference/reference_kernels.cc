@@ -47,6 +47,7 @@ Table MakeTable() {
            DeformableConvolutionKernels(),
            PoolKernels(),
            QuantizedMatrixKernels(),
+           QuantizedContribKernels(),
            AttentionKernels(),
            LinearAttentionKernels(),
            RecurrentKernels(),

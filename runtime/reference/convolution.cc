@@ -1,0 +1,216 @@
+#include "runtime/reference/convolution.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "ir/graph/attributes.h"
+#include "runtime/kernel/accumulator.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/reference/matrix_product.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kColumnElements = size_t{1} << 18;  // 2 MB
+constexpr size_t kLeastColumns = 4;
+
+// What both directions count in; for the transposed one the "image" is the output, and positions are the input's.
+struct Sizes {
+  size_t batch, groups, channels, filters;  // the latter two: in a group, of the image and beside the columns
+  size_t image, taps, positions;
+
+  size_t column() const { return channels * taps; }
+  size_t positions_at_once() const {
+    return std::min(positions, std::max(kLeastColumns, kColumnElements / std::max<size_t>(1, column())));
+  }
+};
+
+Sizes SizesOf(const Window& window, int64_t batch, int64_t group, const Tensor& w) {
+  Sizes sizes = {.batch = static_cast<size_t>(batch),
+                 .groups = static_cast<size_t>(group),
+                 .channels = static_cast<size_t>(w.dim(1)),
+                 .filters = static_cast<size_t>(w.dim(0) / group),
+                 .image = 1,
+                 .taps = NumTaps(window),
+                 .positions = NumPositions(window)};
+  for (const WindowAxis& axis : window) sizes.image *= static_cast<size_t>(axis.input);
+  return sizes;
+}
+
+// Rows: taps of each channel; a column for each position of a run, `count` of them.
+void GatherColumns(const double* images, size_t image, const std::vector<int64_t>& places, absl::Span<double> columns) {
+  for (size_t i = 0; i < columns.size(); i += places.size(), images += image) {
+    for (size_t j = 0; j < places.size(); ++j) columns[i + j] = places[j] < 0 ? 0 : images[places[j]];
+  }
+}
+
+void ScatterColumns(absl::Span<const double> columns, const std::vector<int64_t>& places, size_t image,
+                    double* images) {
+  for (size_t i = 0; i < columns.size(); i += places.size(), images += image) {
+    for (size_t j = 0; j < places.size(); ++j) {
+      if (places[j] >= 0) images[places[j]] += columns[i + j];
+    }
+  }
+}
+
+void ConvolveAll(const Window& window, const Sizes& sizes, const double* x, const double* w, double* y) {
+  const size_t column = sizes.column(), at_once = sizes.positions_at_once();
+  std::vector<double> columns;
+  for (size_t first = 0; first < sizes.positions; first += at_once) {
+    const size_t count = std::min(at_once, sizes.positions - first);
+    const std::vector<int64_t> places = TapPlaces(window, first, count);
+    columns.resize(column * count);
+    for (size_t i = 0; i < sizes.batch * sizes.groups; ++i) {
+      GatherColumns(x + i * sizes.channels * sizes.image, sizes.image, places, absl::MakeSpan(columns));
+      const double* const filters = w + i % sizes.groups * sizes.filters * column;
+      AddMatrixProduct<double>({{filters, column}, {columns.data(), count}, sizes.filters, column, count},
+                               {y + i * sizes.filters * sizes.positions + first, sizes.positions});
+    }
+  }
+}
+
+void ConvolveAllTransposed(const Window& window, const Sizes& sizes, const double* x, const double* w, double* y) {
+  const size_t column = sizes.column(), at_once = sizes.positions_at_once();
+  std::vector<double> columns;
+  for (size_t first = 0; first < sizes.positions; first += at_once) {
+    const size_t count = std::min(at_once, sizes.positions - first);
+    const std::vector<int64_t> places = TapPlaces(window, first, count);
+    for (size_t i = 0; i < sizes.batch * sizes.groups; ++i) {
+      columns.assign(column * count, 0);
+      const MatrixView<const double> filters = {w + i % sizes.groups * sizes.filters * column, 1, column};
+      const MatrixView<const double> inputs = {x + i * sizes.filters * sizes.positions + first, sizes.positions};
+      AddMatrixProduct<double>({filters, inputs, column, sizes.filters, count}, {columns.data(), count});
+      ScatterColumns(columns, places, sizes.image, y + i * sizes.channels * sizes.image);
+    }
+  }
+}
+
+// Output size and pads of one axis of a transposed convolution, whose window slides over the output.
+struct TransposedAxis {
+  int64_t output_padding = 0;
+  std::optional<int64_t> output;  // attribute output_shape
+  bool same = false;              // auto_pad SAME_UPPER or SAME_LOWER
+  bool more_at_begin = true;      // where pads that follow from it are odd
+};
+
+absl::Status FitTransposed(const TransposedAxis& wanted, WindowAxis& axis) {
+  axis.output = axis.input;
+  const int64_t full = (axis.output - 1) * axis.stride + axis.Extent() + wanted.output_padding;
+  axis.input = full - axis.pad_begin - axis.pad_end;
+  if (wanted.output.has_value() || wanted.same) {
+    // Pads cut: what is smaller than SAME asks for stays so, as in ONNX's shape inference and ONNX Runtime.
+    axis.input = wanted.output.value_or(std::min(full, axis.output * axis.stride));
+    const int64_t total = std::max<int64_t>(0, full - axis.input);
+    axis.pad_begin = wanted.more_at_begin ? total - total / 2 : total / 2;
+    axis.pad_end = total - axis.pad_begin;
+  }
+  if (axis.input >= 0) return absl::OkStatus();
+  return ModelError("expected pads of at most ", full, ", found ", axis.pad_begin, " and ", axis.pad_end);
+}
+
+// Attribute with a number for each axis, or for each axis after batch and channels too, as some write output_shape.
+absl::StatusOr<std::vector<int64_t>> ReadAxisNumbers(const Node& node, absl::string_view name, size_t rank) {
+  std::vector<int64_t> numbers = GetInts(node, name).value_or(std::vector<int64_t>());
+  if (numbers.size() == rank + 2) numbers.erase(numbers.begin(), numbers.begin() + 2);
+  if (!numbers.empty() && numbers.size() != rank) {
+    return ModelError(name, ": expected ", rank, " numbers, found ", numbers.size());
+  }
+  for (const int64_t number : numbers) {
+    if (number < 0 || number > kMaxElements) return ModelError(name, ": expected sizes, found ", number);
+  }
+  return numbers;
+}
+
+absl::StatusOr<Window> TransposedWindow(const Node& node, const Tensor& x, const Tensor& w) {
+  AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(node, SpatialDims(x), SpatialDims(w)));
+  AMP_ASSIGN_OR_RETURN(const std::string auto_pad, ReadAutoPad(node));
+  AMP_ASSIGN_OR_RETURN(const auto padding, ReadAxisNumbers(node, "output_padding", window.size()));
+  AMP_ASSIGN_OR_RETURN(const auto shape, ReadAxisNumbers(node, "output_shape", window.size()));
+  for (size_t i = 0; i < window.size(); ++i) {
+    if (auto_pad != "NOTSET") window[i].pad_begin = window[i].pad_end = 0;
+    TransposedAxis wanted;
+    wanted.output_padding = padding.empty() ? 0 : padding[i];
+    // As versions from 11 on state it; that of version 1 contradicts itself.
+    wanted.more_at_begin = auto_pad != "SAME_UPPER";
+    wanted.same = auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER";
+    if (!shape.empty()) wanted.output = shape[i];
+    AMP_RETURN_IF_ERROR(FitTransposed(wanted, window[i]));
+  }
+  return window;
+}
+
+Dims ImageDims(const Window& window, int64_t batch, int64_t channels) {
+  Dims dims = {batch, channels};
+  for (const WindowAxis& axis : window) dims.push_back(axis.input);
+  return dims;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels) {
+  const int64_t group = GetInt(node, "group", 1);
+  if (group < 1 || channels % group != 0) {
+    return ModelError("group: expected a divisor of ", channels, " channels, found ", group);
+  }
+  return group;
+}
+
+absl::Status CheckConvolution(const Node& node, const Tensor& x, const Tensor& w) {
+  if (x.rank() < 2 || x.rank() != w.rank()) {
+    return ModelError("expected X and W of one rank of at least 2, found ", x.TypeText(), " and ", w.TypeText());
+  }
+  const std::optional<std::vector<int64_t>> kernel = GetInts(node, "kernel_shape");
+  if (kernel.has_value() && !kernel->empty() && absl::MakeConstSpan(*kernel) != SpatialDims(w)) {
+    return ModelError("kernel_shape: expected ", DimsText(SpatialDims(w)), " as W has, found ", DimsText(*kernel));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Tensor> Convolve(const Node& node, const Tensor& x, const Tensor& w) {
+  AMP_RETURN_IF_ERROR(CheckConvolution(node, x, w));
+  AMP_ASSIGN_OR_RETURN(const int64_t group, ReadGroup(node, x.dim(1)));
+  if (w.dim(1) != x.dim(1) / group || w.dim(0) % group != 0) {
+    return ModelError("expected W [M, C / group, ..] with M divided by group ", group, ", found X ", x.TypeText(),
+                      " and W ", w.TypeText());
+  }
+  AMP_ASSIGN_OR_RETURN(const Window window, SlideWindow(node, SpatialDims(x), SpatialDims(w)));
+  AMP_ASSIGN_OR_RETURN(Tensor y, FilledFloat64(OutputDims(window, x.dim(0), w.dim(0)), 0));
+  if (y.num_elements() == 0 || x.num_elements() == 0) return y;
+  ConvolveAll(window, SizesOf(window, x.dim(0), group, w), Doubles(x).data(), Doubles(w).data(),
+              y.mutable_elements<double>().data());
+  return y;
+}
+
+absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, const Tensor& w) {
+  AMP_RETURN_IF_ERROR(CheckConvolution(node, x, w));
+  AMP_ASSIGN_OR_RETURN(const int64_t group, ReadGroup(node, x.dim(1)));
+  if (w.dim(0) != x.dim(1)) {
+    return ModelError("expected W [C, M / group, ..], found X ", x.TypeText(), " and W ", w.TypeText());
+  }
+  int64_t filters = 0;
+  if (__builtin_mul_overflow(w.dim(1), group, &filters)) return LimitError("expected fewer output channels");
+  AMP_ASSIGN_OR_RETURN(const Window window, TransposedWindow(node, x, w));
+  AMP_ASSIGN_OR_RETURN(Tensor y, FilledFloat64(ImageDims(window, x.dim(0), filters), 0));
+  if (y.num_elements() == 0 || x.num_elements() == 0) return y;
+  ConvolveAllTransposed(window, SizesOf(window, x.dim(0), group, w), Doubles(x).data(), Doubles(w).data(),
+                        y.mutable_elements<double>().data());
+  return y;
+}
+
+absl::Status AddBias(const Tensor& bias, Tensor& y) {
+  if (bias.rank() != 1 || bias.dim(0) != y.dim(1)) {
+    return ModelError("expected a bias [", y.dim(1), "], found ", bias.TypeText());
+  }
+  const auto channels = static_cast<size_t>(y.dim(1));
+  const auto out = y.mutable_elements<double>();
+  if (out.empty()) return absl::OkStatus();
+  const size_t image = out.size() / channels / static_cast<size_t>(y.dim(0));
+  for (size_t i = 0; i < out.size(); ++i) out[i] += Doubles(bias)[i / image % channels];
+  return absl::OkStatus();
+}
+
+}  // namespace amp

@@ -1,0 +1,29 @@
+// Convolutions of float64 tensors, for all operators that are one inside.
+//
+// Both ways are a matrix product with a matrix of columns, one for each position: convolving gathers the columns from
+// the image, the transposed convolution scatters them into it. As many columns as fit a cache are made at a time.
+#ifndef AMP_RUNTIME_REFERENCE_CONVOLUTION_H_
+#define AMP_RUNTIME_REFERENCE_CONVOLUTION_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/reference/window.h"
+
+namespace amp {
+
+// x [N, C, ...] and w [M, C / group, ...] give [N, M, ...], with the attributes of Conv. Exact for integers below 2^53.
+// Errors: shapes and attributes that do not fit each other.
+absl::StatusOr<Tensor> Convolve(const Node& node, const Tensor& x, const Tensor& w);
+// x [N, C, ...] and w [C, M / group, ...] give [N, M, ...], with the attributes of ConvTranspose.
+absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, const Tensor& w);
+
+// The parts of it that DeformConv shares: attributes `group` (dividing channels) and `kernel_shape` (that of w, if any).
+absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels);
+absl::Status CheckConvolution(const Node& node, const Tensor& x, const Tensor& w);
+
+// y [N, M, ...] += bias [M]. Errors: another shape.
+absl::Status AddBias(const Tensor& bias, Tensor& y);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_REFERENCE_CONVOLUTION_H_
