@@ -80,8 +80,8 @@ absl::Status Normalization(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const DType stash_type, StashType(context));
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
   const Rule rule{centre, GetFloat(context.node(), "epsilon", 1e-5f)};
-  AMP_ASSIGN_OR_RETURN(const Layers layers, NormalizeLayers(x.dims(), GetInt(context.node(), "axis", -1), rule,
-                                                            absl::MakeSpan(values)));
+  AMP_ASSIGN_OR_RETURN(const Layers layers,
+                       NormalizeLayers(x.dims(), GetInt(context.node(), "axis", -1), rule, absl::MakeSpan(values)));
   AMP_RETURN_IF_ERROR(Combine(context, 1, x.dims(), absl::MakeSpan(values), std::multiplies<>()));
   if (centre == Centre::kMean) {
     AMP_RETURN_IF_ERROR(Combine(context, 2, x.dims(), absl::MakeSpan(values), std::plus<>()));

@@ -66,7 +66,8 @@ absl::Status UpdateTensors(KernelContext& context, size_t num_memories, Update u
 
 absl::Status Adagrad(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Step step, ReadStep(context));
-  const double decay = GetFloat(context.node(), "decay_factor", 0), norm = GetFloat(context.node(), "norm_coefficient", 0);
+  const double decay = GetFloat(context.node(), "decay_factor", 0),
+               norm = GetFloat(context.node(), "norm_coefficient", 0);
   const double epsilon = GetFloat(context.node(), "epsilon", 1e-6f);
   const double rate = step.rate / (1 + step.count * decay);
   return UpdateTensors(context, 1, [&](double gradient, double& value, absl::Span<double> squares) {

@@ -67,9 +67,9 @@ struct ScanResult {
 };
 
 // `element_at` gives the element of a scan input that an iteration sees.
-absl::StatusOr<ScanResult> RunScan(KernelContext& context, const ScanBody& body, std::vector<Datum> states,
-                                   int64_t iterations,
-                                   absl::FunctionRef<absl::StatusOr<Tensor>(size_t input, int64_t iteration)> element_at) {
+absl::StatusOr<ScanResult> RunScan(
+    KernelContext& context, const ScanBody& body, std::vector<Datum> states, int64_t iterations,
+    absl::FunctionRef<absl::StatusOr<Tensor>(size_t input, int64_t iteration)> element_at) {
   ScanResult result{std::move(states), std::vector<std::vector<Tensor>>(body.scan_outputs)};
   const int64_t limit = context.resources().max_loop_iterations;
   if (iterations > limit) return LimitError("expected at most ", limit, " iterations, found ", iterations);
@@ -80,8 +80,7 @@ absl::StatusOr<ScanResult> RunScan(KernelContext& context, const ScanBody& body,
     }
     AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, context.bodies().Run(body.graph, std::move(inputs)));
     result.states.resize(body.states);
-    AMP_RETURN_IF_ERROR(
-        TakeOutputs(std::move(outputs), absl::MakeSpan(result.states), absl::MakeSpan(result.scans)));
+    AMP_RETURN_IF_ERROR(TakeOutputs(std::move(outputs), absl::MakeSpan(result.states), absl::MakeSpan(result.scans)));
   }
   return result;
 }
@@ -100,8 +99,7 @@ struct Scanned {
 
 // Scan inputs from port `first` on. Errors: lengths that differ.
 absl::StatusOr<std::vector<Scanned>> FindScanned(const KernelContext& context, size_t first,
-                                                 absl::Span<const int64_t> axes,
-                                                 absl::Span<const int64_t> directions) {
+                                                 absl::Span<const int64_t> axes, absl::Span<const int64_t> directions) {
   std::vector<Scanned> result;
   for (size_t i = 0; i < axes.size(); ++i) {
     const Tensor& tensor = context.Input(first + i);
@@ -119,8 +117,7 @@ absl::Status Scan(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, ListFor(context, "scan_input_axes", body.scan_inputs));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> directions,
                        Directions(context, "scan_input_directions", body.scan_inputs));
-  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> output_axes,
-                       ListFor(context, "scan_output_axes", body.scan_outputs));
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> output_axes, ListFor(context, "scan_output_axes", body.scan_outputs));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> output_directions,
                        Directions(context, "scan_output_directions", body.scan_outputs));
   AMP_ASSIGN_OR_RETURN(const std::vector<Scanned> scanned, FindScanned(context, body.states, axes, directions));
@@ -128,9 +125,8 @@ absl::Status Scan(KernelContext& context) {
   for (size_t i = 0; i < body.states; ++i) states.push_back(context.InputDatum(i));
   const int64_t iterations = scanned[0].length();
   AMP_ASSIGN_OR_RETURN(ScanResult result,
-                       RunScan(context, body, std::move(states), iterations, [&](size_t i, int64_t iteration) {
-                         return scanned[i].At(iteration, iterations);
-                       }));
+                       RunScan(context, body, std::move(states), iterations,
+                               [&](size_t i, int64_t iteration) { return scanned[i].At(iteration, iterations); }));
   for (size_t i = 0; i < body.states; ++i) context.SetOutput(i, std::move(result.states[i]));
   for (size_t i = 0; i < body.scan_outputs; ++i) {
     const ValueId like = context.model().graph(body.graph).outputs[body.states + i];
@@ -159,8 +155,8 @@ absl::StatusOr<Batch> FindBatch(const KernelContext& context, const ScanBody& bo
     const bool fits = tensor.rank() >= (is_scanned ? 2 : 1) && tensor.dim(0) == batch.samples &&
                       (!is_scanned || tensor.dim(1) == batch.longest);
     if (!fits) {
-      return ModelError("input ", 1 + i, ": expected ", batch.samples, " samples of length ", batch.longest,
-                        ", found ", tensor.TypeText());
+      return ModelError("input ", 1 + i, ": expected ", batch.samples, " samples of length ", batch.longest, ", found ",
+                        tensor.TypeText());
     }
   }
   if (!context.HasInput(0)) return batch;
@@ -174,8 +170,8 @@ absl::StatusOr<Batch> FindBatch(const KernelContext& context, const ScanBody& bo
   return ModelError("expected ", batch.samples, " lengths, found ", batch.lengths.size());
 }
 
-absl::StatusOr<ScanResult> ScanSample(KernelContext& context, const ScanBody& body, int64_t sample,
-                                      int64_t iterations, absl::Span<const int64_t> directions) {
+absl::StatusOr<ScanResult> ScanSample(KernelContext& context, const ScanBody& body, int64_t sample, int64_t iterations,
+                                      absl::Span<const int64_t> directions) {
   std::vector<Datum> states;
   for (size_t i = 0; i < body.states; ++i) {
     AMP_ASSIGN_OR_RETURN(states.emplace_back(), SliceAt(context.Input(1 + i), 0, sample));

@@ -20,8 +20,7 @@ absl::StatusOr<std::vector<size_t>> SoftmaxAxes(const KernelContext& context, si
 absl::Status MapCells(KernelContext& context, absl::Span<const size_t> axes, void (*of)(absl::Span<double>)) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
-  TransformCells(x.dims(), axes, absl::MakeSpan(values),
-                 [of](size_t, absl::Span<double> elements) { of(elements); });
+  TransformCells(x.dims(), axes, absl::MakeSpan(values), [of](size_t, absl::Span<double> elements) { of(elements); });
   return WriteOutput(context, 0, x.dtype(), x.dims(), values);
 }
 
@@ -54,8 +53,7 @@ absl::Status SoftmaxLike(KernelContext& context) {
 }
 
 absl::Status LpNormalization(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const size_t axis,
-                       NormalizeAxis(GetInt(context.node(), "axis", -1), context.Input(0).rank()));
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", -1), context.Input(0).rank()));
   const int64_t p = GetInt(context.node(), "p", 2);
   if (p != 1 && p != 2) return ModelError("p: expected 1 or 2, found ", p);
   return MapCells(context, {axis}, p == 1 ? ToUnitL1 : ToUnitL2);

@@ -50,8 +50,7 @@ absl::StatusOr<Tensor> SliceAt(const Tensor& whole, size_t axis, int64_t index) 
   return slice;
 }
 
-absl::Status TakeOutputs(std::vector<Datum> outputs, absl::Span<Datum> states,
-                         absl::Span<std::vector<Tensor>> scans) {
+absl::Status TakeOutputs(std::vector<Datum> outputs, absl::Span<Datum> states, absl::Span<std::vector<Tensor>> scans) {
   for (size_t i = 0; i < states.size(); ++i) states[i] = std::move(outputs[i]);
   for (size_t i = 0; i < scans.size(); ++i) {
     const Datum& output = outputs[states.size() + i];

@@ -24,8 +24,7 @@ absl::StatusOr<Tensor> SliceAt(const Tensor& whole, size_t axis, int64_t index);
 
 // What the outputs of a body hold: the first `states` of them are the states of the next iteration, the others, which
 // must be tensors, each go to the end of their list of `scans`.
-absl::Status TakeOutputs(std::vector<Datum> outputs, absl::Span<Datum> states,
-                         absl::Span<std::vector<Tensor>> scans);
+absl::Status TakeOutputs(std::vector<Datum> outputs, absl::Span<Datum> states, absl::Span<std::vector<Tensor>> scans);
 
 }  // namespace amp
 

@@ -63,9 +63,8 @@ class Splitter {
  private:
   size_t Find(absl::string_view text) const {
     if (!delimiter_.empty()) return text.find(delimiter_);
-    const auto* const space = std::find_if(text.begin(), text.end(), [](char c) {
-      return absl::ascii_isspace(static_cast<unsigned char>(c));
-    });
+    const auto* const space = std::find_if(text.begin(), text.end(),
+                                           [](char c) { return absl::ascii_isspace(static_cast<unsigned char>(c)); });
     return space == text.end() ? absl::string_view::npos : static_cast<size_t>(space - text.begin());
   }
 

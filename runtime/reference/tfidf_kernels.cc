@@ -88,13 +88,12 @@ absl::StatusOr<Pool> ReadPool(const KernelContext& context, const Tokens& tokens
   const std::vector<float> weights = GetFloats(node, "weights").value_or(std::vector<float>());
   pool.weights.assign(weights.begin(), weights.end());
   if (pool.coordinates.size() == count && (weights.empty() || weights.size() == count)) return pool;
-  return ModelError("expected ", count, " ngram_indexes, and as many weights or none, found ",
-                    pool.coordinates.size(), " and ", weights.size());
+  return ModelError("expected ", count, " ngram_indexes, and as many weights or none, found ", pool.coordinates.size(),
+                    " and ", weights.size());
 }
 
 // Counts by place in the pool. `gap`: from one token of an n-gram to the next.
-void CountGrams(const Pool& pool, absl::Span<const int64_t> row, size_t length, size_t gap,
-                absl::Span<double> counts) {
+void CountGrams(const Pool& pool, absl::Span<const int64_t> row, size_t length, size_t gap, absl::Span<double> counts) {
   const size_t reach = (length - 1) * gap;
   Tokens gram(length);
   for (size_t first = 0; first + reach < row.size(); ++first) {
