@@ -55,8 +55,8 @@ absl::StatusOr<LoopBody> FindLoopBody(const KernelContext& context) {
 }
 
 // A body may state that its iteration or condition has shape [1].
-Datum ShapedFor(const KernelContext& context, ValueId input, const Tensor& scalar) {
-  const std::optional<std::vector<int64_t>> dims = ShapeOf(context.model(), input);
+Datum ShapedFor(const KernelContext& context, const LoopBody& body, size_t port, const Tensor& scalar) {
+  const std::optional<Dims> dims = StatedInputShape(context.model(), body.graph, port);
   return dims.has_value() && dims->size() == 1 ? scalar.Reshaped({1}) : scalar;
 }
 
@@ -90,15 +90,14 @@ absl::Status CheckIteration(KernelContext& context, int64_t iteration) {
 absl::Status Loop(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const LoopBody body, FindLoopBody(context));
   AMP_ASSIGN_OR_RETURN(const LoopPlan plan, PlanLoop(context));
-  const Graph& graph = context.model().graph(body.graph);
   std::vector<Datum> states;
   for (size_t i = 0; i < body.states; ++i) states.push_back(context.InputDatum(2 + i));
   std::vector<std::vector<Tensor>> scans(body.scans);
   bool goes_on = plan.begins;
   for (int64_t iteration = 0; iteration < plan.trip_count && goes_on; ++iteration) {
     AMP_RETURN_IF_ERROR(CheckIteration(context, iteration));
-    std::vector<Datum> inputs = {ShapedFor(context, graph.inputs[0], Tensor::Scalar(iteration)),
-                                 ShapedFor(context, graph.inputs[1], Tensor::Scalar(true))};
+    std::vector<Datum> inputs = {ShapedFor(context, body, 0, Tensor::Scalar(iteration)),
+                                 ShapedFor(context, body, 1, Tensor::Scalar(true))};
     std::move(states.begin(), states.end(), std::back_inserter(inputs));
     AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, context.bodies().Run(body.graph, std::move(inputs)));
     if (plan.ends_by == EndsBy::kCondition) {
@@ -109,7 +108,7 @@ absl::Status Loop(KernelContext& context) {
   }
   for (size_t i = 0; i < body.states; ++i) context.SetOutput(i, std::move(states[i]));
   for (size_t i = 0; i < body.scans; ++i) {
-    AMP_ASSIGN_OR_RETURN(Tensor scan, Stack(context.model(), graph.outputs[1 + body.states + i], scans[i], 0));
+    AMP_ASSIGN_OR_RETURN(Tensor scan, Stack({context.model(), body.graph, 1 + body.states + i}, scans[i], 0));
     context.SetOutput(body.states + i, std::move(scan));
   }
   return absl::OkStatus();

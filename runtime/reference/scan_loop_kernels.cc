@@ -129,9 +129,9 @@ absl::Status Scan(KernelContext& context) {
                                [&](size_t i, int64_t iteration) { return scanned[i].At(iteration, iterations); }));
   for (size_t i = 0; i < body.states; ++i) context.SetOutput(i, std::move(result.states[i]));
   for (size_t i = 0; i < body.scan_outputs; ++i) {
-    const ValueId like = context.model().graph(body.graph).outputs[body.states + i];
     if (output_directions[i] == 1) std::reverse(result.scans[i].begin(), result.scans[i].end());
-    AMP_ASSIGN_OR_RETURN(Tensor scan, Stack(context.model(), like, result.scans[i], output_axes[i]));
+    AMP_ASSIGN_OR_RETURN(Tensor scan,
+                         Stack({context.model(), body.graph, body.states + i}, result.scans[i], output_axes[i]));
     context.SetOutput(body.states + i, std::move(scan));
   }
   return absl::OkStatus();
@@ -186,8 +186,8 @@ absl::StatusOr<ScanResult> ScanSample(KernelContext& context, const ScanBody& bo
 }
 
 // A sample's scan output, with zeros up to the longest sample's length.
-absl::StatusOr<Tensor> PaddedStack(const Model& model, ValueId like, std::vector<Tensor> elements, int64_t longest) {
-  AMP_ASSIGN_OR_RETURN(Tensor stacked, Stack(model, like, elements, 0));
+absl::StatusOr<Tensor> PaddedStack(const BodyOutput& source, absl::Span<const Tensor> elements, int64_t longest) {
+  AMP_ASSIGN_OR_RETURN(Tensor stacked, Stack(source, elements, 0));
   if (stacked.dim(0) == longest) return stacked;
   Dims dims = stacked.dims();
   dims[0] = longest - stacked.dim(0);
@@ -200,8 +200,7 @@ absl::Status BatchedScan(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const ScanBody body, FindScanBody(context, 1));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> directions, Directions(context, "directions", body.scan_inputs));
   AMP_ASSIGN_OR_RETURN(const Batch batch, FindBatch(context, body));
-  const std::vector<ValueId>& likes = context.model().graph(body.graph).outputs;
-  std::vector<std::vector<Tensor>> outputs(likes.size());  // one for each sample
+  std::vector<std::vector<Tensor>> outputs(body.states + body.scan_outputs);  // one for each sample
   for (int64_t sample = 0; sample < batch.samples; ++sample) {
     const int64_t length = batch.lengths.empty() ? batch.longest : batch.lengths[static_cast<size_t>(sample)];
     AMP_ASSIGN_OR_RETURN(ScanResult result, ScanSample(context, body, sample, length, directions));
@@ -209,12 +208,12 @@ absl::Status BatchedScan(KernelContext& context) {
     for (size_t i = 0; i < body.scan_outputs; ++i) {
       const size_t port = body.states + i;
       AMP_ASSIGN_OR_RETURN(Tensor scan,
-                           PaddedStack(context.model(), likes[port], std::move(result.scans[i]), batch.longest));
+                           PaddedStack({context.model(), body.graph, port}, result.scans[i], batch.longest));
       outputs[port].push_back(std::move(scan));
     }
   }
-  for (size_t port = 0; port < likes.size(); ++port) {
-    AMP_ASSIGN_OR_RETURN(Tensor output, Stack(context.model(), likes[port], outputs[port], 0));
+  for (size_t port = 0; port < outputs.size(); ++port) {
+    AMP_ASSIGN_OR_RETURN(Tensor output, Stack({context.model(), body.graph, port}, outputs[port], 0));
     context.SetOutput(port, std::move(output));
   }
   return absl::OkStatus();

@@ -13,18 +13,30 @@
 namespace amp {
 namespace {
 
-absl::StatusOr<Tensor> EmptyStack(const Model& model, ValueId like, int64_t axis) {
-  Dims dims = ShapeOf(model, like).value_or(Dims());
+// With kUnknownDim where a dimension is not known, and no dimensions where the rank is not.
+Dims KnownDims(const BodyOutput& source) {
+  const ValueId value = source.model.graph(source.body).outputs[source.port];
+  const std::optional<Dims> stated = StatedOutputShape(source.model, source.body, source.port);
+  Dims dims = ShapeOf(source.model, value).value_or(stated.value_or(Dims()));
+  for (size_t i = 0; stated.has_value() && stated->size() == dims.size() && i < dims.size(); ++i) {
+    if (dims[i] == kUnknownDim) dims[i] = (*stated)[i];
+  }
+  return dims;
+}
+
+absl::StatusOr<Tensor> EmptyStack(const BodyOutput& source, int64_t axis) {
+  Dims dims = KnownDims(source);
   std::replace(dims.begin(), dims.end(), kUnknownDim, int64_t{0});
   AMP_ASSIGN_OR_RETURN(const size_t at, NormalizeAxis(axis, dims.size() + 1));
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), 0);
-  return Tensor::Create(model.value(like).dtype, std::move(dims));
+  const ValueId value = source.model.graph(source.body).outputs[source.port];
+  return Tensor::Create(source.model.value(value).dtype, std::move(dims));
 }
 
 }  // namespace
 
-absl::StatusOr<Tensor> Stack(const Model& model, ValueId like, absl::Span<const Tensor> elements, int64_t axis) {
-  if (elements.empty()) return EmptyStack(model, like, axis);
+absl::StatusOr<Tensor> Stack(const BodyOutput& source, absl::Span<const Tensor> elements, int64_t axis) {
+  if (elements.empty()) return EmptyStack(source, axis);
   AMP_ASSIGN_OR_RETURN(const size_t at, NormalizeAxis(axis, elements[0].rank() + 1));
   std::vector<Tensor> layers;
   for (const Tensor& element : elements) {

@@ -14,10 +14,17 @@
 
 namespace amp {
 
+// What a body gives again and again.
+struct BodyOutput {
+  const Model& model;
+  GraphId body;
+  size_t port;
+};
+
 // [2,3] and [2,3] along axis 1 are [2,2,3]; `axis` may count from the end, as an axis of the result. Without elements
-// the other dimensions are those that inference found for the value `like`, 0 where it found none. Errors: elements of
-// different types or shapes.
-absl::StatusOr<Tensor> Stack(const Model& model, ValueId like, absl::Span<const Tensor> elements, int64_t axis);
+// the type and the other dimensions are those that inference knows of the body's output, or the body states, and 0
+// where neither does. Errors: elements of different types or shapes.
+absl::StatusOr<Tensor> Stack(const BodyOutput& source, absl::Span<const Tensor> elements, int64_t axis);
 
 // The elements at one index of an axis: [2,3] of [2,2,3] along axis 1. REQUIRES: the tensor has that axis and index.
 absl::StatusOr<Tensor> SliceAt(const Tensor& whole, size_t axis, int64_t index);
