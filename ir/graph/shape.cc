@@ -6,14 +6,30 @@
 
 namespace amp {
 
-std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value) {
-  const Value& v = model.value(value);
-  if (!v.is_tensor || v.type == nullptr || !v.type->tensor_type().has_shape()) return std::nullopt;
+namespace {
+
+std::optional<std::vector<int64_t>> ShapeIn(const onnx::TypeProto& type) {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return std::nullopt;
   std::vector<int64_t> dims;
-  for (const auto& dim : v.type->tensor_type().shape().dim()) {
+  for (const auto& dim : type.tensor_type().shape().dim()) {
     dims.push_back(dim.has_dim_value() && dim.dim_value() >= 0 ? dim.dim_value() : kUnknownDim);
   }
   return dims;
+}
+
+}  // namespace
+
+std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value) {
+  const Value& v = model.value(value);
+  return v.is_tensor && v.type != nullptr ? ShapeIn(*v.type) : std::nullopt;
+}
+
+std::optional<std::vector<int64_t>> StatedInputShape(const Model& model, GraphId graph, size_t port) {
+  return ShapeIn(model.graph(graph).proto->input(static_cast<int>(port)).type());
+}
+
+std::optional<std::vector<int64_t>> StatedOutputShape(const Model& model, GraphId graph, size_t port) {
+  return ShapeIn(model.graph(graph).proto->output(static_cast<int>(port)).type());
 }
 
 std::vector<std::string> DimSymbols(const Model& model, ValueId value) {

@@ -2,6 +2,7 @@
 #ifndef AMP_IR_GRAPH_SHAPE_H_
 #define AMP_IR_GRAPH_SHAPE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,6 +19,11 @@ std::optional<std::vector<int64_t>> ShapeOf(const Model& model, ValueId value);
 
 // The names of the symbolic dimensions, "" for others; as many as ShapeOf has.
 std::vector<std::string> DimSymbols(const Model& model, ValueId value);
+
+// What a graph itself states of its inputs and outputs, by port: inference may know another shape, or none, of what
+// changes from one round of a loop to the next.
+std::optional<std::vector<int64_t>> StatedInputShape(const Model& model, GraphId graph, size_t port);
+std::optional<std::vector<int64_t>> StatedOutputShape(const Model& model, GraphId graph, size_t port);
 
 // Product of the dimensions, saturated (ir/base/saturated.h); -1 when any is unknown.
 int64_t NumElements(const Model& model, ValueId value);

@@ -29,9 +29,11 @@ absl::Span<const KernelRow> SequenceKernels();
 absl::Span<const KernelRow> ReductionKernels();
 absl::Span<const KernelRow> SoftmaxKernels();
 absl::Span<const KernelRow> NormKernels();
+absl::Span<const KernelRow> LayerNormKernels();
 absl::Span<const KernelRow> LossKernels();
 absl::Span<const KernelRow> OptimizerKernels();
 absl::Span<const KernelRow> ControlFlowKernels();
+absl::Span<const KernelRow> ScanLoopKernels();
 absl::Span<const KernelRow> MatrixKernels();
 absl::Span<const KernelRow> EinsumKernels();
 absl::Span<const KernelRow> ConvolutionKernels();
@@ -47,8 +49,10 @@ absl::Span<const KernelRow> SamplingKernels();
 absl::Span<const KernelRow> RegionKernels();
 absl::Span<const KernelRow> SignalKernels();
 absl::Span<const KernelRow> TextKernels();
+absl::Span<const KernelRow> TfIdfKernels();
 absl::Span<const KernelRow> TreesKernels();
 absl::Span<const KernelRow> ClassicalKernels();
+absl::Span<const KernelRow> EncoderKernels();
 absl::Span<const KernelRow> ContribKernels();
 
 }  // namespace amp

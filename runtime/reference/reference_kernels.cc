@@ -38,9 +38,11 @@ Table MakeTable() {
            ReductionKernels(),
            SoftmaxKernels(),
            NormKernels(),
+           LayerNormKernels(),
            LossKernels(),
            OptimizerKernels(),
            ControlFlowKernels(),
+           ScanLoopKernels(),
            MatrixKernels(),
            EinsumKernels(),
            ConvolutionKernels(),
@@ -56,8 +58,10 @@ Table MakeTable() {
            RegionKernels(),
            SignalKernels(),
            TextKernels(),
+           TfIdfKernels(),
            TreesKernels(),
            ClassicalKernels(),
+           EncoderKernels(),
            ContribKernels(),
        }) {
     for (const KernelRow& row : family) table[{row.domain, row.op_type}].push_back(&row);

@@ -1,0 +1,129 @@
+// Layer normalization and its kin: by the statistics of all axes from one on, then scaled element by element. ONNX
+// Runtime's variants add a second input first, or leave the mean where it is.
+//
+// ONNX rounds what it normalized to the input's type before it is scaled; here all is float64, rounded once at the end.
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "runtime/kernel/cells.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/reference/families.h"
+#include "runtime/reference/float_cells.h"
+
+namespace amp {
+namespace {
+
+enum class Centre { kMean, kZero };
+
+struct Layers {
+  Dims dims;  // of the statistics: 1 where they are taken along
+  std::vector<double> mean, inverse_deviation;
+};
+
+struct Rule {
+  Centre centre;
+  double epsilon;
+};
+
+absl::StatusOr<Layers> NormalizeLayers(const Dims& dims, int64_t from_axis, Rule rule, absl::Span<double> values) {
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(from_axis, dims.size()));
+  Layers layers{.dims = dims, .mean = {}, .inverse_deviation = {}};
+  for (size_t i = axis; i < dims.size(); ++i) layers.dims[i] = 1;
+  // Where a dimension of 0 became 1 there are more statistics than elements, perhaps too many.
+  AMP_ASSIGN_OR_RETURN(const Tensor checked, Tensor::Create(DType::kUint8, layers.dims));
+  layers.mean.assign(static_cast<size_t>(checked.num_elements()), NAN);
+  layers.inverse_deviation = layers.mean;
+  TransformCells(dims, AxesBetween(axis, dims.size()), values, [&](size_t cell, absl::Span<double> elements) {
+    Moments moments = MomentsOf(elements);
+    if (rule.centre == Centre::kZero) moments = {0, moments.variance + moments.mean * moments.mean};
+    layers.mean[cell] = moments.mean;
+    layers.inverse_deviation[cell] = 1 / std::sqrt(moments.variance + rule.epsilon);
+    for (double& x : elements) x = (x - moments.mean) * layers.inverse_deviation[cell];
+  });
+  return layers;
+}
+
+// values = of(values, input `port`), where the input is repeated to `dims`; nothing is done where it is absent.
+template <typename Function>
+absl::Status Combine(const KernelContext& context, size_t port, const Dims& dims, absl::Span<double> values,
+                     Function of) {
+  if (!context.HasInput(port)) return absl::OkStatus();
+  const Dims& others = context.Input(port).dims();
+  AMP_ASSIGN_OR_RETURN(const Dims both, BroadcastDims(dims, others));
+  if (both != dims) {
+    return ModelError("input ", port, ": expected a shape that broadcasts to ", DimsText(dims), ", found ",
+                      DimsText(others));
+  }
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> operand, ReadFloats(context, port));
+  if (values.empty()) return absl::OkStatus();
+  size_t i = 0;
+  for (StridedWalk walk(dims, {BroadcastStrides(others, dims)}); !walk.AtEnd(); walk.Next(), ++i) {
+    values[i] = of(values[i], operand[walk[0]]);
+  }
+  return absl::OkStatus();
+}
+
+// The type that the statistics are given in.
+absl::StatusOr<DType> StashType(const KernelContext& context) {
+  const int64_t type = GetInt(context.node(), "stash_type", static_cast<int64_t>(DType::kFloat32));
+  for (const DType candidate : {DType::kFloat32, DType::kBfloat16, DType::kFloat16, DType::kFloat64}) {
+    if (type == static_cast<int64_t>(candidate)) return candidate;
+  }
+  return ModelError("stash_type: expected a type of floats, found ", type);
+}
+
+// Around zero: RMSNormalization, and ONNX Runtime's older name for it, which has a second output.
+template <Centre centre>
+absl::Status Normalization(KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const DType stash_type, StashType(context));
+  AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
+  const Rule rule{centre, GetFloat(context.node(), "epsilon", 1e-5f)};
+  AMP_ASSIGN_OR_RETURN(const Layers layers,
+                       NormalizeLayers(x.dims(), GetInt(context.node(), "axis", -1), rule, absl::MakeSpan(values)));
+  AMP_RETURN_IF_ERROR(Combine(context, 1, x.dims(), absl::MakeSpan(values), std::multiplies<>()));
+  if (centre == Centre::kMean) {
+    AMP_RETURN_IF_ERROR(Combine(context, 2, x.dims(), absl::MakeSpan(values), std::plus<>()));
+    AMP_RETURN_IF_ERROR(WriteOutput(context, 1, stash_type, layers.dims, layers.mean));
+  }
+  AMP_RETURN_IF_ERROR(
+      WriteOutput(context, centre == Centre::kMean ? 2 : 1, stash_type, layers.dims, layers.inverse_deviation));
+  const DType dtype = centre == Centre::kMean ? x.dtype() : context.Input(1).dtype();
+  return WriteOutput(context, 0, dtype, x.dims(), values);
+}
+
+// Inputs: input, skip, gamma, then beta where there is a mean, then bias. Outputs: normalized, mean, inverse deviation,
+// the sum that was normalized.
+template <Centre centre>
+absl::Status SkipNormalization(KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
+  AMP_RETURN_IF_ERROR(Combine(context, 1, x.dims(), absl::MakeSpan(values), std::plus<>()));
+  AMP_RETURN_IF_ERROR(
+      Combine(context, centre == Centre::kMean ? 4 : 3, x.dims(), absl::MakeSpan(values), std::plus<>()));
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 3, x.dtype(), x.dims(), values));
+  const Rule rule{centre, GetFloat(context.node(), "epsilon", 1e-12f)};
+  AMP_ASSIGN_OR_RETURN(const Layers layers, NormalizeLayers(x.dims(), -1, rule, absl::MakeSpan(values)));
+  AMP_RETURN_IF_ERROR(Combine(context, 2, x.dims(), absl::MakeSpan(values), std::multiplies<>()));
+  if (centre == Centre::kMean) {
+    AMP_RETURN_IF_ERROR(Combine(context, 3, x.dims(), absl::MakeSpan(values), std::plus<>()));
+  }
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 1, DType::kFloat32, layers.dims, layers.mean));
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 2, DType::kFloat32, layers.dims, layers.inverse_deviation));
+  return WriteOutput(context, 0, x.dtype(), x.dims(), values);
+}
+
+constexpr KernelRow kRows[] = {
+    {"LayerNormalization", Normalization<Centre::kMean>},
+    {"RMSNormalization", Normalization<Centre::kZero>},
+    {"SimplifiedLayerNormalization", Normalization<Centre::kZero>},
+    {"SkipLayerNormalization", SkipNormalization<Centre::kMean>, "com.microsoft"},
+    {"SkipSimplifiedLayerNormalization", SkipNormalization<Centre::kZero>, "com.microsoft"},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> LayerNormKernels() { return kRows; }
+
+}  // namespace amp
