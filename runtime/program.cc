@@ -32,7 +32,7 @@ absl::Status LoadConstants(const Model& model, Program& program) {
   return absl::OkStatus();
 }
 
-bool IsConstant(const Program& program, ValueId id) { return !program.constants[id].IsEmpty(); }
+bool IsConstant(const Program& program, ValueId id) { return id != kNone && !program.constants[id].IsEmpty(); }
 
 // The node of `graph` that `node` is, or in whose bodies it lies.
 NodeId OwnerWithin(const Model& model, NodeId node, GraphId graph) {

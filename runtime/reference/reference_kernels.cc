@@ -53,6 +53,7 @@ Table MakeTable() {
            ResizeKernels(),
            SamplingKernels(),
            RegionKernels(),
+           SuppressionKernels(),
            SignalKernels(),
            TextKernels(),
            TreesKernels(),
