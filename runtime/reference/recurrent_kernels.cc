@@ -62,7 +62,7 @@ struct Pass {
         from_x(of.gate_rows()),
         from_h(of.gate_rows()) {}
 
-  // A function of the pass (0 is f, 1 is g, 2 is h) of a clipped value.
+  // A gate: a function of the pass (0 is f, 1 is g) of a clipped sum.
   double Activate(size_t function, double x) const {
     return activations[function](layer.clip ? std::clamp(x, -*layer.clip, *layer.clip) : x);
   }
@@ -120,7 +120,7 @@ void LstmStep(const Pass& pass, absl::Span<double> h, absl::Span<double> c) {
     const double forget = pass.layer.input_forget ? 1 - in : pass.Activate(0, sum(2, i) + peep(2, i));
     c[i] = forget * c[i] + in * pass.Activate(1, sum(3, i));
     const double out = pass.Activate(0, sum(1, i) + peep(1, i));  // sees the new cell
-    h[i] = out * pass.Activate(2, c[i]);
+    h[i] = out * pass.activations[2](c[i]);  // the cell is no sum of a gate: it is not clipped, as in ONNX Runtime
   }
 }
 

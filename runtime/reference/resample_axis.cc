@@ -6,24 +6,28 @@
 namespace amp {
 namespace {
 
+// A length along the output as one along the input. Scales are float32, and so is what they divide: 3 / 0.6 is 5, not
+// what is just below it. Sizes are exact.
+double ToInput(const ResampledAxis& axis, double length) {
+  if (axis.is_sized) return length * static_cast<double>(axis.in) / axis.exact_out;
+  return static_cast<double>(static_cast<float>(length / axis.scale));
+}
+
 double SourcePosition(const ResampledAxis& axis, Coordinates coordinates, int64_t output) {
   const auto x = static_cast<double>(output), last = static_cast<double>(axis.in - 1);
-  const double half_pixel = (x + 0.5) / axis.scale - 0.5;
   switch (coordinates) {
     case Coordinates::kHalfPixel:
-      return half_pixel;
-    case Coordinates::kHalfPixelSymmetric: {
-      const double adjustment = static_cast<double>(axis.out) / axis.exact_out;
-      return static_cast<double>(axis.in) / 2 * (1 - adjustment) + half_pixel;
-    }
+      return ToInput(axis, x + 0.5) - 0.5;
+    case Coordinates::kHalfPixelSymmetric:  // from the middle of the output to that of the input
+      return static_cast<double>(axis.in) / 2 + ToInput(axis, x + 0.5 - static_cast<double>(axis.out) / 2) - 0.5;
     case Coordinates::kPytorchHalfPixel:
-      return axis.out > 1 ? half_pixel : 0;
+      return axis.out > 1 ? ToInput(axis, x + 0.5) - 0.5 : 0;
     case Coordinates::kTfHalfPixelForNn:
-      return (x + 0.5) / axis.scale;
+      return ToInput(axis, x + 0.5);
     case Coordinates::kAlignCorners:
       return axis.exact_out == 1 ? 0 : x * last / (axis.exact_out - 1);
     case Coordinates::kAsymmetric:
-      return x / axis.scale;
+      return ToInput(axis, x);
     case Coordinates::kTfCropAndResize: {
       const double part = axis.exact_out == 1 ? 0.5 : x / (axis.exact_out - 1);
       return (axis.start + part * (axis.end - axis.start)) * last;
@@ -70,8 +74,11 @@ void Normalize(std::vector<double>& weight, size_t first) {
 }  // namespace
 
 std::vector<double> SourcePositions(const ResampledAxis& axis, const ResampleOptions& options) {
+  const bool stays = axis.scale == 1 && axis.in == axis.out && options.coordinates != Coordinates::kTfCropAndResize;
   std::vector<double> positions;
-  for (int64_t i = 0; i < axis.out; ++i) positions.push_back(SourcePosition(axis, options.coordinates, i));
+  for (int64_t i = 0; i < axis.out; ++i) {
+    positions.push_back(stays ? static_cast<double>(i) : SourcePosition(axis, options.coordinates, i));
+  }
   return positions;
 }
 

@@ -43,11 +43,13 @@ struct ResampleOptions {
 struct ResampledAxis {
   int64_t in = 0, out = 0;
   double scale = 1;
+  bool is_sized = false;      // the node states `out` itself, not the scale
   double exact_out = 0;       // before it was rounded to `out`
   double start = 0, end = 1;  // the part that is kept, where coordinates are kTfCropAndResize; 1 is the last element
 };
 
-// Where output elements are among those of the input; not necessarily within them.
+// Where output elements are among those of the input; not necessarily within them. What is not resized stays, even
+// where coordinates would move it (kTfHalfPixelForNn).
 std::vector<double> SourcePositions(const ResampledAxis& axis, const ResampleOptions& options);
 // Whether the axis stays as it is.
 bool IsIdentity(const ResampledAxis& axis, const std::vector<double>& positions);

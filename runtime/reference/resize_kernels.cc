@@ -117,6 +117,7 @@ absl::Status SetSizes(absl::Span<const int64_t> sizes, absl::Span<const size_t> 
     }
     if (axis.in == 0 && sizes[i] > 0) return ModelError("expected elements to make ", sizes[i], " of, found none");
     axis.out = sizes[i];
+    axis.is_sized = true;
     axis.exact_out = static_cast<double>(sizes[i]);
     axis.scale = axis.in == 0 ? 1 : axis.exact_out / static_cast<double>(axis.in);
   }
@@ -129,6 +130,7 @@ absl::Status SetSizes(absl::Span<const int64_t> sizes, absl::Span<const size_t> 
   for (const size_t i : axes) {
     ResampledAxis& axis = resampling.axes[i];
     axis.scale = scale;
+    axis.is_sized = false;
     axis.exact_out = scale * static_cast<double>(axis.in);
     const double out = std::floor(axis.exact_out + 0.5);
     if (out > static_cast<double>(kMaxElements))

@@ -64,7 +64,9 @@ double Reflect(double x, double low, double high) {
 double Pad(double x, int64_t length, const GridOptions& options) {
   const auto last = static_cast<double>(length - 1);
   const double margin = options.align_corners ? 0 : 0.5;
-  if (options.padding == Padding::kBorder) return std::clamp(x, 0.0, last);
+  if (options.padding == Padding::kBorder) {
+    return x < -margin || x > last + margin ? std::clamp(x, 0.0, last) : x;
+  }
   if (options.padding == Padding::kReflection) return Reflect(x, -margin, last + margin);
   return x;
 }
@@ -87,7 +89,7 @@ double CubicWeight(double distance) {
 
 // Different elements of the image; those that padding makes the same are one.
 void AddTap(double at, double weight, int64_t length, const GridOptions& options, Taps& taps) {
-  const double padded = Pad(at, length, options);
+  const double padded = Pad(at, length, options);  // a whole number, as `at` is
   if (padded <= -1 || padded > static_cast<double>(length - 1)) return;
   const auto index = static_cast<int64_t>(padded);
   for (Tap& tap : taps) {
