@@ -45,7 +45,7 @@ TEST_CASE("nearest elements are moved, whatever they are") {
 
 TEST_CASE("sums of integers are rounded, and held within the type") {
   CHECK(Resized("<mode = \"cubic\">", "uint8[4] x = {0, 255, 255, 0}, int64[1] n = {8}", "x, , , n", "uint8[8]") ==
-        "uint8[8]: 0 45 209 255 255 209 45 0");
+        "uint8[8]: 0 58 197 255 255 197 58 0");
 }
 
 TEST_CASE("axes that are not resized stay, and none are resized of nothing") {
@@ -80,8 +80,8 @@ TEST_CASE("grid points far away, at no place, and on an image of one element") {
       Computed({.given = given,
                 .node = "y = GridSample<mode = \"nearest\", padding_mode = \"reflection\", align_corners = 1>(x, grid)",
                 .output = "string[1,1,3]"}) == "string[1,1,3]: a a a");
-  CHECK(Computed({.given = "float[1,1,2] x = {3, 5}, float[1] zero = {0}, int64[3] s = {1, 1, 1}",
-                  .node = "nan = Div(zero, zero) grid = Reshape(nan, s) y = GridSample(x, grid)",
+  CHECK(Computed({.given = "float[1,1,2] x = {3, 5}, float[1,1,1] grid = {nan}",
+                  .node = "y = GridSample(x, grid)",
                   .output = "float[1,1,1]"}) == "float32[1,1,1]: 0");
   CHECK(absl::StrContains(Computed({.given = "float[1,1,2] x = {3, 5}, float[1,1,2] grid = {0, 0}",
                                     .node = "y = GridSample(x, grid)",
