@@ -55,8 +55,8 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Pri
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;
-  const absl::Status ran = RunOnLargeStack(
-      [&] { output = work([&](absl::string_view text) { return standard_output.Print(text); }); });
+  const absl::Status ran =
+      RunOnLargeStack([&] { output = work([&](absl::string_view text) { return standard_output.Print(text); }); });
   if (!ran.ok()) {
     output.exit_code = ExitCode(ran);
     output.err = absl::StrCat(name, ": error: ", ran.message(), "\n");
