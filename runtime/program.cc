@@ -16,11 +16,6 @@ int VersionOf(const Model& model, const Node& node) {
                                                                 : model.opset(node.domain());
 }
 
-std::string OperatorText(const Model& model, const Node& node) {
-  const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), "::");
-  return Escaped(absl::StrCat(domain, node.op_type(), "-", VersionOf(model, node)));
-}
-
 absl::Status LoadConstants(const Model& model, Program& program) {
   program.constants.resize(model.num_values());
   for (const ValueId id : model.AllValues()) {
@@ -32,7 +27,7 @@ absl::Status LoadConstants(const Model& model, Program& program) {
   return absl::OkStatus();
 }
 
-bool IsConstant(const Program& program, ValueId id) { return !program.constants[id].IsEmpty(); }
+bool IsConstant(const Program& program, ValueId id) { return id != kNone && !program.constants[id].IsEmpty(); }
 
 // The node of `graph` that `node` is, or in whose bodies it lies.
 NodeId OwnerWithin(const Model& model, NodeId node, GraphId graph) {
@@ -80,8 +75,14 @@ void FindFrees(const Model& model, Program& program) {
 
 }  // namespace
 
+std::string OperatorText(const Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), "::");
+  return Escaped(absl::StrCat(domain, node.op_type(), "-", VersionOf(model, node)));
+}
+
 std::string Describe(const Model& model, NodeId node) {
-  return absl::StrCat(Escaped(model.NodeLabel(node)), " (", OperatorText(model, model.node(node)), ")");
+  return absl::StrCat(Escaped(model.NodeLabel(node)), " (", OperatorText(model, node), ")");
 }
 
 bool LacksKernel(const Model& model, NodeId id, FindKernel find) {
@@ -100,7 +101,7 @@ absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find) {
       if (IsConstant(program, node.Output(0))) continue;
       const KernelRow* kernel = find(node.domain(), node.op_type(), VersionOf(model, node));
       if (kernel == nullptr) {
-        return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, node));
+        return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id));
       }
       program.blocks[graph].push_back({id, kernel, {}});
     }

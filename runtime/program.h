@@ -36,6 +36,8 @@ bool LacksKernel(const Model& model, NodeId node, FindKernel find);
 // Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node; reading constants.
 absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find);
 
+// "my.domain::Gate-1", "MatMul-13": as escaped text.
+std::string OperatorText(const Model& model, NodeId node);
 // "MatMul#0 (MatMul-13)": for messages.
 std::string Describe(const Model& model, NodeId node);
 

@@ -87,6 +87,7 @@ Session::Session(std::unique_ptr<const State> state) : state_(std::move(state)) 
 Session::~Session() = default;
 
 const Model& Session::model() const { return *state_->model; }
+const Program& Session::program() const { return state_->program; }
 const std::vector<ValueId>& Session::inputs() const { return state_->inputs; }
 const std::vector<ValueId>& Session::outputs() const { return model().graph(kMainGraph).outputs; }
 std::vector<std::string> Session::InputNames() const { return NamesOf(model(), inputs()); }

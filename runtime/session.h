@@ -27,6 +27,7 @@ namespace amp {
 
 struct KernelRow;
 struct LoadedFile;
+struct Program;
 class Model;
 using ValueId = Id<struct ValueTag>;
 
@@ -63,6 +64,7 @@ class Session {
 
   // ---- internal: the model as it is run, and the ids of the above
   const Model& model() const;
+  const Program& program() const;
   const std::vector<ValueId>& inputs() const;
   const std::vector<ValueId>& outputs() const;
 

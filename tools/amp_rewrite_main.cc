@@ -1,77 +1,11 @@
-#include <fcntl.h>
-#include <unistd.h>
+#include <string>
+#include <vector>
 
-#include <cerrno>
-#include <cstdio>
-
-#include "ir/base/atomic_file.h"
-#include "ir/base/status.h"
 #include "tools/amp_rewrite.h"
-#include "tools/run_on_large_stack.h"
+#include "tools/run_program.h"
 
-namespace amp {
-namespace {
-
-// No file that is opened later may get the number of a closed standard stream: text for it would go into the file.
-void OccupyStandardStreams(bool* stdout_is_closed) {
-  *stdout_is_closed = ::fcntl(STDOUT_FILENO, F_GETFD) < 0;
-  int file = 0;
-  do {
-    file = ::open("/dev/null", O_RDWR);
-  } while (file >= 0 && file <= STDERR_FILENO);
-  if (file >= 0) ::close(file);
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  return amp::RunProgram("amp-rewrite",
+                         [&](const amp::Printer& print) { return amp::RunAmpRewrite(arguments, print); });
 }
-
-class StandardOutput {
- public:
-  explicit StandardOutput(bool is_closed) : nobody_reads_(is_closed) {}
-
-  // A reader that left, as `head` does, or never was, is no error.
-  absl::Status Print(absl::string_view text) {
-    if (text.empty()) return absl::OkStatus();
-    lost_ |= nobody_reads_;
-    if (nobody_reads_) return absl::OkStatus();
-    const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-    if (is_written && std::fflush(stdout) == 0) return absl::OkStatus();
-    const int error = errno;
-    nobody_reads_ = error == EPIPE;
-    lost_ = true;
-    if (nobody_reads_) return absl::OkStatus();
-    return InFile("standard output", IoError("cannot write: ", ErrnoText(error)));
-  }
-  bool lost() const { return lost_; }  // text that was to be printed
-
- private:
-  bool nobody_reads_;
-  bool lost_ = false;
-};
-
-int Main(const std::vector<std::string>& arguments) {
-  bool stdout_is_closed = false;
-  OccupyStandardStreams(&stdout_is_closed);
-  RemoveTemporariesOnSignals();
-  StandardOutput standard_output(stdout_is_closed);
-  ToolOutput output;
-  const absl::Status ran = RunOnLargeStack(
-      [&] { output = RunAmpRewrite(arguments, [&](absl::string_view text) { return standard_output.Print(text); }); });
-  if (!ran.ok()) {
-    output.exit_code = ExitCode(ran);
-    output.err = absl::StrCat("amp-rewrite: error: ", ran.message(), "\n");
-  }
-  std::fwrite(output.err.data(), 1, output.err.size(), stderr);
-  const absl::Status printed = standard_output.Print(output.out);
-  if (!output.written.empty() && standard_output.lost()) {  // the model is there, whatever became of the last words
-    const std::string why = printed.ok() ? "standard output: nobody reads it" : std::string(printed.message());
-    std::fprintf(stderr, "amp-rewrite: warning: %s; wrote %s all the same\n", why.c_str(),
-                 Escaped(output.written).c_str());
-    return output.exit_code;
-  }
-  if (printed.ok()) return output.exit_code;
-  std::fprintf(stderr, "amp-rewrite: error: %s\n", std::string(printed.message()).c_str());
-  return ExitCode(printed);
-}
-
-}  // namespace
-}  // namespace amp
-
-int main(int argc, char** argv) { return amp::Main(std::vector<std::string>(argv + 1, argv + argc)); }

@@ -1,21 +1,15 @@
 #include "tools/declare_flags.h"
 
-#include <concepts>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/algorithm/container.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/file/external_data.h"
 #include "ir/opset/opset_adapters.h"
-#include "passes/classify/suggest.h"
 #include "passes/stages.h"
-#include "tools/limit_flags.h"
+#include "tools/flag_values.h"
 #include "tools/option_names.h"
 #include "tools/version.h"
 
@@ -41,52 +35,6 @@ constexpr char kWhatBecomesLow[] = "What becomes low";
 constexpr char kWhatStays[] = "What stays";
 
 const EnumNames<std::string> kShells = {{"bash", "bash"}};
-
-// A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
-template <typename Value, typename Enum>
-void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
-               const EnumNames<Enum>& choices, const std::string& shown, const std::string& help) {
-  app.add_option_function<std::string>(
-         flag,
-         [&value, &choices, flag, shown](const std::string& text) {
-           const auto it = absl::c_find_if(choices, [&](const auto& choice) { return choice.first == text; });
-           if (it == choices.end()) {
-             std::vector<std::string> names;
-             for (const auto& [name, unused] : choices) names.push_back(name);
-             throw CLI::ValidationError(
-                 flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
-           }
-           value = it->second;
-         },
-         help)
-      ->type_name(shown)
-      ->group(group);
-}
-
-bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
-bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
-
-std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
-
-// A flag whose value is a number from 0 to `largest`, whole if the type is.
-template <typename Number>
-void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
-               const std::string& help) {
-  app.add_option_function<std::string>(
-         flag,
-         [&value, flag, largest](const std::string& text) {
-           Number number = 0;
-           if (!ParseNumber(text, number) || !(number >= 0 && number <= largest)) {
-             const char* const kind = std::is_integral_v<Number> ? "whole number" : "number";
-             throw CLI::ValidationError(
-                 flag, absl::StrCat("expected a ", kind, " from 0 to ", largest, ", found '", Escaped(text), "'"));
-           }
-           value = number;
-         },
-         WithDefault(help, value))
-      ->type_name("N")
-      ->group(group);
-}
 
 }  // namespace
 
@@ -247,12 +195,7 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
-  ForEachLimit(o.limits, [&](const char* flag, auto& value, int64_t largest, const std::string& help) {
-    using Number = std::remove_reference_t<decltype(value)>;
-    const bool is_capped = largest < std::numeric_limits<int64_t>::max();
-    AddNumber(app, "Limits", flag, value, static_cast<Number>(largest),
-              is_capped ? absl::StrCat(help, ", at most ", largest) : help);
-  });
+  AddLimits(app, o.limits);
 }
 
 }  // namespace amp

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(amp_archives ${CMAKE_INSTALL_LIBDIR}/amp-rewrite)
 set(amp_package ${CMAKE_INSTALL_LIBDIR}/cmake/amp-rewrite)
 
-install(TARGETS amp-rewrite RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS amp-rewrite amp-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS amp amp_hardware amp_ir amp_lists amp_passes amp_runtime EXPORT amp-rewriteTargets ARCHIVE DESTINATION ${amp_archives})
 install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
 foreach(header ir/base/check.h ir/base/choices.h ir/base/convert.h ir/base/dtype.h ir/base/ids.h ir/base/limits.h

@@ -4,13 +4,11 @@
 #include <iterator>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "ir/base/status.h"
-#include "passes/classify/suggest.h"
+#include "tools/command_line.h"
 #include "tools/completion.h"
-#include "tools/version.h"
 
 namespace amp {
 namespace {
@@ -27,42 +25,6 @@ std::vector<std::string> JoinDashedItems(const std::vector<std::string>& argumen
     if (takes_items && is_dashed) ++i;
   }
   return joined;
-}
-
-std::vector<std::string> FlagNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  }
-  return names;
-}
-
-// CLI11 counts the "--" that ends the flags among what it did not expect.
-std::vector<std::string> Unexpected(const CLI::App& app) {
-  std::vector<std::string> rest = app.remaining();
-  if (auto end = std::find(rest.begin(), rest.end(), "--"); end != rest.end()) rest.erase(end);
-  return rest;
-}
-
-absl::Status UnknownArgument(const CLI::App& app) {
-  const std::vector<std::string> rest = Unexpected(app);
-  const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
-  if (!absl::StartsWith(first, "-"))
-    return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
-  if (app.get_option_no_throw(first) != nullptr) {
-    return UsageError("'", Escaped(first), "' stands behind '--', which ends the flags; expected it before that");
-  }
-  return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
-}
-
-// CLI11's own words leave out what was expected.
-absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error) {
-  const std::string text = error.what(), flag = text.substr(0, text.find(':'));
-  const CLI::Option* option = app.get_option_no_throw(flag);
-  if (option == nullptr) return UsageError(Escaped(text));
-  const bool takes_one = option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
-  if (takes_one && option->count() > 1) return UsageError(flag, ": given twice");
-  return UsageError(flag, ": expected ", option->get_type_name());
 }
 
 absl::Status Interpret(Arguments& a) {
@@ -100,26 +62,9 @@ absl::Status Interpret(Arguments& a) {
 absl::StatusOr<ParsedArguments> ParseArguments(const std::vector<std::string>& arguments) {
   ParsedArguments parsed;
   CLI::App app("", "amp-rewrite");
-  app.allow_extras();
-  try {
-    DeclareFlags(app, parsed.arguments);
-    std::vector<std::string> reversed = JoinDashedItems(arguments);
-    std::reverse(reversed.begin(), reversed.end());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    parsed.text = app.help();
-    return parsed;
-  } catch (const CLI::CallForVersion&) {
-    parsed.text = VersionText() + "\n";
-    return parsed;
-  } catch (const CLI::ArgumentMismatch& error) {
-    return WrongCount(app, error);
-  } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return UsageError(Escaped(text));
-  }
-  if (!Unexpected(app).empty()) return UnknownArgument(app);
+  DeclareFlags(app, parsed.arguments);
+  AMP_ASSIGN_OR_RETURN(parsed.text, ParseCommandLine(app, JoinDashedItems(arguments)));
+  if (!parsed.text.empty()) return parsed;
   AMP_RETURN_IF_ERROR(Interpret(parsed.arguments));
   if (!parsed.arguments.completion.empty()) parsed.text = BashCompletion(app);
   return parsed;

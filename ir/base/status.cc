@@ -34,6 +34,8 @@ int ExitCode(const absl::Status& status) {
       return 6;
     case absl::StatusCode::kFailedPrecondition:
       return 7;
+    case absl::StatusCode::kUnimplemented:
+      return 8;
     default:
       return 70;
   }

@@ -7,6 +7,7 @@
 //   a resource limit                              kResourceExhausted   5
 //   input or output failed                        kUnavailable         6
 //   verification failed                           kFailedPrecondition  7
+//   device, driver or its library not available   kUnimplemented       8
 //   our own bug                                   kInternal           70
 #ifndef AMP_IR_BASE_STATUS_H_
 #define AMP_IR_BASE_STATUS_H_
@@ -40,6 +41,10 @@ absl::Status LimitError(const Args&... args) {
 template <typename... Args>
 absl::Status IoError(const Args&... args) {
   return absl::UnavailableError(absl::StrCat(args...));
+}
+template <typename... Args>
+absl::Status DeviceError(const Args&... args) {
+  return absl::UnimplementedError(absl::StrCat(args...));
 }
 
 // The process exit code for `status`; 0 for OK.

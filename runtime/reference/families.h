@@ -47,6 +47,7 @@ absl::Span<const KernelRow> RecurrentKernels();
 absl::Span<const KernelRow> ResizeKernels();
 absl::Span<const KernelRow> SamplingKernels();
 absl::Span<const KernelRow> RegionKernels();
+absl::Span<const KernelRow> SuppressionKernels();
 absl::Span<const KernelRow> SignalKernels();
 absl::Span<const KernelRow> TextKernels();
 absl::Span<const KernelRow> TfIdfKernels();

@@ -56,6 +56,7 @@ Table MakeTable() {
            ResizeKernels(),
            SamplingKernels(),
            RegionKernels(),
+           SuppressionKernels(),
            SignalKernels(),
            TextKernels(),
            TfIdfKernels(),

@@ -16,6 +16,8 @@
 #include "ir/file/model_file.h"
 #include "ir/file/text.h"
 #include "runtime/kernel/tensor.h"
+#include "ir/file/model_file.h"
+#include "ir/file/text.h"
 #include "runtime/session.h"
 
 struct NodeText {

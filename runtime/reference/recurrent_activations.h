@@ -1,0 +1,28 @@
+// The activations of recurrent layers: what the attributes activations, activation_alpha and activation_beta say.
+#ifndef AMP_RUNTIME_REFERENCE_RECURRENT_ACTIVATIONS_H_
+#define AMP_RUNTIME_REFERENCE_RECURRENT_ACTIVATIONS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ir/graph/graph.h"
+
+namespace amp {
+
+struct RecurrentActivation {
+  double (*function)(double x, double alpha, double beta) = nullptr;
+  double alpha = 0, beta = 0;
+
+  double operator()(double x) const { return function(x, alpha, beta); }
+};
+
+// Those of all directions in turn: f, g, h of the first, f, g, h of the second. `defaults` are a direction's.
+// Errors: another number of names, an unknown name.
+absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(const Node& node, size_t num_directions,
+                                                                 absl::Span<const absl::string_view> defaults);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_REFERENCE_RECURRENT_ACTIVATIONS_H_

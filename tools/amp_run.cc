@@ -1,0 +1,122 @@
+#include "tools/amp_run.h"
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "runtime/hardware/compatibility.h"
+#include "runtime/hardware/hardware.h"
+#include "runtime/session.h"
+#include "tools/bench_run.h"
+#include "tools/compare_runs.h"
+#include "tools/explain_run.h"
+#include "tools/run_arguments.h"
+#include "tools/run_inputs.h"
+#include "tools/run_outputs.h"
+#include "tools/version.h"
+
+namespace amp {
+namespace {
+
+std::string DescribeDevices() {
+  const Hardware hardware = DetectHardware();
+  const CpuFeatures& cpu = hardware.cpu;
+  const std::pair<const char*, bool> features[] = {{"avx2", cpu.avx2},
+                                                   {"avx512", cpu.avx512},
+                                                   {"avx512_bf16", cpu.avx512_bf16},
+                                                   {"avx512_fp16", cpu.avx512_fp16},
+                                                   {"amx_bf16", cpu.amx_bf16},
+                                                   {"amx_fp16", cpu.amx_fp16}};
+  std::string text = "cpu:";
+  for (const auto& [name, is_there] : features) {
+    if (is_there) absl::StrAppend(&text, " ", name);
+  }
+  for (const Gpu& gpu : hardware.gpus) {
+    absl::StrAppend(&text, "\ngpu: ", Escaped(gpu.name));
+    if (gpu.capability) absl::StrAppend(&text, ", compute capability ", CapabilityText(*gpu.capability));
+  }
+  if (hardware.gpus.empty()) absl::StrAppend(&text, "\ngpu: none, ", hardware.no_gpu_why);
+  absl::StrAppend(&text, "\nmodels run on: cpu (reference kernels: one thread, floats computed in float64)\n");
+  for (const DType low : {DType::kFloat16, DType::kBfloat16}) text += CheckCompatibility(hardware, low).Text(low);
+  return absl::StrCat(text, VersionText("amp-run"), "\n");
+}
+
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments) {
+  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, arguments.session);
+  if (!session.ok()) return InFile(path, session.status());
+  return session;
+}
+
+absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                     ToolOutput& output) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
+  AMP_ASSIGN_OR_RETURN(const RunComparison comparison,
+                       CompareRuns(session, *other, arguments.compare, inputs, arguments.tolerance));
+  output.out += comparison.text;
+  if (comparison.verdict.empty()) return absl::OkStatus();
+  return InFile(arguments.compare, absl::FailedPreconditionError(comparison.verdict));
+}
+
+absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                         ToolOutput& output) {
+  AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(inputs));
+  std::vector<std::string> files;
+  if (!arguments.outputs.empty()) {
+    AMP_RETURN_IF_ERROR(WriteOutputsFile(session, outputs, arguments.outputs));
+    files.push_back(arguments.outputs);
+  } else if (!arguments.output_dir.empty()) {
+    AMP_ASSIGN_OR_RETURN(files, WriteOutputsFolder(session, outputs, arguments.output_dir));
+  }
+  if (arguments.quiet) return absl::OkStatus();
+  if (files.empty()) output.out += DescribeOutputs(session, outputs);
+  for (const std::string& file : files) absl::StrAppend(&output.out, "wrote ", Escaped(file), "\n");
+  return absl::OkStatus();
+}
+
+absl::Status RunModel(const RunArguments& arguments, const Session& session, ToolOutput& output) {
+  if (arguments.explain) output.out += ExplainRun(session);
+  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
+  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
+  if (!arguments.bench) return RunAndWrite(arguments, session, inputs, output);
+  AMP_ASSIGN_OR_RETURN(const std::string text, BenchRun(arguments, session, inputs));
+  output.out += text;
+  return absl::OkStatus();
+}
+
+absl::Status Run(const RunArguments& arguments, ToolOutput& output) {
+  if (arguments.devices || !arguments.text.empty()) {
+    output.out = arguments.devices ? DescribeDevices() : arguments.text;
+    return absl::OkStatus();
+  }
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
+  return InFile(arguments.model, RunModel(arguments, *session, output));
+}
+
+// Exceptions of the libraries below end here.
+absl::Status RunFenced(const RunArguments& arguments, ToolOutput& output) {
+  try {
+    return Run(arguments, output);
+  } catch (const std::bad_alloc&) {
+    return InFile(arguments.model, LimitError("out of memory"));
+  } catch (const std::exception& error) {
+    return InFile(arguments.model, absl::InternalError(Escaped(error.what())));
+  }
+}
+
+}  // namespace
+
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments) {
+  ToolOutput output;
+  const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
+  const absl::Status status = parsed.ok() ? RunFenced(*parsed, output) : parsed.status();
+  if (!status.ok()) {
+    output.exit_code = ExitCode(status);
+    absl::StrAppend(&output.err, "amp-run: error: ", std::string(status.message()), "\n");
+  }
+  return output;
+}
+
+}  // namespace amp

@@ -1,0 +1,17 @@
+// The command-line tool amp-run as a function, so that tests run it in their own process.
+#ifndef AMP_TOOLS_AMP_RUN_H_
+#define AMP_TOOLS_AMP_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/tool_output.h"
+
+namespace amp {
+
+// `arguments` without the program's name. Never throws, never exits.
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_AMP_RUN_H_

@@ -1,0 +1,64 @@
+#include "tools/explain_run.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/node_paths.h"
+#include "runtime/program.h"
+
+namespace amp {
+namespace {
+
+using Row = std::array<std::string, 6>;
+
+std::string TypesOf(const Model& model, const Node& node, bool computed) {
+  std::set<std::string> types;
+  for (const ValueId output : node.outputs) {
+    if (output == kNone) continue;
+    const DType dtype = model.value(output).dtype;
+    const bool is_float = VisitFloats(dtype, [](auto) {});
+    types.insert(std::string(DTypeName(computed && is_float ? DType::kFloat64 : dtype)));
+  }
+  return absl::StrJoin(types, ",");
+}
+
+std::vector<Row> Rows(const Session& session) {
+  const Model& model = session.model();
+  const NodePaths paths = FindNodePaths(model);
+  std::vector<Row> rows = {{"node", "operator", "kernel", "stored as", "computed in", "device"}};
+  for (const auto& block : session.program().blocks) {
+    for (const Instruction& instruction : block) {
+      const Node& node = model.node(instruction.node);
+      rows.push_back({Escaped(paths.nodes[instruction.node]), OperatorText(model, instruction.node),
+                      absl::StrCat("reference ", instruction.kernel->op_type), TypesOf(model, node, /*computed=*/false),
+                      TypesOf(model, node, /*computed=*/true), "cpu"});
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string ExplainRun(const Session& session) {
+  const std::vector<Row> rows = Rows(session);
+  std::array<size_t, 6> widths = {};
+  for (const Row& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const Row& row : rows) {
+    for (size_t i = 0; i + 1 < row.size(); ++i) {
+      absl::StrAppend(&text, row[i], std::string(widths[i] - row[i].size() + 2, ' '));
+    }
+    absl::StrAppend(&text, row.back(), "\n");
+  }
+  return text;
+}
+
+}  // namespace amp

@@ -1,0 +1,80 @@
+// Kinds of flags that the programs declare: a choice among names, a number, the limits.
+#ifndef AMP_TOOLS_FLAG_VALUES_H_
+#define AMP_TOOLS_FLAG_VALUES_H_
+
+#include <concepts>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "passes/classify/suggest.h"
+#include "tools/limit_flags.h"
+#include "tools/option_names.h"
+
+namespace amp {
+
+// A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
+template <typename Value, typename Enum>
+void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
+               const EnumNames<Enum>& choices, const std::string& shown, const std::string& help) {
+  app.add_option_function<std::string>(
+         flag,
+         [&value, &choices, flag, shown](const std::string& text) {
+           const auto it = absl::c_find_if(choices, [&](const auto& choice) { return choice.first == text; });
+           if (it == choices.end()) {
+             std::vector<std::string> names;
+             for (const auto& [name, unused] : choices) names.push_back(name);
+             throw CLI::ValidationError(
+                 flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
+           }
+           value = it->second;
+         },
+         help)
+      ->type_name(shown)
+      ->group(group);
+}
+
+bool ParseNumber(const std::string& text, std::integral auto& number) { return absl::SimpleAtoi(text, &number); }
+inline bool ParseNumber(const std::string& text, double& number) { return absl::SimpleAtod(text, &number); }
+
+std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
+
+// A flag whose value is a number from 0 to `largest`, whole if the type is.
+template <typename Number>
+void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
+               const std::string& help) {
+  app.add_option_function<std::string>(
+         flag,
+         [&value, flag, largest](const std::string& text) {
+           Number number = 0;
+           if (!ParseNumber(text, number) || !(number >= 0 && number <= largest)) {
+             const char* const kind = std::is_integral_v<Number> ? "whole number" : "number";
+             throw CLI::ValidationError(
+                 flag, absl::StrCat("expected a ", kind, " from 0 to ", largest, ", found '", Escaped(text), "'"));
+           }
+           value = number;
+         },
+         WithDefault(help, value))
+      ->type_name("N")
+      ->group(group);
+}
+
+// --max-nodes and the like.
+inline void AddLimits(CLI::App& app, Limits& limits) {
+  ForEachLimit(limits, [&](const char* flag, auto& value, int64_t largest, const std::string& help) {
+    using Number = std::remove_reference_t<decltype(value)>;
+    const bool is_capped = largest < std::numeric_limits<int64_t>::max();
+    AddNumber(app, "Limits", flag, value, static_cast<Number>(largest),
+              is_capped ? absl::StrCat(help, ", at most ", largest) : help);
+  });
+}
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_FLAG_VALUES_H_

@@ -1,0 +1,195 @@
+#include "tools/run_arguments.h"
+
+#include <limits>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "tools/command_line.h"
+#include "tools/flag_values.h"
+#include "tools/version.h"
+
+namespace amp {
+namespace {
+
+constexpr char kProgram[] = "amp-run";
+constexpr char kPurpose[] = "Runs an ONNX model on this machine's processor and prints or writes what comes out.\n";
+constexpr char kFooter[] = R"(Examples:
+  amp-run model.onnx --random-inputs                               a line per output
+  amp-run model.onnx --input x=x.npy --outputs y.npz
+  amp-run model.onnx --inputs sample.npz --compare mixed.onnx      how far are the two apart
+  amp-run model.onnx --random-inputs --dim batch=8 --bench
+
+Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit, 6 input or output,
+  7 --compare found a difference, 8 no such device, 70 internal error. A failure is one line.)";
+
+// What other executors offer, and users may ask for; refused with a reason rather than ignored.
+constexpr std::pair<const char*, const char*> kNotServed[] = {
+    {"--threads", "every kernel runs in one thread"},
+    {"--profile", "kernels are not timed one by one"},
+    {"--strict", "no kernel computes in 16 bits: all run widened"},
+    {"--no-fuse", "nothing is fused"},
+    {"--autotune", "there is one kernel for each operator"},
+    {"--allow-tf32", "floats are computed in float64"},
+    {"--allow-bf16-compute", "floats are computed in float64"},
+};
+
+// Words that need a look before they are values.
+struct Words {
+  std::vector<std::string> inputs, dims;
+  std::string random_seed, device = "auto";
+};
+
+void AddRepeatable(CLI::App& app, const std::string& flag, std::vector<std::string>& values, const std::string& type,
+                   const std::string& group, const std::string& help) {
+  app.add_option(flag, values, help)->type_name(type)->group(group)->expected(1)->take_all()->allow_extra_args(false);
+}
+
+void DeclareInputs(CLI::App& app, RunArguments& a, Words& words) {
+  const std::string group = "Inputs";
+  AddRepeatable(app, "--input", words.inputs, "NAME=FILE", group,
+                "an input from a file: .npy, or .pb as ONNX's test data has it (repeatable)");
+  app.add_option("--inputs", a.inputs, "arrays named after the inputs")->type_name("FILE.npz")->group(group);
+  app.add_option("--random-inputs", words.random_seed,
+                 "make up the inputs that are given no other way, by declared type and shape [=0]")
+      ->type_name("[=SEED]")
+      ->group(group);
+  AddRepeatable(app, "--dim", words.dims, "NAME=N", group,
+                "a symbolic dimension of made-up inputs; others: 1 where they come first, else 16 (repeatable)");
+}
+
+void DeclareOutputs(CLI::App& app, RunArguments& a) {
+  const std::string group = "Outputs (without any of these: a line for each)";
+  app.add_option("--outputs", a.outputs, "write all, bfloat16 as float32")->type_name("FILE.npz")->group(group);
+  app.add_option("--output-dir", a.output_dir, "write each as a .npy file")->type_name("DIR")->group(group);
+  app.add_option("--compare", a.compare, "run this model on the same inputs, and print how far its outputs are off")
+      ->type_name("OTHER.onnx")
+      ->group(group);
+  AddNumber(app, group, "--tolerance", a.tolerance, 1e30, "relative L2 error up to which --compare succeeds");
+  app.add_flag("-q,--quiet", a.quiet, "print errors alone, and what is asked for")->group(group);
+}
+
+void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
+  const std::string group = "How it runs";
+  app.add_flag("--explain", a.explain, "print which kernel runs each node, and in which types")->group(group);
+  app.add_flag("--bench", a.bench, "time runs: median, smallest, 90th percentile")->group(group);
+  AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
+  AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
+  app.add_flag("--json", a.json, "print what --bench finds as JSON")->group(group);
+  app.add_option("--device", words.device, WithDefault("where", words.device))
+      ->type_name("auto|cpu|cuda[:N]")
+      ->group(group);
+  AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
+            "rounds of one Loop");
+  app.add_flag("--devices", a.devices, "print what this machine offers, and stop")->group(group);
+  for (const auto& [flag, why] : kNotServed) {
+    app.add_option_function<std::string>(
+           flag, [name = flag](const std::string&) { throw CLI::ValidationError(name, "not available"); })
+        ->expected(0, 1)
+        ->group("");
+  }
+  AddLimits(app, a.session.limits);
+}
+
+// "NAME=VALUE". Names may hold "=", values of these flags do not begin with it.
+absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& flag, const std::string& text,
+                                                              const std::string& expected) {
+  const size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
+    return UsageError(flag, ": expected ", expected, ", found '", Escaped(text), "'");
+  }
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+absl::Status CheckDevice(const std::string& device) {
+  if (device == "auto" || device == "cpu") return absl::OkStatus();
+  if (device == "cuda" || absl::StartsWith(device, "cuda:")) {
+    return DeviceError("--device ", Escaped(device), ": models run on the processor alone; expected auto or cpu");
+  }
+  return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'");
+}
+
+absl::Status Interpret(const Words& words, RunArguments& a) {
+  for (const std::string& text : words.inputs) {
+    AMP_ASSIGN_OR_RETURN(a.input_files.emplace_back(), SplitPair("--input", text, "NAME=FILE"));
+  }
+  for (const std::string& text : words.dims) {
+    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N"));
+    int64_t value = 0;
+    if (!absl::SimpleAtoi(pair.second, &value) || value < 0 || value > kMaxElements) {
+      return UsageError("--dim: expected a whole number from 0 to ", kMaxElements, ", found '", Escaped(text), "'");
+    }
+    a.dims[pair.first] = value;
+  }
+  if (uint64_t seed = 0; absl::SimpleAtoi(words.random_seed, &seed)) {
+    a.random_seed = seed;
+    a.session.seed = seed;
+  } else if (!words.random_seed.empty()) {
+    return UsageError("--random-inputs: expected a whole number, found '", Escaped(words.random_seed), "'");
+  }
+  return CheckDevice(words.device);
+}
+
+absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
+  const auto requires_flag = [&](const char* flag, const char* other, bool is_there) {
+    const bool fits = app.count(flag) == 0 || is_there;
+    return fits ? absl::OkStatus() : UsageError(flag, " is for ", other, ", which is not there");
+  };
+  AMP_RETURN_IF_ERROR(requires_flag("--dim", "--random-inputs", a.random_seed.has_value()));
+  AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
+  for (const char* const flag : {"--iterations", "--warmup", "--json"}) {
+    AMP_RETURN_IF_ERROR(requires_flag(flag, "--bench", a.bench));
+  }
+  const int ends = (a.outputs.empty() ? 0 : 1) + (a.output_dir.empty() ? 0 : 1) + (a.compare.empty() ? 0 : 1) + a.bench;
+  if (ends > 1) return UsageError("expected one of --outputs, --output-dir, --compare and --bench, found ", ends);
+  if (a.iterations < 1) return UsageError("--iterations: expected at least 1, found 0");
+  if (a.model.empty() && !a.devices) return UsageError("expected MODEL, a path to an ONNX file; see --help");
+  return absl::OkStatus();
+}
+
+absl::Status CheckServed(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    for (const auto& [flag, why] : kNotServed) {
+      if (argument == flag || absl::StartsWith(argument, absl::StrCat(flag, "="))) {
+        return UsageError(flag, ": not available, ", why);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Alone, the flag means "--random-inputs=0": what follows it is no seed.
+std::vector<std::string> WithSeed(std::vector<std::string> arguments) {
+  for (std::string& argument : arguments) {
+    if (argument == "--random-inputs") argument += "=0";
+  }
+  return arguments;
+}
+
+}  // namespace
+
+absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& arguments) {
+  RunArguments a;
+  Words words;
+  CLI::App app("", kProgram);
+  app.description(kPurpose);
+  app.footer(kFooter);
+  app.set_version_flag("--version", VersionText(kProgram), "print the versions of this and of what it was built with")
+      ->group("Help");
+  app.get_formatter()->column_width(30);
+  app.get_help_ptr()->group("Help")->description("print this and stop");
+  app.add_option("MODEL", a.model, "ONNX model to run")->type_name("");
+  DeclareInputs(app, a, words);
+  DeclareOutputs(app, a);
+  DeclareRest(app, a, words);
+  AMP_RETURN_IF_ERROR(CheckServed(arguments));
+  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithSeed(arguments)));
+  if (!a.text.empty()) return a;
+  AMP_RETURN_IF_ERROR(Interpret(words, a));
+  AMP_RETURN_IF_ERROR(CheckCombinations(app, a));
+  return a;
+}
+
+}  // namespace amp

@@ -1,0 +1,35 @@
+// The command line of amp-run.
+#ifndef AMP_TOOLS_RUN_ARGUMENTS_H_
+#define AMP_TOOLS_RUN_ARGUMENTS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+
+namespace amp {
+
+struct RunArguments {
+  std::string model;
+  std::vector<std::pair<std::string, std::string>> input_files;  // name and file
+  std::string inputs;                                            // an archive
+  std::optional<uint64_t> random_seed;
+  std::map<std::string, int64_t> dims;
+  std::string outputs, output_dir, compare;
+  bool explain = false, bench = false, json = false, devices = false, quiet = false;
+  int64_t iterations = 10, warmup = 2;
+  double tolerance = 0.02;
+  SessionOptions session;
+  std::string text;  // of --help or --version: to be printed, and nothing else done; else empty
+};
+
+// `arguments` without the program's name. Errors: kInvalidArgument; kUnimplemented for a device that no model runs on.
+absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& arguments);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_RUN_ARGUMENTS_H_

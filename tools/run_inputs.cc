@@ -1,0 +1,85 @@
+#include "tools/run_inputs.h"
+
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "ir/base/status.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/tensor_content.h"
+#include "runtime/compare_values.h"
+#include "runtime/kernel/doubles.h"
+#include "runtime/make_datum.h"
+#include "runtime/npy.h"
+#include "runtime/random_inputs.h"
+#include "tools/sample_inputs.h"
+
+namespace amp {
+namespace {
+
+absl::StatusOr<std::string> ReadBytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in.is_open() || in.bad()) return IoError("expected a file that can be read, found none");
+  return bytes;
+}
+
+absl::StatusOr<Datum> ReadDatum(const std::string& path, const Session& session, ValueId input) {
+  const bool is_npy = absl::EndsWith(path, ".npy");
+  if (!is_npy && !absl::EndsWith(path, ".pb")) return UsageError("expected a file .npy or .pb, found another ending");
+  AMP_ASSIGN_OR_RETURN(const std::string bytes, ReadBytes(path));
+  if (!is_npy) {
+    AMP_ASSIGN_OR_RETURN(const DatumContent content, ParseDatum(bytes, session.model(), input));
+    return MakeDatum(content);
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, ParseNpy(bytes));
+  return Datum(std::move(tensor));
+}
+
+absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& name) {
+  const auto& names = session.model().graph(kMainGraph).names;
+  const auto it = names.find(name);
+  if (it == names.end() || !session.model().value(it->second).is_graph_input) {
+    return UsageError("--input: '", Escaped(name), "' is no input of the model");
+  }
+  return it->second;
+}
+
+}  // namespace
+
+absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session) {
+  NamedDatums inputs;
+  if (arguments.random_seed.has_value()) {
+    AMP_ASSIGN_OR_RETURN(inputs, MakeRandomInputs(session, {.seed = *arguments.random_seed, .dims = arguments.dims}));
+  }
+  if (!arguments.inputs.empty()) {
+    AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadSample(arguments.inputs, session));
+    for (auto& [name, datum] : sample) inputs.insert_or_assign(name, std::move(datum));
+  }
+  for (const auto& [name, path] : arguments.input_files) {
+    AMP_ASSIGN_OR_RETURN(const ValueId input, FindInput(session, name));
+    absl::StatusOr<Datum> datum = ReadDatum(path, session, input);
+    if (!datum.ok()) return InFile(Escaped(path), datum.status());
+    inputs.insert_or_assign(name, *std::move(datum));
+  }
+  return inputs;
+}
+
+absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session) {
+  const auto is_float = [](DType dtype) { return VisitFloats(dtype, [](auto) {}); };
+  const auto& names = session.model().graph(kMainGraph).names;
+  NamedDatums result = inputs;
+  for (auto& [name, datum] : result) {
+    const auto it = names.find(name);
+    const DType declared = it == names.end() ? DType::kUndefined : session.model().value(it->second).dtype;
+    const Tensor* given = datum.tensor();
+    if (given == nullptr || given->dtype() == declared || !is_float(given->dtype()) || !is_float(declared)) continue;
+    AMP_ASSIGN_OR_RETURN(Tensor converted, Tensor::Create(declared, given->dims()));
+    AMP_RETURN_IF_ERROR(WriteDoubles(AsDoubles(*given), converted));
+    datum = Datum(std::move(converted));
+  }
+  return result;
+}
+
+}  // namespace amp

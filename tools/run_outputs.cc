@@ -1,0 +1,132 @@
+#include "tools/run_outputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ir/base/atomic_file.h"
+#include "ir/base/status.h"
+#include "ir/graph/graph.h"
+#include "runtime/compare_values.h"
+#include "runtime/npy.h"
+
+namespace amp {
+namespace {
+
+const std::string& NameOf(const Session& session, size_t output) {
+  return session.model().value(session.outputs()[output]).name;
+}
+
+absl::StatusOr<NamedTensors> AsTensors(const Session& session, const std::vector<Datum>& outputs) {
+  NamedTensors tensors;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = NameOf(session, i);
+    if (outputs[i].tensor() == nullptr) {
+      return UsageError("output '", Escaped(name), "': expected a tensor to write, found ", outputs[i].TypeText());
+    }
+    tensors.emplace_back(name, *outputs[i].tensor());
+  }
+  return tensors;
+}
+
+absl::Status WriteBytes(const std::string& path, const std::string& bytes) {
+  return WriteFileAtomically(path, [&](AtomicFile& file) { return file.Append(bytes); });
+}
+
+std::string FileName(absl::string_view name, std::set<std::string>& taken) {
+  constexpr size_t kLongest = 200;
+  std::string stem(name.substr(0, kLongest));
+  for (char& c : stem) {
+    const bool is_plain = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
+    if (!is_plain) c = '_';
+  }
+  if (stem.empty() || stem[0] == '.') stem.insert(0, "_");
+  std::string file = stem + ".npy";
+  for (int i = 2; !taken.insert(file).second; ++i) file = absl::StrCat(stem, "_", i, ".npy");
+  return file;
+}
+
+struct Summary {
+  double smallest = std::numeric_limits<double>::infinity(), largest = -smallest, sum = 0;
+  int64_t finite = 0, others = 0;
+};
+
+Summary Summarize(const std::vector<double>& elements) {
+  Summary summary;
+  for (const double element : elements) {
+    if (!std::isfinite(element)) {
+      ++summary.others;
+      continue;
+    }
+    ++summary.finite;
+    summary.smallest = std::min(summary.smallest, element);
+    summary.largest = std::max(summary.largest, element);
+    summary.sum += element;
+  }
+  return summary;
+}
+
+std::string DescribeNumbers(const std::vector<double>& elements) {
+  constexpr size_t kShown = 6;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, elements.size()); ++i) absl::StrAppendFormat(&text, " %.6g", elements[i]);
+  if (elements.size() > kShown) text += " ...";
+  const Summary summary = Summarize(elements);
+  if (summary.finite > 0) {
+    absl::StrAppendFormat(&text, "; smallest %.6g, largest %.6g, mean %.6g", summary.smallest, summary.largest,
+                          summary.sum / static_cast<double>(summary.finite));
+  }
+  if (summary.others > 0) absl::StrAppendFormat(&text, "; %d not finite", summary.others);
+  return text;
+}
+
+std::string DescribeTensor(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kString) return DescribeNumbers(AsDoubles(tensor));
+  constexpr size_t kShown = 3;
+  std::string text;
+  const auto elements = tensor.elements<std::string>();
+  for (size_t i = 0; i < std::min(kShown, elements.size()); ++i)
+    absl::StrAppend(&text, " '", Escaped(elements[i]), "'");
+  return elements.size() > kShown ? text + " ..." : text;
+}
+
+}  // namespace
+
+absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path) {
+  AMP_ASSIGN_OR_RETURN(const NamedTensors tensors, AsTensors(session, outputs));
+  AMP_ASSIGN_OR_RETURN(const std::string bytes, NpzBytes(tensors));
+  return WriteBytes(path, bytes);
+}
+
+absl::StatusOr<std::vector<std::string>> WriteOutputsFolder(const Session& session, const std::vector<Datum>& outputs,
+                                                            const std::string& folder) {
+  AMP_ASSIGN_OR_RETURN(const NamedTensors tensors, AsTensors(session, outputs));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return InFile(Escaped(folder), IoError("cannot make the folder: ", error.message()));
+  std::vector<std::string> files;
+  std::set<std::string> taken;
+  for (const auto& [name, tensor] : tensors) {
+    AMP_ASSIGN_OR_RETURN(const std::string bytes, NpyBytes(tensor));
+    files.push_back((std::filesystem::path(folder) / FileName(name, taken)).string());
+    AMP_RETURN_IF_ERROR(WriteBytes(files.back(), bytes));
+  }
+  return files;
+}
+
+std::string DescribeOutputs(const Session& session, const std::vector<Datum>& outputs) {
+  std::string text;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor* tensor = outputs[i].tensor();
+    absl::StrAppend(&text, Escaped(NameOf(session, i)), "  ", outputs[i].TypeText(), " ",
+                    tensor == nullptr ? "" : DescribeTensor(*tensor), "\n");
+  }
+  return text;
+}
+
+}  // namespace amp

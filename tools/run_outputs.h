@@ -1,0 +1,26 @@
+// What becomes of the outputs of a run: files, or a line for each.
+#ifndef AMP_TOOLS_RUN_OUTPUTS_H_
+#define AMP_TOOLS_RUN_OUTPUTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+
+namespace amp {
+
+// An archive of all. Errors: kInvalidArgument for outputs that are no tensors of numbers, kUnavailable.
+absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path);
+
+// A file for each in `folder`, which is made if there is none. Characters of names that may mean something to a file
+// system become "_"; a name that is then there already gets a number. Returns the files. Errors: as above.
+absl::StatusOr<std::vector<std::string>> WriteOutputsFolder(const Session& session, const std::vector<Datum>& outputs,
+                                                            const std::string& folder);
+
+// "y  float32[2,2]  0.5 0.25 1 2; smallest 0.25, largest 2, mean 0.9375"
+std::string DescribeOutputs(const Session& session, const std::vector<Datum>& outputs);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_RUN_OUTPUTS_H_

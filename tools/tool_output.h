@@ -1,0 +1,25 @@
+// What a run of one of the programs comes to, as data, so that tests run programs in their own process.
+#ifndef AMP_TOOLS_TOOL_OUTPUT_H_
+#define AMP_TOOLS_TOOL_OUTPUT_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace amp {
+
+struct ToolOutput {
+  int exit_code = 0;
+  std::string out, err;  // what belongs on stdout and stderr
+  std::string written;   // the model that was; "" for none
+};
+
+// Puts text on stdout at once: what was asked for beside the model (a report, a table), before any file changes. An
+// error ends the run, and no file does.
+using Printer = std::function<absl::Status(absl::string_view)>;
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TOOL_OUTPUT_H_
