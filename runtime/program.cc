@@ -6,7 +6,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/tensor_content.h"
 #include "ir/schema/schema.h"
-#include "runtime/make_datum.h"
+#include "runtime/kernel/make_datum.h"
 
 namespace amp {
 namespace {

@@ -38,6 +38,27 @@ int64_t ElementsBetween(absl::Span<const int64_t> dims, size_t first, size_t las
   return count;
 }
 
+AxisView::AxisView(absl::Span<const int64_t> dims, size_t axis)
+    : outer(static_cast<size_t>(ElementsBetween(dims, 0, axis))),
+      size(static_cast<size_t>(dims[axis])),
+      inner(static_cast<size_t>(ElementsBetween(dims, axis + 1, dims.size()))) {}
+
+absl::Status NormalizeIndices(absl::Span<int64_t> indices, int64_t size) {
+  for (int64_t& index : indices) {
+    if (index < -size || index >= size) {
+      return ModelError("expected an index in [", -size, ", ", size, "), found ", index);
+    }
+    if (index < 0) index += size;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> CheckedProduct(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) return LimitError("expected a product that fits, found ", a, " x ", b);
+  return product;
+}
+
 Dims RowStrides(absl::Span<const int64_t> dims) {
   Dims strides(dims.size());
   int64_t stride = 1;

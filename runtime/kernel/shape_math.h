@@ -2,10 +2,12 @@
 #ifndef AMP_RUNTIME_KERNEL_SHAPE_MATH_H_
 #define AMP_RUNTIME_KERNEL_SHAPE_MATH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/kernel/tensor.h"
@@ -21,6 +23,25 @@ absl::StatusOr<std::vector<size_t>> NormalizeAxes(absl::Span<const int64_t> axes
 
 // Product of dims [first, last). REQUIRES: they are those of a tensor.
 int64_t ElementsBetween(absl::Span<const int64_t> dims, size_t first, size_t last);
+
+// A shape as one of its axes sees it: [2,3,4,5] along axis 1 has outer 2, size 3 and inner 20. A row is what lies along
+// the axis at one place of all the others: `size` elements, `inner` apart.
+struct AxisView {
+  size_t outer, size, inner;
+
+  // REQUIRES: the dims are those of a tensor, axis < rank.
+  AxisView(absl::Span<const int64_t> dims, size_t axis);
+  // May be many where there are no elements.
+  size_t rows() const { return outer * inner; }
+  // The first element of a row. REQUIRES: row < rows().
+  size_t First(size_t row) const { return row / inner * size * inner + row % inner; }
+};
+
+// Makes indices along an axis of `size` elements count from 0; -1 is the last element. Errors: outside [-size, size).
+absl::Status NormalizeIndices(absl::Span<int64_t> indices, int64_t size);
+
+// Errors: the product does not fit.
+absl::StatusOr<int64_t> CheckedProduct(int64_t a, int64_t b);
 
 // Elements from one index of an axis to the next, row by row: [12, 4, 1] for [2, 3, 4].
 Dims RowStrides(absl::Span<const int64_t> dims);

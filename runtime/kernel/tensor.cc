@@ -33,6 +33,7 @@ std::shared_ptr<void> AllocateStrings(size_t count) {
 size_t ElementBytes(DType type) { return (static_cast<size_t>(BitsPerElement(type)) + 7) / 8; }
 
 absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims) {
+  if (dtype == DType::kUndefined) return ModelError("expected a tensor of some type, found none");
   const std::optional<int64_t> count = ElementCount(dims);
   for (const int64_t dim : dims) {
     if (dim < 0) return ModelError("expected dimensions of at least 0, found ", DimsText(dims));

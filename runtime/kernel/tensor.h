@@ -34,8 +34,8 @@ class Tensor {
  public:
   Tensor() = default;  // of type kUndefined, without elements
 
-  // Elements are not initialised (strings are empty). Errors: kDataLoss (a negative dimension), kResourceExhausted
-  // (more than kMaxElements, or more than there is memory).
+  // Elements are not initialised (strings are empty). Errors: kDataLoss (a negative dimension, kUndefined),
+  // kResourceExhausted (more than kMaxElements, or more than there is memory).
   static absl::StatusOr<Tensor> Create(DType dtype, Dims dims);
   // From elements that are at hand. REQUIRES: as many as the dims say; `dtype` is stored as T.
   template <typename T>

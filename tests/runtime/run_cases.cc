@@ -24,7 +24,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/tensor_content.h"
 #include "onnx/onnx_pb.h"
-#include "runtime/make_datum.h"
+#include "runtime/kernel/make_datum.h"
 #include "runtime/session.h"
 
 namespace amp {

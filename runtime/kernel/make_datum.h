@@ -1,6 +1,6 @@
 // From what files hold to what kernels read.
-#ifndef AMP_RUNTIME_MAKE_DATUM_H_
-#define AMP_RUNTIME_MAKE_DATUM_H_
+#ifndef AMP_RUNTIME_KERNEL_MAKE_DATUM_H_
+#define AMP_RUNTIME_KERNEL_MAKE_DATUM_H_
 
 #include "absl/status/statusor.h"
 #include "ir/graph/tensor_content.h"
@@ -15,4 +15,4 @@ absl::StatusOr<Datum> MakeDatum(const DatumContent& content);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_MAKE_DATUM_H_
+#endif  // AMP_RUNTIME_KERNEL_MAKE_DATUM_H_

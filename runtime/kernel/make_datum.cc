@@ -1,4 +1,4 @@
-#include "runtime/make_datum.h"
+#include "runtime/kernel/make_datum.h"
 
 #include <algorithm>
 #include <cstring>
