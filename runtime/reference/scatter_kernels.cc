@@ -1,7 +1,167 @@
+// Operators that write updates into a copy of a tensor, at the places that indices lead to.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernel/move_elements.h"
+#include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/index_places.h"
+#include "runtime/reference/wide_arithmetic.h"
 
 namespace amp {
+namespace {
 
-absl::Span<const KernelRow> ScatterKernels() { return {}; }
+// Calls visit(place in the output, place in the updates) for every element of the updates.
+template <typename Visit>
+void VisitUpdates(const Places& places, Visit visit) {
+  for (size_t i = 0; i < places.firsts.size(); ++i) {
+    for (size_t j = 0; j < places.run; ++j) visit(places.firsts[i] + j, i * places.run + j);
+  }
+}
+
+// y op= updates, rounded once however many updates an element gets.
+template <typename Op>
+absl::Status Accumulate(const Places& places, const Tensor& updates, Op op, Tensor& y) {
+  const bool known = VisitWidened(y.dtype(), [&]<typename T>(TypeTag<T>) {
+    const auto in = updates.elements<T>();
+    const auto out = y.mutable_elements<T>();
+    std::vector<WideType<T>> wide(out.size());
+    std::transform(out.begin(), out.end(), wide.begin(), Widen<T>);
+    VisitUpdates(places, [&](size_t at, size_t from) { wide[at] = op(wide[at], Widen<T>(in[from])); });
+    std::transform(wide.begin(), wide.end(), out.begin(), Narrow<T>);
+  });
+  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
+}
+
+absl::Status Overwrite(const Places& places, const Tensor& updates, Tensor& y) {
+  const bool known = VisitStorage(y.dtype(), [&]<typename T>(TypeTag<T>) {
+    const auto in = updates.elements<T>();
+    const auto out = y.mutable_elements<T>();
+    VisitUpdates(places, [&](size_t at, size_t from) { out[at] = in[from]; });
+  });
+  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
+}
+
+template <typename T>
+bool IsNan(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(x);
+  } else {
+    return false;
+  }
+}
+
+// The larger (the smaller) of y and the updates; not a number if one of them is not.
+template <typename IsBetter>
+absl::Status KeepBest(const Places& places, const Tensor& updates, IsBetter is_better, Tensor& y) {
+  const bool known = VisitNumbersAndBool(y.dtype(), [&]<typename T>(TypeTag<T>) {
+    const auto in = updates.elements<T>();
+    const auto out = y.mutable_elements<T>();
+    VisitUpdates(places, [&](size_t at, size_t from) {
+      const auto update = Load(in[from]);
+      if (IsNan(update) || is_better(update, Load(out[at]))) out[at] = in[from];
+    });
+  });
+  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
+}
+
+absl::Status Reduce(const std::string& reduction, const Places& places, const Tensor& updates, Tensor& y) {
+  if (reduction == "none") return Overwrite(places, updates, y);
+  if (reduction == "add") return Accumulate(places, updates, std::plus<>(), y);
+  if (reduction == "mul") return Accumulate(places, updates, std::multiplies<>(), y);
+  if (reduction == "max") return KeepBest(places, updates, std::greater<>(), y);
+  if (reduction == "min") return KeepBest(places, updates, std::less<>(), y);
+  return ModelError("expected reduction none, add, mul, max or min, found ", Escaped(reduction));
+}
+
+// Output 0 is input 0 with the updates, which are input 2 and have these dims.
+absl::Status GiveScattered(KernelContext& context, const Places& places, const Dims& update_dims) {
+  const Tensor& x = context.Input(0);
+  const Tensor& updates = context.Input(2);
+  if (updates.dtype() != x.dtype() || updates.dims() != update_dims) {
+    return ModelError("expected updates ", DTypeName(x.dtype()), DimsText(update_dims), ", found ", updates.TypeText());
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
+  CopyElements(x, 0, *y, 0, static_cast<size_t>(x.num_elements()));
+  return Reduce(GetString(context.node(), "reduction", "none"), places, updates, *y);
+}
+
+absl::Status ScatterElements(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> indices, context.InputInts(1));
+  const Dims& dims = context.Input(1).dims();
+  const int64_t axis = GetInt(context.node(), "axis", 0);
+  AMP_ASSIGN_OR_RETURN(const Places places, ElementPlaces(context.Input(0).dims(), axis, {dims, std::move(indices)}));
+  return GiveScattered(context, places, dims);
+}
+
+absl::Status ScatterNd(KernelContext& context) {
+  const Dims& data = context.Input(0).dims();
+  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, context.InputInts(1));
+  const Indices indices = {context.Input(1).dims(), std::move(elements)};
+  AMP_ASSIGN_OR_RETURN(const Places places, TuplePlaces(data, indices, 0));
+  Dims update_dims(indices.dims.begin(), indices.dims.end() - 1);
+  update_dims.insert(update_dims.end(), data.begin() + indices.dims.back(), data.end());
+  return GiveScattered(context, places, update_dims);
+}
+
+// Where in the cache each batch's update begins: 0 where nothing is said.
+absl::StatusOr<std::vector<int64_t>> WriteIndices(const KernelContext& context, int64_t batch, int64_t longest) {
+  if (!context.HasInput(2)) return std::vector<int64_t>(static_cast<size_t>(batch), 0);
+  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> indices, context.InputInts(2));
+  if (static_cast<int64_t>(indices.size()) != batch) {
+    return ModelError("expected ", batch, " write indices, found ", indices.size());
+  }
+  for (const int64_t index : indices) {
+    if (index < 0 || index > longest) return ModelError("expected a write index in [0, ", longest, "], found ", index);
+  }
+  return indices;
+}
+
+// An update of a cache's axis of positions, behind what each batch has there; round and round in mode circular.
+absl::Status TensorScatter(KernelContext& context) {
+  const Tensor& cache = context.Input(0);
+  const Tensor& update = context.Input(1);
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", -2), cache.rank()));
+  if (axis == 0) return ModelError("expected an axis that is not the batch, found 0");
+  const std::string mode = GetString(context.node(), "mode", "linear");
+  if (mode != "linear" && mode != "circular") return ModelError("expected mode linear or circular, found another");
+  Dims expected = cache.dims();
+  expected[axis] = update.rank() == cache.rank() ? update.dim(axis) : 0;
+  if (update.dtype() != cache.dtype() || update.dims() != expected || expected[axis] > cache.dim(axis)) {
+    return ModelError("expected an update for ", cache.TypeText(), ", found ", update.TypeText());
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, cache.dtype(), cache.dims()));
+  CopyElements(cache, 0, *y, 0, static_cast<size_t>(cache.num_elements()));
+  if (update.num_elements() == 0) return absl::OkStatus();
+  const int64_t longest = mode == "circular" ? kMaxElements : cache.dim(axis) - update.dim(axis);
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> firsts, WriteIndices(context, cache.dim(0), longest));
+  const AxisView view(cache.dims(), axis), update_view(update.dims(), axis);
+  const size_t outer_per_batch = view.outer / firsts.size();
+  for (size_t outer = 0; outer < view.outer; ++outer) {
+    const auto first = static_cast<size_t>(firsts[outer / outer_per_batch]);
+    for (size_t i = 0; i < update_view.size; ++i) {
+      const size_t at = (first + i) % view.size;
+      CopyElements(update, (outer * update_view.size + i) * view.inner, *y, (outer * view.size + at) * view.inner,
+                   view.inner);
+    }
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {"Scatter", ScatterElements},
+    {"ScatterElements", ScatterElements},
+    {"ScatterND", ScatterNd},
+    {"TensorScatter", TensorScatter},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> ScatterKernels() { return kRows; }
 
 }  // namespace amp

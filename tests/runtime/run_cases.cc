@@ -29,6 +29,7 @@
 =======
 #include "runtime/kernel/make_datum.h"
 >>>>>>> 2c6905a (What other families of kernels share with these: make_datum, move_elements, join, doubles)
+#include "runtime/kernel/make_datum.h"
 #include "runtime/session.h"
 
 namespace amp {

@@ -1,0 +1,70 @@
+#include "runtime/reference/index_places.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+absl::Status CheckElementDims(absl::Span<const int64_t> data, size_t axis, const Dims& indices) {
+  bool fits = indices.size() == data.size();
+  for (size_t i = 0; fits && i < data.size(); ++i) fits = i == axis || indices[i] <= data[i];
+  if (fits) return absl::OkStatus();
+  return ModelError("expected indices of at most ", DimsText(data), " but for dimension ", axis, ", found ",
+                    DimsText(indices));
+}
+
+absl::Status CheckTupleDims(absl::Span<const int64_t> data, const Dims& indices, int64_t batch_dims) {
+  const auto complain = [&] {
+    return ModelError("expected tuples of coordinates in ", DimsText(data), " behind ", batch_dims,
+                      " dimensions that are alike, found indices ", DimsText(indices));
+  };
+  const auto most = static_cast<int64_t>(std::min(data.size(), indices.empty() ? 0 : indices.size() - 1));
+  if (indices.empty() || batch_dims < 0 || batch_dims > most) return complain();
+  const auto batch = static_cast<size_t>(batch_dims);
+  const bool alike = std::equal(data.begin(), data.begin() + batch_dims, indices.begin());
+  const bool fits = indices.back() >= 1 && indices.back() <= static_cast<int64_t>(data.size() - batch);
+  return alike && fits ? absl::OkStatus() : complain();
+}
+
+}  // namespace
+
+absl::StatusOr<Places> ElementPlaces(absl::Span<const int64_t> data, int64_t axis, Indices indices) {
+  AMP_ASSIGN_OR_RETURN(const size_t along, NormalizeAxis(axis, data.size()));
+  AMP_RETURN_IF_ERROR(CheckElementDims(data, along, indices.dims));
+  AMP_RETURN_IF_ERROR(NormalizeIndices(absl::MakeSpan(indices.elements), data[along]));
+  Dims strides = RowStrides(data);
+  const auto step = static_cast<size_t>(std::exchange(strides[along], 0));
+  Places places;
+  auto index = indices.elements.begin();
+  for (StridedWalk walk(indices.dims, {strides}); !walk.AtEnd(); walk.Next()) {
+    places.firsts.push_back(walk[0] + static_cast<size_t>(*index++) * step);
+  }
+  return places;
+}
+
+absl::StatusOr<Places> TuplePlaces(absl::Span<const int64_t> data, const Indices& indices, int64_t batch_dims) {
+  AMP_RETURN_IF_ERROR(CheckTupleDims(data, indices.dims, batch_dims));
+  const auto batch = static_cast<size_t>(batch_dims);
+  const auto length = static_cast<size_t>(indices.dims.back());
+  const int64_t num_tuples = ElementsBetween(indices.dims, 0, indices.dims.size() - 1);
+  const int64_t tuples_per_batch = ElementsBetween(indices.dims, batch, indices.dims.size() - 1);
+  const Dims strides = RowStrides(data);
+  const auto batch_stride = static_cast<size_t>(ElementsBetween(data, batch, data.size()));
+  Places places{.firsts = {}, .run = static_cast<size_t>(ElementsBetween(data, batch + length, data.size()))};
+  for (int64_t tuple = 0; tuple < num_tuples; ++tuple) {
+    size_t place = static_cast<size_t>(tuple / tuples_per_batch) * batch_stride;
+    for (size_t i = 0; i < length; ++i) {
+      int64_t index = indices.elements[static_cast<size_t>(tuple) * length + i];
+      AMP_RETURN_IF_ERROR(NormalizeIndices(absl::MakeSpan(&index, 1), data[batch + i]));
+      place += static_cast<size_t>(index * strides[batch + i]);
+    }
+    places.firsts.push_back(place);
+  }
+  return places;
+}
+
+}  // namespace amp
