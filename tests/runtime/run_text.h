@@ -16,8 +16,6 @@
 #include "ir/file/model_file.h"
 #include "ir/file/text.h"
 #include "runtime/kernel/tensor.h"
-#include "ir/file/model_file.h"
-#include "ir/file/text.h"
 #include "runtime/session.h"
 
 struct NodeText {
