@@ -39,7 +39,7 @@ absl::Status CheckSameType(const Tensor& a, const Tensor& b);
 // Visits a result row by row, where a row is as long as strides allow: one row in all when nothing is repeated.
 class RowWalk {
  public:
-  explicit RowWalk(const Broadcast& broadcast) : RowWalk(Merged(broadcast), 0) {}
+  explicit RowWalk(const Broadcast& broadcast);
 
   bool AtEnd() const { return walk_.AtEnd(); }
   void Next() {
@@ -52,12 +52,8 @@ class RowWalk {
   size_t At(size_t operand, size_t i) const { return walk_[operand] + i * steps_[operand]; }
 
  private:
-  RowWalk(Broadcast merged, size_t first);
-  // The same walk with as few axes as possible; at least one.
-  static Broadcast Merged(const Broadcast& broadcast);
-
   std::vector<size_t> steps_;
-  size_t count_, first_;
+  size_t count_, first_ = 0;
   StridedWalk walk_;
 };
 
