@@ -23,12 +23,8 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/tensor_content.h"
-<<<<<<< HEAD
 #include "onnx/onnx_pb.h"
-#include "runtime/make_datum.h"
-=======
 #include "runtime/kernel/make_datum.h"
->>>>>>> 2c6905a (What other families of kernels share with these: make_datum, move_elements, join, doubles)
 #include "runtime/session.h"
 
 namespace amp {
