@@ -32,7 +32,6 @@ struct NodeText {
 inline absl::StatusOr<amp::Tensor> RunText(const NodeText& text) {
   AMP_ASSIGN_OR_RETURN(
       const std::string bytes,
-      amp::ParseOnnxText(absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", text.opset, "]> g () => (",
       amp::ParseOnnxText(absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", text.opset, text.imports, "]> g () => (",
                                       text.output, " y) <", text.given, "> {", text.node, "}")));
   AMP_ASSIGN_OR_RETURN(amp::LoadedFile file, amp::ParseModel(bytes));
