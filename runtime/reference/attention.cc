@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "ir/base/status.h"
-#include "runtime/kernel/accumulator.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/matrix_product.h"
 

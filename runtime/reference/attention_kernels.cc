@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernel/accumulator.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/attention.h"
 #include "runtime/reference/families.h"

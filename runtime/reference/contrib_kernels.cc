@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernel/accumulator.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/fused_activation.h"

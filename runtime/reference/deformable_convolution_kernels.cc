@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernel/accumulator.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/convolution.h"
 #include "runtime/reference/families.h"

@@ -14,8 +14,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "runtime/kernel/accumulator.h"
+#include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/matrix_product.h"
 
@@ -122,10 +123,7 @@ absl::StatusOr<Tensor> Arrange(const Term& term, const Labels& labels, const std
     strides.push_back(it == term.strides.end() ? 0 : it->second);
   }
   AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(term.elements.dtype(), dims));
-  VisitStorage(result.dtype(), [&]<typename T>(TypeTag<T>) {
-    auto next = result.mutable_elements<T>().begin();
-    for (StridedWalk walk(dims, {strides}); !walk.AtEnd(); walk.Next()) *next++ = term.elements.elements<T>()[walk[0]];
-  });
+  AMP_RETURN_IF_ERROR(CopyStrided(term.elements, 0, strides, result));
   return result;
 }
 

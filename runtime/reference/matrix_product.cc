@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -102,14 +103,10 @@ absl::StatusOr<Tensor> PermuteAxes(const Tensor& x, absl::Span<const size_t> ord
   Dims dims(x.rank());
   for (size_t i = 0; i < dims.size(); ++i) dims[i] = x.dim(order[i]);
   AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(x.dtype(), dims));
-  if (y.num_elements() == 0) return y;
   const Dims own = RowStrides(x.dims());
   Dims strides(x.rank());
   for (size_t i = 0; i < dims.size(); ++i) strides[i] = own[order[i]];
-  VisitStorage(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    auto next = y.mutable_elements<T>().begin();
-    for (StridedWalk walk(dims, {strides}); !walk.AtEnd(); walk.Next()) *next++ = x.elements<T>()[walk[0]];
-  });
+  AMP_RETURN_IF_ERROR(CopyStrided(x, 0, strides, y));
   return y;
 }
 

@@ -1,4 +1,4 @@
-// Products of matrices in the types of runtime/kernel/accumulator.h, which all matrix work of the reference kernels
+// Products of matrices in the types of runtime/reference/accumulator.h, which all matrix work of the reference kernels
 // comes down to: MatMul, Gemm, Einsum, convolutions, attention.
 //
 //   AddMatrixProduct<double>({.a = {a, 3, 1}, .b = {b, 1, 3}, .m = 2, .k = 3, .n = 4}, {y, 4});   // y += a transpose(b)

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernel/accumulator.h"
+#include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/window.h"
 
@@ -189,12 +190,12 @@ absl::StatusOr<Dims> UnpooledDims(const KernelContext& context) {
 // `x` cut, or filled with zeros at the ends, to other dims.
 absl::StatusOr<Tensor> Fit(const Tensor& x, const Dims& dims) {
   AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(x.dtype(), dims));
-  std::fill(y.mutable_bytes().begin(), y.mutable_bytes().end(), std::byte{0});
+  FillWithZero(y);
   Dims common;
   for (size_t i = 0; i < dims.size(); ++i) common.push_back(std::min(dims[i], x.dim(i)));
   VisitStorage(x.dtype(), [&]<typename T>(TypeTag<T>) {
     for (StridedWalk walk(common, {RowStrides(x.dims()), RowStrides(dims)}); !walk.AtEnd(); walk.Next()) {
-      if constexpr (!std::is_same_v<T, std::string>) y.mutable_elements<T>()[walk[1]] = x.elements<T>()[walk[0]];
+      y.mutable_elements<T>()[walk[1]] = x.elements<T>()[walk[0]];
     }
   });
   return y;
@@ -202,14 +203,13 @@ absl::StatusOr<Tensor> Fit(const Tensor& x, const Dims& dims) {
 
 absl::Status MaxUnpool(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  if (ElementBytes(x.dtype()) == 0) return context.TypeError(x.dtype());
   AMP_ASSIGN_OR_RETURN(const Dims dims, UnpooledDims(context));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> indices, context.InputInts(1));
   if (context.Input(1).dims() != x.dims()) {
     return ModelError("expected indices ", DimsText(x.dims()), ", found ", context.Input(1).TypeText());
   }
   AMP_ASSIGN_OR_RETURN(Tensor unpooled, Tensor::Create(x.dtype(), dims));
-  std::fill(unpooled.mutable_bytes().begin(), unpooled.mutable_bytes().end(), std::byte{0});
+  FillWithZero(unpooled);
   for (const int64_t index : indices) {
     if (index < 0 || index >= unpooled.num_elements()) {
       return ModelError("expected indices in [0, ", unpooled.num_elements(), "), found ", index);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "runtime/kernel/accumulator.h"
+#include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 
 namespace amp {
 
@@ -43,29 +43,16 @@ absl::StatusOr<Tensor> Dequantize(const Tensor& x, const Quantization& quantizat
 }
 
 absl::StatusOr<Tensor> Quantize(const Tensor& x, const Quantization& quantization, DType dtype) {
-  AMP_ASSIGN_OR_RETURN(Tensor scaled, Tensor::Create(DType::kFloat64, x.dims()));
-  const auto out = scaled.mutable_elements<double>();
-  std::transform(Doubles(x).begin(), Doubles(x).end(), out.begin(),
-                 [&](double value) { return value / quantization.scale; });
-  if (VisitFloats(dtype, []<typename T>(TypeTag<T>) {})) return ModelError("expected integers or floats of 8 bits");
-  Tensor result;
-  bool integers = false;
-  absl::Status status;
-  integers = VisitIntegers(dtype, [&]<typename T>(TypeTag<T>) {
-    absl::StatusOr<Tensor> made = Tensor::Create(dtype, x.dims());
-    status = made.status();
-    if (!status.ok()) return;
-    result = *std::move(made);
-    const auto low = static_cast<double>(std::numeric_limits<T>::min());
-    const auto high = static_cast<double>(std::numeric_limits<T>::max());
-    std::transform(out.begin(), out.end(), result.mutable_elements<T>().begin(), [&](double value) {
-      const double q = std::nearbyint(value) + quantization.zero_point;
-      if (q >= high) return std::numeric_limits<T>::max();
-      return q >= low ? static_cast<T>(q) : std::numeric_limits<T>::min();  // NaN: the least
-    });
+  if (VisitFloats(dtype, [](auto) {})) return ModelError("expected to quantise to integers, found ", DTypeName(dtype));
+  const bool integers = VisitIntegers(dtype, [](auto) {});
+  AMP_ASSIGN_OR_RETURN(Tensor quotients, Tensor::Create(DType::kFloat64, x.dims()));
+  std::transform(Doubles(x).begin(), Doubles(x).end(), quotients.mutable_elements<double>().begin(), [&](double value) {
+    const auto quotient = static_cast<double>(static_cast<float>(value / quantization.scale));
+    return integers ? std::nearbyint(quotient) + quantization.zero_point : quotient;
   });
-  if (!integers) return FromAccumulator(scaled, dtype);
-  if (!status.ok()) return status;
+  if (!integers) return FromAccumulator(quotients, dtype);
+  AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(dtype, x.dims()));
+  AMP_RETURN_IF_ERROR(WriteDoubles(Doubles(quotients), result));
   return result;
 }
 

@@ -21,7 +21,8 @@ absl::StatusOr<Quantization> ReadQuantization(const KernelContext& context, size
 
 // As float64.
 absl::StatusOr<Tensor> Dequantize(const Tensor& x, const Quantization& quantization);
-// round(x / scale), ties to even, plus the zero point, within the range of the type: integers, or floats of 8 bits.
+// round(x / scale), ties to even, plus the zero point, within the range of the type: integers, or floats of 8 bits. The
+// quotient is rounded to float32 first, as it is one where the scale is: in float64, 2.4999999 would be no half.
 absl::StatusOr<Tensor> Quantize(const Tensor& x, const Quantization& quantization, DType dtype);
 
 // float64 cut to int32 by its low bits, as sums that may overflow 32 bits. REQUIRES: whole numbers below 2^63.

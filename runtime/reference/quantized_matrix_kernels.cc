@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/kernel/accumulator.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/convolution.h"
 #include "runtime/reference/families.h"

@@ -5,8 +5,8 @@
 //
 // Sums of integers modulo 2^64, cut to the bits of a narrower type, are what that type's own wrapping sums are; so one
 // unsigned type does for all, and nothing overflows. A tensor that has the wanted type already is shared, not copied.
-#ifndef AMP_RUNTIME_KERNEL_ACCUMULATOR_H_
-#define AMP_RUNTIME_KERNEL_ACCUMULATOR_H_
+#ifndef AMP_RUNTIME_REFERENCE_ACCUMULATOR_H_
+#define AMP_RUNTIME_REFERENCE_ACCUMULATOR_H_
 
 #include <vector>
 
@@ -32,4 +32,4 @@ inline absl::Span<const double> Doubles(const Tensor& x) { return x.elements<dou
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_KERNEL_ACCUMULATOR_H_
+#endif  // AMP_RUNTIME_REFERENCE_ACCUMULATOR_H_

@@ -1,37 +1,21 @@
-#include "runtime/kernel/accumulator.h"
+#include "runtime/reference/accumulator.h"
 
 #include <algorithm>
 
 #include "ir/base/status.h"
+#include "runtime/reference/elementwise.h"
 
 namespace amp {
 namespace {
 
 absl::Status NotCovered(const Tensor& x) { return ModelError("expected numbers, found ", x.TypeText()); }
 
-template <typename T>
-void RoundAll(absl::Span<const double> in, Tensor& out) {
-  if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, Bfloat16>) {
-    NarrowFloat64(in, out.dtype(), out.mutable_elements<uint16_t>());
-  } else if constexpr (kIsSmallFloat<T>) {
-    std::transform(in.begin(), in.end(), out.mutable_elements<uint8_t>().begin(), [&](double x) {
-      return static_cast<uint8_t>(EncodeMinifloat(x, out.dtype(), Overflow::kSaturate));
-    });
-  } else if constexpr (std::is_floating_point_v<T>) {
-    std::transform(in.begin(), in.end(), out.mutable_elements<T>().begin(), FromDouble<T>);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<Tensor> ToFloat64(const Tensor& x) {
   if (x.dtype() == DType::kFloat64) return x;
   AMP_ASSIGN_OR_RETURN(Tensor wide, Tensor::Create(DType::kFloat64, x.dims()));
-  const auto convert = [&]<typename T>(TypeTag<T>) {
-    const auto in = x.elements<T>();
-    std::transform(in.begin(), in.end(), wide.mutable_elements<double>().begin(), [](T e) { return ToDouble(e); });
-  };
-  if (!VisitNumbersAndBool(x.dtype(), convert) && !VisitTinyTypes(x.dtype(), convert)) return NotCovered(x);
+  if (!LoadDoubles(x, 0, wide.mutable_elements<double>())) return NotCovered(x);
   return wide;
 }
 
@@ -58,12 +42,8 @@ absl::StatusOr<Tensor> FromAccumulator(const Tensor& sum, DType dtype) {
       std::transform(in.begin(), in.end(), y.mutable_elements<T>().begin(),
                      [](uint64_t element) { return static_cast<T>(element); });
     });
-  } else {
-    const auto round = [&]<typename T>(TypeTag<T>) {
-      known = kIsFloat<T>;
-      RoundAll<T>(sum.elements<double>(), y);
-    };
-    VisitFloats(dtype, round) || VisitTinyTypes(dtype, round);
+  } else if (!VisitIntegers(dtype, []<typename T>(TypeTag<T>) {})) {
+    known = StoreDoubles(sum.elements<double>(), y, 0);
   }
   if (!known) return ModelError("expected a type of floats or integers as of the operands, found ", DTypeName(dtype));
   return y;

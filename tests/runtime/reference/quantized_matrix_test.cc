@@ -1,0 +1,36 @@
+// Products of quantised numbers: rounding before the zero point is added, ranges, zero points of rows and columns.
+#include "absl/strings/match.h"
+#include "tests/catch2.h"
+#include "tests/runtime/run_text.h"
+
+TEST_CASE("the quotient is rounded to even before an odd zero point is added, and the result is held in range") {
+  const std::string given =
+      "int8[4,1] a = {5, 7, 127, -128}, float one = {1}, float two = {2}, int8 zero = {0}, int8[1,1] b = {1}, "
+      "int8 three = {3}, int8 large = {100}";
+  CHECK(Computed({.given = given,
+                  .node = "y = QLinearMatMul(a, one, zero, b, one, zero, two, three)",
+                  .output = "int8[4,1]"}) == "int8[4,1]: 5 7 67 -61");
+  CHECK(Computed({.given = given,
+                  .node = "y = QLinearMatMul(a, one, zero, b, one, zero, one, large)",
+                  .output = "int8[4,1]"}) == "int8[4,1]: 105 107 127 -28");
+}
+
+TEST_CASE("zero points of rows and columns") {
+  CHECK(Computed(
+            {.given = "uint8[2,1] a = {1, 2}, uint8[1,2] b = {3, 4}, uint8[2] rows = {1, 0}, uint8[2] columns = {0, 5}",
+             .node = "y = MatMulInteger(a, b, rows, columns)",
+             .output = "int32[2,2]"}) == "int32[2,2]: 0 0 6 -2");
+}
+
+TEST_CASE("padding of a convolution of quantised numbers stands for zero") {
+  CHECK(Computed({.given = "uint8[1,1,1] x = {7}, uint8[1,1,3] w = {1, 1, 1}, uint8 zero = {5}",
+                  .node = "y = ConvInteger<pads = [1, 1]>(x, w, zero)",
+                  .output = "int32[1,1,1]"}) == "int32[1,1,1]: 2");
+}
+
+TEST_CASE("a scale that is not above 0 is an error") {
+  CHECK(absl::StrContains(Computed({.given = "int8[1,1] a = {1}, float none = {0}, float one = {1}, int8 zero = {0}",
+                                    .node = "y = QLinearMatMul(a, one, zero, a, one, zero, none, zero)",
+                                    .output = "int8[1,1]"}),
+                          "expected a scale above 0, found 0"));
+}
