@@ -45,8 +45,8 @@ std::string FileName(absl::string_view name, std::set<std::string>& taken) {
     const bool is_plain = absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' || c == '_';
     if (!is_plain) c = '_';
   }
-  if (stem.empty() || stem[0] == '.') stem.insert(0, "_");
-  std::string file = stem + ".npy";
+  if (stem.empty() || stem[0] == '.') stem.insert(stem.begin(), '_');
+  std::string file = absl::StrCat(stem, ".npy");
   for (int i = 2; !taken.insert(file).second; ++i) file = absl::StrCat(stem, "_", i, ".npy");
   return file;
 }
