@@ -10,7 +10,7 @@
 #include "ir/graph/tensor_content.h"
 #include "runtime/compare_values.h"
 #include "runtime/kernel/doubles.h"
-#include "runtime/make_datum.h"
+#include "runtime/kernel/make_datum.h"
 #include "runtime/npy.h"
 #include "runtime/random_inputs.h"
 #include "tools/sample_inputs.h"
