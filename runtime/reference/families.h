@@ -38,6 +38,7 @@ absl::Span<const KernelRow> ControlFlowKernels();
 absl::Span<const KernelRow> ScanLoopKernels();
 absl::Span<const KernelRow> MatrixKernels();
 absl::Span<const KernelRow> EinsumKernels();
+absl::Span<const KernelRow> ExperimentalKernels();
 absl::Span<const KernelRow> ConvolutionKernels();
 absl::Span<const KernelRow> DeformableConvolutionKernels();
 absl::Span<const KernelRow> PoolKernels();

@@ -46,7 +46,7 @@ Table MakeTable() {
            ControlFlowKernels(),
            ScanLoopKernels(),
            MatrixKernels(),
-           EinsumKernels(),
+           EinsumKernels(), ExperimentalKernels(),
            ConvolutionKernels(),
            DeformableConvolutionKernels(),
            PoolKernels(),
