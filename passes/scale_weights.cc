@@ -16,15 +16,9 @@
 namespace amp {
 namespace {
 
-// Plain rules convert whatever lists say. Constants that are cast at run time have to stay what they are, and functions
-// that are made of nodes again have no constants of their own.
 bool MayScaleAny(const Model& model, const RewriteSettings& settings) {
-  if (!settings.scale_weights || settings.guards == Guards::kNone || settings.weights != WeightMode::kConvert ||
-      settings.functions == FunctionMode::kSpecialise || !settings.target.can_run_low) {
-    return false;
-  }
-  const auto record = ReadRecord(model);  // taking it back puts constants in the place of their low copies
-  return record.ok() && !record->has_value();
+  const bool is_wanted = settings.scale_weights && settings.MayComputeConstants() && settings.target.can_run_low;
+  return is_wanted && !HasRecord(model);
 }
 
 struct Scaling {

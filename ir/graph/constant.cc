@@ -77,6 +77,10 @@ void Survey(absl::Span<const float> chunk, DType low, ConstantFacts& facts) {
 
 }  // namespace
 
+bool IsFloat32Constant(const Model& model, ValueId value) {
+  return value != kNone && model.IsConstant(value) && model.value(value).dtype == DType::kFloat32;
+}
+
 ConstantFacts SurveyElements(absl::Span<const float> elements, DType low) {
   ConstantFacts facts;
   Survey(elements, low, facts);

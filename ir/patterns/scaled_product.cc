@@ -22,10 +22,6 @@ using Dims = std::vector<int64_t>;
 constexpr size_t kData = 0, kWeights = 1, kBias = 2;
 constexpr int kNumpyBroadcasting = 7;  // the first opset at which Mul has it
 
-bool IsFloat32Constant(const Model& model, ValueId id) {
-  return id != kNone && model.IsConstant(id) && model.value(id).dtype == DType::kFloat32;
-}
-
 bool IsOwn(const Model& model, ValueId constant) { return model.value(constant).uses.size() == 1; }
 
 int64_t NumTerms(const Node& node, size_t port, const Dims& dims) {
@@ -52,6 +48,8 @@ std::optional<ScalableProduct> FindScalableProduct(const Model& model, NodeId id
   if (node.Has(Role::kMatrixProduct) && !IsFloat32Constant(model, node.Input(port))) port = kData;
   const ValueId weights = node.Input(port);
   if (!IsFloat32Constant(model, weights) || !IsOwn(model, weights)) return std::nullopt;
+  const ValueId data = node.Input(port == kData ? kWeights : kData);
+  if (data == kNone || model.IsConstant(data)) return std::nullopt;
   const auto dims = ShapeOf(model, weights);
   const size_t lowest_rank = node.Has(Role::kConvolution) ? 3 : 1;
   const auto is_positive = [](int64_t dim) { return dim > 0; };

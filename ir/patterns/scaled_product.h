@@ -23,7 +23,8 @@ struct ScalableProduct {
 };
 
 // Nothing unless the node is a MatMul, Gemm, Conv or ConvTranspose that reads weights which are a float32 constant of
-// known size, and is their only reader. REQUIRES: types are inferred.
+// known size, and is their only reader. Of two constants either might be the one that does not fit, and their product
+// is one itself: nothing. REQUIRES: types are inferred.
 std::optional<ScalableProduct> FindScalableProduct(const Model& model, NodeId node);
 
 // The constant times 2^exponent; nothing where that is not exact in float32. Errors: reading external data.

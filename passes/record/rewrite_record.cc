@@ -397,6 +397,11 @@ absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
   return std::optional<RewriteRecord>(*std::move(record));
 }
 
+bool HasRecord(const Model& model) {
+  const auto record = ReadRecord(model);
+  return record.ok() && record->has_value();
+}
+
 Reason WriteRecord(Model& model, const RewriteRecord& record) {
   if (const absl::Status earlier = ReadRecord(model).status(); !earlier.ok()) {
     return absl::StrCat(earlier.message(), "; it stays as it is");

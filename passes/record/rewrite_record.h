@@ -69,6 +69,8 @@ struct RewriteRecord {
 
 // Nothing for a model that was never rewritten. kDataLoss for an entry that is no such record.
 absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model);
+// Whether an earlier rewrite left one that can be read. Taking that back puts constants in the place of their low copies.
+bool HasRecord(const Model& model);
 // Why the model cannot hold this record, which is then not in it. An entry of that key that is no record
 // is somebody else's: writing and removing leave it as it is.
 Reason WriteRecord(Model& model, const RewriteRecord& record);
