@@ -7,20 +7,25 @@ Random models in float16, every operator in turn: MatMul (weights right and left
 Conv and ConvTranspose (groups, with and without a bias like the product); weights from 1e-10 to 1e-6, or from 1e5 to 1e9; data from 0.01 to 10,000; both of
 one sign in every other model, where sums are as large as they can be. What follows brings the result back to ordinary size before the next allowed operator, is
 a sum, a norm, or the end. For each, the rules of replacements.py (1e-6), and
-  form      the report says what the weights are multiplied with, the operator is low, and at most one node more is there
+  form      the report says what the weights are multiplied with, the operator is low, and at most one node more is there; taken back, the nodes are those of
+            the model, and weights what they were up to their own rounding
 """
 import functools
 import sys
 
 import numpy as np
+from onnx import numpy_helper
 
 import replacements
+import undo
+from naive_rewriter import sort
 from replacements import Case, operators
 
 DTYPE = "float16"  # bfloat16 has the range
 FORMS = ("MatMul", "left MatMul", "Gemm", "Conv", "ConvTranspose")
 ENDS = ("end", "brought back", "sum", "norm")
 EXACT = 1e-6
+ROUNDING = 2**-11
 
 
 class Maker(replacements.Maker):
@@ -109,6 +114,12 @@ def faults(model, report, results):
     num_more = len(results["lifted"].graph.node) - len(model.graph.node)
     if num_more != (0 if how and how[0].endswith("its alpha") else 1):
         yield f"{operators(model)} became {operators(results['lifted'])}"
+    yield from (f"taken back: {text}" for text in undo.differences(model, sort(results["back"]), [])
+                if not text.startswith("weight"))
+    before, after = ({w.name: numpy_helper.to_array(w) for w in m.graph.initializer} for m in (model, results["back"]))
+    for name in {"w", "b"} & before.keys() & after.keys():
+        if not np.allclose(after[name], before[name], rtol=ROUNDING, atol=ROUNDING / 10 * np.abs(before[name]).max()):
+            yield f"taken back: {name} differs"
 
 
 def make(seed):
