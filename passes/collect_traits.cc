@@ -31,7 +31,8 @@ absl::flat_hash_set<NodeId> FindLastSoftmaxes(const Model& model, const NodeClas
 }
 
 std::string ExcludedBy(const Model& model, const Classification& classification) {
-  std::string rule = absl::StrCat("excluded by ", Escaped(classification.rule->origin));
+  const NameRule& by = *classification.rule;
+  std::string rule = absl::StrCat("excluded by ", Escaped(by.origin), " '", Escaped(by.glob.pattern()), "'");
   if (classification.call == kNone) return rule;
   const InlinedCall& call = model.call(classification.call);
   return absl::StrCat(rule, ": inlined from '", Escaped(call.label), "', a call of ", Escaped(call.FunctionName()));

@@ -35,8 +35,7 @@ absl::Status NameUnmatchedRules(RewriteState& state) {
 }
 
 DecisionInputs InputsOfDecision(RewriteState& state) {
-  return {state.lists,   state.settings,    state.released,   state.type_faults,
-          *state.survey, state.batch_norms, state.scaled.held};
+  return {state.lists, state.settings, state.released, state.type_faults, *state.survey, state.batch_norms, state.held};
 }
 
 absl::Status DecideOnModel(RewriteState& state) {
@@ -44,13 +43,20 @@ absl::Status DecideOnModel(RewriteState& state) {
   return absl::OkStatus();
 }
 
+// Without guards nothing is held.
+void HoldScaledMuls(RewriteState& state) {
+  if (state.settings.guards != Guards::kNone) state.held = HoldMuls(state.model(), state.recorder.scaled());
+}
+
 absl::Status ScaleUnfitWeights(RewriteState& state) {
-  AMP_ASSIGN_OR_RETURN(state.scaled, ScaleWeights(state.model(), *state.decision, InputsOfDecision(state)));
-  if (state.scaled.weights.empty()) return absl::OkStatus();
-  for (const ScaledWeight& scaled : state.scaled.weights) {
-    state.recorder.AddScaled(scaled.weight);
+  AMP_ASSIGN_OR_RETURN(const std::vector<ScaledWeight> weights,
+                       ScaleWeights(state.model(), *state.decision, InputsOfDecision(state)));
+  if (weights.empty()) return absl::OkStatus();
+  for (const ScaledWeight& scaled : weights) {
+    state.recorder.AddScaled(scaled.product);
     state.writer.AddReplaced({{scaled.path}, scaled.how});
   }
+  HoldScaledMuls(state);
   return DecideOnModel(state);
 }
 
@@ -70,6 +76,7 @@ absl::Status ReplaceLowBatchNorms(RewriteState& state) {
 }  // namespace
 
 absl::Status RaiseOpset(RewriteState& state) {
+  HoldScaledMuls(state);  // of earlier rewrites
   AMP_ASSIGN_OR_RETURN(const OpsetPlan plan, ChooseOpset(state.model(), state.lists, state.settings));
   return Lift(state, plan);
 }

@@ -61,6 +61,13 @@ struct RewriteSettings {
   std::function<absl::Status(Stage)> on_stage;     // at the end of each; an error ends the rewrite
   std::optional<Stage> stop_after;
   std::vector<Stage> print_after;  // fill RewriteOutcome::stages
+
+  // Whether the numbers of constants may become others where another form of a node needs that. Plain rules are
+  // TensorFlow's, which edit types alone; constants that are cast at run time have to stay what they are; and functions
+  // that are made of nodes again have no constants of their own.
+  bool MayComputeConstants() const {
+    return guards != Guards::kNone && weights == WeightMode::kConvert && functions != FunctionMode::kSpecialise;
+  }
 };
 
 }  // namespace amp

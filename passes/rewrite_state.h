@@ -52,9 +52,9 @@ struct RewriteState {
   ReleasedValues released;
   std::optional<ConstantSurvey> survey;
   // lift
+  std::vector<HeldNode> held;
   BatchNorms batch_norms;
   ReplacedNorms replaced;
-  ScaledWeights scaled;
   std::optional<Decision> decision;
   bool converts_nothing = false;  // the stages behind the decision have nothing to do
   // casts, weights, fold

@@ -16,15 +16,9 @@
 namespace amp {
 namespace {
 
-// Plain rules convert whatever lists say. Constants that are cast at run time have to stay what they are, and functions
-// that are made of nodes again have no constants of their own.
 bool MayScaleAny(const Model& model, const RewriteSettings& settings) {
-  if (!settings.scale_weights || settings.guards == Guards::kNone || settings.weights != WeightMode::kConvert ||
-      settings.functions == FunctionMode::kSpecialise || !settings.target.can_run_low) {
-    return false;
-  }
-  const auto record = ReadRecord(model);  // taking it back puts constants in the place of their low copies
-  return record.ok() && !record->has_value();
+  const bool is_wanted = settings.scale_weights && settings.MayComputeConstants() && settings.target.can_run_low;
+  return is_wanted && !HasRecord(model);
 }
 
 struct Scaling {
@@ -59,8 +53,6 @@ class ScalingPlanner {
   }
 
  private:
-  static constexpr int kLargestExponent = 126;  // its inverse is a normal float32
-
   // Such that no result is larger than the largest datum: weights are tiny where data are large. Of more terms than
   // kMostTerms hardly all are of one sign, and weights would become small again.
   static int ExponentFor(float largest, int64_t num_terms) {
@@ -145,10 +137,22 @@ class ScalingPlanner {
   const RewriteSettings& settings_;
 };
 
+std::string NameScaled(const Model& model, const ScaledProduct& scaled) {
+  const std::string& weight = model.value(scaled.weights).name;
+  return absl::StrCat("weight '", Escaped(weight), "' is times 2^", scaled.exponent);
+}
+
+std::string Describe(const Model& model, const ScaledProduct& scaled) {
+  const std::string by =
+      scaled.mul == kNone ? "its alpha" : absl::StrCat("'", Escaped(model.NodeLabel(scaled.mul)), "'");
+  return absl::StrCat(NameScaled(model, scaled), ", taken off by ", by);
+}
+
 }  // namespace
 
-absl::StatusOr<ScaledWeights> ScaleWeights(Model& model, const Decision& decision, const DecisionInputs& inputs) {
-  ScaledWeights scaled;
+absl::StatusOr<std::vector<ScaledWeight>> ScaleWeights(Model& model, const Decision& decision,
+                                                       const DecisionInputs& inputs) {
+  std::vector<ScaledWeight> scaled;
   if (decision.vetoes.empty() || !MayScaleAny(model, inputs.settings)) return scaled;
   std::vector<Scaling> scalings;
   ScalingPlanner planner(model, decision, inputs);
@@ -160,24 +164,27 @@ absl::StatusOr<ScaledWeights> ScaleWeights(Model& model, const Decision& decisio
   const NodePaths paths = FindNodePaths(model);
   for (const Scaling& scaling : scalings) {
     const ScalableProduct& product = scaling.product;
-    const std::string weight = model.value(product.weights).name;
-    std::string how = absl::StrCat("weight '", Escaped(weight), "' times 2^", scaling.exponent, ", taken off by ");
-    if (scaling.is_by_alpha) {
-      ScaleAndSetAlpha(model, product, scaling.exponent, scaling.weights);
-      how += "its alpha";
-    } else {
-      const NodeId mul = ScaleAndMultiply(model, product, scaling.exponent, scaling.weights, scaling.bias);
-      absl::StrAppend(&how, "'", Escaped(model.NodeLabel(mul)), "'");
-      scaled.held.push_back(
-          {mul, absl::StrCat("weight '", Escaped(weight), "' is times 2^", scaling.exponent, " to fit into ",
-                             DTypeName(inputs.settings.low), "; what takes that off again may not fit")});
-    }
+    ScaledWeight& weight = scaled.emplace_back();
+    weight.path = paths.nodes[product.node];
+    weight.product = scaling.is_by_alpha
+                         ? ScaleAndSetAlpha(model, product, scaling.exponent, scaling.weights)
+                         : ScaleAndMultiply(model, product, scaling.exponent, scaling.weights, scaling.bias);
+    weight.how = Describe(model, weight.product);
     for (const ValueId constant : {product.weights, product.bias}) {
       if (constant != kNone) inputs.survey.Forget(constant);
     }
-    scaled.weights.push_back({paths.nodes[product.node], weight, std::move(how)});
   }
   return scaled;
+}
+
+std::vector<HeldNode> HoldMuls(const Model& model, const std::vector<ScaledProduct>& scaled) {
+  std::vector<HeldNode> held;
+  for (const ScaledProduct& product : scaled) {
+    if (product.mul == kNone || model.node(product.mul).erased) continue;
+    held.push_back({product.mul, absl::StrCat(NameScaled(model, product),
+                                              " to fit into 16 bits; what takes that off again may not fit")});
+  }
+  return held;
 }
 
 }  // namespace amp

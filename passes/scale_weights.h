@@ -16,24 +16,24 @@
 
 #include "absl/status/statusor.h"
 #include "ir/graph/graph.h"
+#include "ir/patterns/scaled_product.h"
 #include "passes/decide_rewrite.h"
 
 namespace amp {
 
 struct ScaledWeight {
-  std::string path;    // of the node that reads it, as in reports
-  std::string weight;  // its name
+  ScaledProduct product;
+  std::string path;  // of the node that reads it, as in reports
   std::string how;
 };
 
-struct ScaledWeights {
-  std::vector<ScaledWeight> weights;
-  std::vector<HeldNode> held;  // the Muls
-};
-
 // Of the allowed nodes that `decision` leaves float32 for the sake of a constant. Where there was one, the decision has
-// to be made again, with those that are held. Errors: reading external data.
-absl::StatusOr<ScaledWeights> ScaleWeights(Model& model, const Decision& decision, const DecisionInputs& inputs);
+// to be made again, with the Muls held. Errors: reading external data.
+absl::StatusOr<std::vector<ScaledWeight>> ScaleWeights(Model& model, const Decision& decision,
+                                                       const DecisionInputs& inputs);
+
+// The Muls of these, of this rewrite or of earlier ones: they stay float32 also where 16 bits hold the power of two.
+std::vector<HeldNode> HoldMuls(const Model& model, const std::vector<ScaledProduct>& scaled);
 
 }  // namespace amp
 

@@ -9,17 +9,8 @@
 namespace amp {
 namespace {
 
-// Plain rules are TensorFlow's, which keeps the operator. Constants that are cast at run time have to stay what they
-// are; and functions that are made of nodes again have no constants of their own.
 bool MayReplaceAny(const RewriteSettings& settings) {
-  return settings.batch_norms == BatchNormMode::kReplace && settings.guards != Guards::kNone &&
-         settings.weights == WeightMode::kConvert && settings.functions != FunctionMode::kSpecialise;
-}
-
-// Taking back an earlier rewrite puts constants in the place of their low copies.
-bool HasRecord(const Model& model) {
-  const auto record = ReadRecord(model);
-  return record.ok() && record->has_value();
+  return settings.batch_norms == BatchNormMode::kReplace && settings.MayComputeConstants();
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ class Undo {
     DropCopies();  // a later rewrite may have narrowed the original too
     num_misfits_ += RestoreUsersCasts(model_, record_.users_casts);  // graph outputs first get back their own producers
     RemoveCasts(casts);
+    AMP_RETURN_IF_ERROR(UnscaleWeights());
     TakeUnitsBack();
     Verify(model_);
     AMP_RETURN_IF_ERROR(CheckOrder(model_));
@@ -191,6 +192,14 @@ class Undo {
     }
   }
 
+  absl::Status UnscaleWeights() {
+    for (const ScaledProduct& scaled : record_.scaled) {
+      AMP_ASSIGN_OR_RETURN(const bool fits, Unscale(model_, scaled));
+      if (!fits) CountMisfit();
+    }
+    return absl::OkStatus();
+  }
+
   // Once what they read is what it was. At another opset the nodes would mean something else.
   void TakeUnitsBack() {
     std::vector<ValueId> restored_constants;
@@ -332,12 +341,6 @@ std::vector<std::string> WhatStays(const Model& model, const RewriteRecord& reco
     const bool is_one = record.replaced.size() == 1;
     notes.push_back(absl::StrCat(Plural(record.replaced.size(), "batch normalization"), is_one ? " stays" : " stay",
                                  " folded or a Mul and an Add, in float32: ", Escaped(record.replaced[0]),
-                                 is_one ? "" : " and others"));
-  }
-  if (!record.scaled.empty()) {
-    const bool is_one = record.scaled.size() == 1;
-    notes.push_back(absl::StrCat(Plural(record.scaled.size(), "weight"), is_one ? " stays" : " stay",
-                                 " times a power of two, which is taken off behind: ", Escaped(record.scaled[0]),
                                  is_one ? "" : " and others"));
   }
   if (undo.num_misfits() > 0) {

@@ -43,6 +43,8 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   outcome.report.flags = setup.choices.flags;
   outcome.report.model = name;
   outcome.report.profile = options.profile;
+  const bool takes_back = options.policy == RewriteOptions::Policy::kFloat32;
+  if (!takes_back) outcome.report.placement = std::string(PlacementName(setup.lists.placement()));
   auto& warnings = outcome.report.warnings;
   warnings.insert(warnings.begin(), early_warnings.begin(), early_warnings.end());
   if (options.level == RewriteOptions::Level::kUnsafeForceAll) {
@@ -52,11 +54,12 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   summary.changed = outcome.report.changed;
   summary.line = outcome.line;
   if (options.report || !options.report_file.empty()) summary.report = ReportJson(outcome.report);
-  if (options.explain) summary.explanation = ReportText(outcome.report);
+  const Shown shown = options.explain_float32 ? Shown::kFloat32 : Shown::kAll;
+  if (options.explain || options.explain_float32) summary.explanation = ReportText(outcome.report, shown);
   summary.diff = std::move(outcome.diff);
   summary.stages = std::move(outcome.stages);
   summary.unchanged_because = outcome.report.unchanged_because;
-  const bool took_nothing_back = options.policy == RewriteOptions::Policy::kFloat32 && !summary.changed;
+  const bool took_nothing_back = takes_back && !summary.changed;
   if (!took_nothing_back) summary.policy_dtypes = PolicyDtypes(options);
   summary.compatibility = setup.choices.compatibility;
   summary.warnings = warnings;

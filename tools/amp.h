@@ -93,6 +93,7 @@ struct RewriteOptions {
   std::string stop_after;
   std::vector<std::string> print_after;
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
+  bool explain_float32 = false;                        // of nodes the explanation has those alone that stay float32
 
   // Called at the end of each step, and while weights are written; on the caller's thread. An error ends the rewrite
   // with that error, and no file changes: absl::CancelledError() cancels. Must not throw.

@@ -23,7 +23,7 @@ void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, s
   if (shown < summary.warnings.size()) {
     absl::StrAppend(&err, "amp-rewrite: ", summary.warnings.size() - shown, " more warnings; --verbose prints them\n");
   }
-  if (a.options.explain) return;  // the table has the advice
+  if (!summary.explanation.empty()) return;  // it has the advice
   for (const std::string& advice : summary.advice) {
     if (absl::c_linear_search(summary.hints, advice)) continue;  // for who reads reports
     absl::StrAppend(&err, "amp-rewrite: advice: ", advice, "\n");
@@ -33,21 +33,24 @@ void PrintWarningsAndAdvice(const Arguments& a, const RewriteSummary& summary, s
 // What was asked for beside the model. It is printed before any file changes: where it cannot be, none does.
 std::string Products(const Arguments& a, const RewriteSummary& summary) {
   std::string text = summary.stages;
-  text += summary.policy_dtypes;
-  if (a.options.explain) text += summary.explanation;
-  if (a.options.diff) text += summary.diff;
+  if (!a.quiet) text += summary.policy_dtypes;
+  text += summary.explanation;
+  text += summary.diff;
   return text;
 }
 
 absl::Status Rewrite(Arguments& a, const Printer& print, ToolOutput& output) {
   const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
   a.options.before_replacing = [&](const RewriteSummary& summary) {
-    const std::string text = report_on_stdout ? summary.report : a.quiet ? "" : Products(a, summary);
+    const std::string text = report_on_stdout ? summary.report : Products(a, summary);
     return text.empty() ? absl::OkStatus() : print(text);
   };
   AMP_ASSIGN_OR_RETURN(const RewriteSummary summary, RewriteFile(a.input, a.output, a.options));
   if (!a.options.dry_run) output.written = a.output;
-  if (a.quiet) return absl::OkStatus();
+  if (a.quiet) {
+    if (report_on_stdout) output.err += Products(a, summary);
+    return absl::OkStatus();
+  }
   output.err += summary.compatibility;
   PrintWarningsAndAdvice(a, summary, output.err);
   if (report_on_stdout) output.err += Products(a, summary);

@@ -175,7 +175,9 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_option("--report", a.report, "write what was decided and why as JSON; - for stdout")
       ->type_name("FILE.json")
       ->group(output);
-  app.add_flag("--explain", o.explain, "print it as a table")->group(output);
+  app.add_flag("--explain", a.explain,
+               "print it as a table; --explain=float32: of nodes those alone that stay float32, no casts and weights")
+      ->group(output);
   app.add_flag("--diff", o.diff, "print the nodes and weights that change")->group(output);
   app.add_option("--print-after", o.print_after, "print the model, or what was decided, after this stage (repeatable)")
       ->type_name(absl::StrCat("all|", absl::StrJoin(StageNames(), "|")))
@@ -192,7 +194,8 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_flag("--list-profiles", a.list_profiles, "print the profiles, a line each, and stop")->group(output);
   AddChoice(app, output, "--completion", a.completion, kShells, "bash", "print a completion script and stop");
   app.add_flag("--strict", o.strict, "a GLOB or an operator that matches nothing is an error")->group(output);
-  app.add_flag("-q,--quiet", a.quiet, "print errors alone")->group(output);
+  app.add_flag("-q,--quiet", a.quiet, "print errors, and what is asked for (--explain, --diff, --print-after), alone")
+      ->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
   AddLimits(app, o.limits);

@@ -42,6 +42,12 @@ absl::Status Interpret(Arguments& a) {
     }
     o.opset = version;
   }
+  constexpr absl::string_view kWithoutValue = "true";
+  o.explain = a.explain == kWithoutValue;
+  o.explain_float32 = a.explain == "float32";
+  if (!a.explain.empty() && !o.explain && !o.explain_float32) {
+    return UsageError("--explain: expected nothing or =float32, found '", Escaped(a.explain), "'");
+  }
   o.report = !a.report.empty();
   if (a.report != "-") o.report_file = a.report;
   if (a.keep_io) {

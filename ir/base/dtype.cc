@@ -146,6 +146,8 @@ bool CastChainIsExact(DType src, DType mid, DType dst) {
   // The text of a number depends on the type that prints it.
   if (dst == DType::kString) return false;
   if (src_kind == Kind::kInteger && dst_kind == Kind::kBool && KeepsIntegersNonZero(mid)) return true;
+  const bool is_counted = src_kind == Kind::kInteger && mid_kind == Kind::kFloat && IsLowFloat(dst);
+  if (is_counted && 2 * LargestFinite(dst) < static_cast<double>(CountsExactlyTo(mid))) return true;
   if (!CastIsLossless(src, mid)) return false;
   // Integer to narrower integer drops high bits; float to integer out of range is undefined.
   if (src_kind == Kind::kInteger && mid_kind == Kind::kFloat && dst_kind == Kind::kInteger) {

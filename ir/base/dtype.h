@@ -70,9 +70,9 @@ double LargestMagnitude(DType type);
 bool CastIsLossless(DType src, DType mid);
 
 // True only if Cast(dst) of Cast(mid) of x equals Cast(dst) of x for every x of type `src`. Holds when src -> mid is
-// lossless, when one of the two casts does nothing (mid == dst), and for integers on their way to bool. False even so
-// where ONNX leaves one side open: text of a number, integer -> float -> integer that does not fit. Proves no more:
-// int32 -> float32 -> float16 is refused although it happens to be exact.
+// lossless, when one of the two casts does nothing (mid == dst), for integers on their way to bool, and for integers on
+// their way to float16: what float32 rounds is infinite there. False even so where ONNX leaves one side open: text of a
+// number, integer -> float -> integer that does not fit.
 bool CastChainIsExact(DType src, DType mid, DType dst);
 
 }  // namespace amp

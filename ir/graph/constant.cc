@@ -46,6 +46,20 @@ void FreePayload(onnx::TensorProto& tensor) {
   tensor.clear_float_data();
 }
 
+// Of 16-bit elements, exactly.
+absl::Status ForEachWidenedChunk(const TensorView& view, const std::function<void(absl::Span<const float>)>& fn) {
+  std::vector<uint16_t> bits;
+  std::vector<float> values;
+  return view.ForEachChunk([&](absl::Span<const std::byte> chunk) {
+    bits.resize(chunk.size() / sizeof(uint16_t));
+    std::memcpy(bits.data(), chunk.data(), chunk.size());
+    values.resize(bits.size());
+    Widen(bits, view.dtype(), absl::MakeSpan(values));
+    fn(values);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status ForEachFloatChunk(const Model& model, ValueId value,
                                const std::function<void(absl::Span<const float>)>& fn) {
   const onnx::TensorProto* tensor = TensorOf(model, value);
@@ -53,6 +67,7 @@ absl::Status ForEachFloatChunk(const Model& model, ValueId value,
     fn(ListOf(model, value));
     return absl::OkStatus();
   }
+  if (const TensorView* source = model.weights().SourceOf(*tensor)) return ForEachWidenedChunk(*source, fn);
   AMP_ASSIGN_OR_RETURN(const TensorView view, model.weights().View(*tensor));
   std::vector<float> aligned;
   return view.ForEachChunk([&](absl::Span<const std::byte> bytes) {
@@ -76,6 +91,10 @@ void Survey(absl::Span<const float> chunk, DType low, ConstantFacts& facts) {
 }
 
 }  // namespace
+
+bool IsFloat32Constant(const Model& model, ValueId value) {
+  return value != kNone && model.IsConstant(value) && model.value(value).dtype == DType::kFloat32;
+}
 
 ConstantFacts SurveyElements(absl::Span<const float> elements, DType low) {
   ConstantFacts facts;
@@ -136,16 +155,8 @@ absl::StatusOr<onnx::TensorProto*> WidenConstant(Model& model, ValueId value) {
     model.weights().ConvertWhenSaved(*widened, std::move(view));
     return widened;
   }
-  const DType low = view.dtype();
-  std::vector<uint16_t> bits;
-  std::vector<float> values;
-  AMP_RETURN_IF_ERROR(view.ForEachChunk([&](absl::Span<const std::byte> chunk) {
-    bits.resize(chunk.size() / sizeof(uint16_t));
-    std::memcpy(bits.data(), chunk.data(), chunk.size());
-    values.resize(bits.size());
-    Widen(bits, low, absl::MakeSpan(values));
+  AMP_RETURN_IF_ERROR(ForEachWidenedChunk(view, [&](absl::Span<const float> values) {
     widened->mutable_raw_data()->append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-    return absl::OkStatus();
   }));
   if (!widened->has_raw_data()) widened->set_raw_data("");
   return widened;

@@ -14,6 +14,9 @@
 
 namespace amp {
 
+// kNone is none.
+bool IsFloat32Constant(const Model& model, ValueId value);
+
 // What narrowing a constant to the low type would do.
 struct ConstantFacts {
   NarrowingStats stats;

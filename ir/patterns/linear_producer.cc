@@ -16,10 +16,6 @@ using Dims = std::vector<int64_t>;
 
 constexpr size_t kWeights = 1, kBias = 2;
 
-bool IsFloat32Constant(const Model& model, ValueId id) {
-  return model.IsConstant(id) && model.value(id).dtype == DType::kFloat32;
-}
-
 int64_t Product(const Dims& dims) { return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>()); }
 
 // Fills in where the channels are; false where that is not known.

@@ -1,6 +1,7 @@
 // What norms take their statistics with: a mean that broadcasts over what it is of, and a variance, however written.
 //
-//   ReduceMean(x)   ReduceSum(x) / 8   ReduceSum(x) * 0.125   Unsqueeze(ReduceMean <keepdims = 0> (x))      mean of x
+//   ReduceMean(x)   ReduceSum(x) / 8   ReduceSum(x) * 0.125   ReduceSum(x) / Cast(Gather(Shape(x), -1))     mean of x
+//   Unsqueeze or Reshape of what lost its axes: ReduceMean <keepdims = 0> (x); Expand of any of these     the same
 //   mean of (x - mean of x)^2   Max(mean of x^2 - (mean of x)^2, 0)                                     variance of x
 #ifndef AMP_IR_PATTERNS_MEAN_PATTERN_H_
 #define AMP_IR_PATTERNS_MEAN_PATTERN_H_

@@ -11,6 +11,7 @@ namespace {
 
 // The value under a root that divides; its nodes join.
 ValueId TakeRoot(ValueId value, PatternSearch& search) {
+  value = search.TakeExpanded(value);
   if (const NodeId root = search.Take(value, "Sqrt"); root != kNone) return search.node(root).Input(0);
   const NodeId power = search.Peek(value, "Pow");
   if (power == kNone || !search.IsScalar(search.node(power).Input(1), 0.5)) return kNone;
@@ -39,7 +40,9 @@ struct InverseRoot {
   ValueId under_root = kNone, scale = kNone;
 };
 InverseRoot TakeScaledInverseRoot(ValueId value, PatternSearch& search) {
-  PatternSearch attempt = search;
+  PatternSearch start = search;
+  value = start.TakeExpanded(value);
+  PatternSearch attempt = start;
   if (const ValueId under_root = TakeInverseRoot(value, attempt); under_root != kNone) {
     search = attempt;
     return {under_root};
@@ -48,8 +51,8 @@ InverseRoot TakeScaledInverseRoot(ValueId value, PatternSearch& search) {
   if (product == kNone) return {};
   const Node& node = search.node(product);
   for (const size_t port : {size_t{0}, size_t{1}}) {
-    attempt = search;
-    const ValueId under_root = TakeInverseRoot(node.Input(port), attempt);
+    attempt = start;
+    const ValueId under_root = TakeInverseRoot(attempt.TakeExpanded(node.Input(port)), attempt);
     if (under_root == kNone) continue;
     attempt.Take(value, "Mul");
     search = attempt;
@@ -213,6 +216,7 @@ FoundNormalisation FindNormalisation(NodeId anchor, PatternSearch& search) {
   if (variance.why) return {{}, variance.why};
   const Subject subject = TakeSubject(quotient, variance, search);
   if (subject.why) return {{}, subject.why};
+  if (search.Widens(subject.x)) return {{}, "what is expanded may be larger than what is divided"};
   search.Join(anchor);
   return {Normalisation{.x = subject.x,
                         .axes = variance.axes,

@@ -59,6 +59,25 @@ void PatternSearch::Join(NodeId id) {
   if (std::find(joined_.begin(), joined_.end(), id) == joined_.end()) joined_.push_back(id);
 }
 
+ValueId PatternSearch::TakeExpanded(ValueId value) {
+  const NodeId expand = Take(value, "Expand");
+  if (expand == kNone) return value;
+  expanded_.push_back(expand);
+  if (const NodeId shape = Peek(node(expand).Input(1), "Shape"); shape != kNone) JoinIfOwn(shape);
+  return node(expand).Input(0);
+}
+
+bool PatternSearch::Widens(ValueId x) const {
+  return std::any_of(expanded_.begin(), expanded_.end(), [&](NodeId id) {
+    const NodeId of = Peek(node(id).Input(1), "Shape");
+    const bool is_of_x = of != kNone && AreSame(node(of).Input(0), x) && !HasAttribute(node(of), "start") &&
+                         !HasAttribute(node(of), "end");
+    const auto shape = ShapeOf(*model_, node(id).Output(0)), of_x = ShapeOf(*model_, x);
+    const bool is_known = shape && of_x && std::all_of(of_x->begin(), of_x->end(), [](int64_t d) { return d > 0; });
+    return !is_of_x && !(is_known && *shape == *of_x);
+  });
+}
+
 bool PatternSearch::AreSame(ValueId a, ValueId b) const {
   a = Origin(a);
   b = Origin(b);
@@ -139,6 +158,29 @@ NodeId PatternSearch::OnlyReader(NodeId id, absl::string_view op_type) const {
   return std::any_of(uses.begin(), uses.end(), is_elsewhere) ? kNone : uses[0].node;
 }
 
+bool PatternSearch::IsReadOutside(NodeId id) const {
+  const auto is_outside = [&](const Use& use) {
+    return use.IsGraphOutput() || std::find(joined_.begin(), joined_.end(), use.node) == joined_.end();
+  };
+  for (const ValueId out : node(id).PresentOutputs()) {
+    const auto& uses = model_->value(out).uses;
+    if (std::any_of(uses.begin(), uses.end(), is_outside)) return true;
+  }
+  return false;
+}
+
+// Until none is left that does.
+void PatternSearch::JoinOwn(GraphId graph) {
+  for (size_t before = maybe_.size() + 1; before != maybe_.size();) {
+    before = maybe_.size();
+    std::erase_if(maybe_, [&](NodeId id) {
+      if (node(id).graph != graph || IsReadOutside(id)) return false;
+      Join(id);
+      return true;
+    });
+  }
+}
+
 Reason PatternSearch::ObstacleToClosing(NodeId last) const {
   const auto is_inside = [&](NodeId id) { return std::find(joined_.begin(), joined_.end(), id) != joined_.end(); };
   for (const NodeId id : joined_) {
@@ -156,9 +198,11 @@ Reason PatternSearch::ObstacleToClosing(NodeId last) const {
 }
 
 Recognised PatternSearch::Complete(Pattern pattern, NodeId last) const {
-  if (Reason why = ObstacleToClosing(last)) return why;
+  PatternSearch whole = *this;
+  whole.JoinOwn(node(last).graph);
+  if (Reason why = whole.ObstacleToClosing(last)) return why;
   // Each after those that it reads.
-  std::vector<NodeId> left = joined_;
+  std::vector<NodeId> left = whole.joined_;
   const auto is_left = [&](ValueId value) {
     const NodeId producer = model_->value(value).producer;
     return producer != kNone && std::find(left.begin(), left.end(), producer) != left.end();

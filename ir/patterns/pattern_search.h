@@ -30,6 +30,13 @@ class PatternSearch {
   // The same without joining.
   NodeId Peek(ValueId value, absl::string_view op_type) const;
   void Join(NodeId id);
+  // Joins in the end, if nothing outside of the pattern reads what it gives.
+  void JoinIfOwn(NodeId id) { maybe_.push_back(id); }
+  // What an Expand broadcasts, which joins; any other value as it is. Where that makes it no larger than what the pattern
+  // is of (Widens), the pattern would be the same without.
+  ValueId TakeExpanded(ValueId value);
+  // Whether an Expand that joined may have made something larger than `x`.
+  bool Widens(ValueId x) const;
 
   // What `value` was before casts that change nothing, and copies.
   ValueId Origin(ValueId value) const;
@@ -65,9 +72,13 @@ class PatternSearch {
  private:
   bool PassesOn(NodeId id) const;
   Reason ObstacleToClosing(NodeId last) const;
+  bool IsReadOutside(NodeId id) const;
+  void JoinOwn(GraphId graph);
 
   const Model* model_;  // a search is copied for every attempt
   std::vector<NodeId> joined_;
+  std::vector<NodeId> maybe_;     // that join if they are the pattern's own
+  std::vector<NodeId> expanded_;  // Expands that joined
 };
 
 }  // namespace amp

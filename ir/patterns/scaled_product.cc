@@ -22,10 +22,6 @@ using Dims = std::vector<int64_t>;
 constexpr size_t kData = 0, kWeights = 1, kBias = 2;
 constexpr int kNumpyBroadcasting = 7;  // the first opset at which Mul has it
 
-bool IsFloat32Constant(const Model& model, ValueId id) {
-  return id != kNone && model.IsConstant(id) && model.value(id).dtype == DType::kFloat32;
-}
-
 bool IsOwn(const Model& model, ValueId constant) { return model.value(constant).uses.size() == 1; }
 
 int64_t NumTerms(const Node& node, size_t port, const Dims& dims) {
@@ -42,6 +38,49 @@ int64_t NumTerms(const Node& node, size_t port, const Dims& dims) {
 
 FloatTensor Scalar(float value) { return {.dims = {}, .elements = {value}}; }
 
+// The Mul alone reads what the node gives, and takes off what the weights are multiplied with.
+bool FitsMul(const Model& model, const ScaledProduct& scaled, const ScalableProduct& product) {
+  const Node& mul = model.node(scaled.mul);
+  const ValueId result = model.node(scaled.node).Output(0), factor = mul.Input(1);
+  if (mul.erased || mul.op_type() != "Mul" || !mul.domain().empty() || mul.Input(0) != result) return false;
+  if (!IsOwn(model, result) || mul.Output(0) == kNone || mul.graph != model.node(scaled.node).graph) return false;
+  if (!product.takes_mul || product.bias != scaled.bias || !IsFloat32Constant(model, factor)) return false;
+  return ScalarConstant(model, factor) == std::ldexp(1.0, -scaled.exponent);
+}
+
+bool FitsAlpha(const Model& model, const ScaledProduct& scaled, const ScalableProduct& product) {
+  if (!product.takes_alpha || scaled.bias != kNone) return false;
+  const float before = AlphaBehind(model, product, -scaled.exponent);
+  return std::isfinite(before) && (scaled.had_alpha || before == 1);
+}
+
+// What the node gives is called again as what the Mul gives.
+void RemoveMul(Model& model, const ScaledProduct& scaled) {
+  const ValueId result = model.node(scaled.node).Output(0), output = model.node(scaled.mul).Output(0);
+  const ValueId factor = model.node(scaled.mul).Input(1);
+  const std::string name = model.value(output).name;
+  std::string other = model.UniqueName(absl::StrCat(name, "_undone"));
+  model.SetTensorType(result, DType::kFloat32);
+  if (model.IsModelOutput(output)) {
+    model.TakeOverGraphOutputs(output, result, std::move(other));
+  } else {
+    model.Rename(output, std::move(other));
+    model.Rename(result, name);
+  }
+  model.ReplaceUses(output, result, [](const Use&) { return true; });
+  model.Erase(scaled.mul);
+  if (model.value(factor).IsInitializer() && model.value(factor).uses.empty()) model.RemoveInitializer(factor);
+}
+
+void RestoreAlpha(Model& model, const ScaledProduct& scaled, const ScalableProduct& product) {
+  const float before = AlphaBehind(model, product, -scaled.exponent);
+  if (scaled.had_alpha) {
+    SetFloat(model, scaled.node, "alpha", before);
+  } else {
+    RemoveAttribute(model, scaled.node, "alpha");
+  }
+}
+
 }  // namespace
 
 std::optional<ScalableProduct> FindScalableProduct(const Model& model, NodeId id) {
@@ -52,6 +91,8 @@ std::optional<ScalableProduct> FindScalableProduct(const Model& model, NodeId id
   if (node.Has(Role::kMatrixProduct) && !IsFloat32Constant(model, node.Input(port))) port = kData;
   const ValueId weights = node.Input(port);
   if (!IsFloat32Constant(model, weights) || !IsOwn(model, weights)) return std::nullopt;
+  const ValueId data = node.Input(port == kData ? kWeights : kData);
+  if (data == kNone || model.IsConstant(data)) return std::nullopt;
   const auto dims = ShapeOf(model, weights);
   const size_t lowest_rank = node.Has(Role::kConvolution) ? 3 : 1;
   const auto is_positive = [](int64_t dim) { return dim > 0; };
@@ -80,8 +121,8 @@ absl::StatusOr<std::optional<FloatTensor>> ScaleConstant(const Model& model, Val
   return std::optional<FloatTensor>(std::move(scaled));
 }
 
-NodeId ScaleAndMultiply(Model& model, const ScalableProduct& product, int exponent, const FloatTensor& weights,
-                        const std::optional<FloatTensor>& bias) {
+ScaledProduct ScaleAndMultiply(Model& model, const ScalableProduct& product, int exponent, const FloatTensor& weights,
+                               const std::optional<FloatTensor>& bias) {
   ReplaceConstant(model, product.weights, MakeTensor(model, weights));
   if (bias.has_value()) ReplaceConstant(model, product.bias, MakeTensor(model, *bias));
   const ValueId result = model.node(product.node).Output(0);
@@ -103,16 +144,42 @@ NodeId ScaleAndMultiply(Model& model, const ScalableProduct& product, int expone
     model.Rename(result, std::move(scaled));
     model.Rename(output, name);
   }
-  return mul;
+  return {.node = product.node,
+          .weights = product.weights,
+          .bias = bias.has_value() ? product.bias : ValueId(kNone),
+          .exponent = exponent,
+          .mul = mul};
 }
 
 float AlphaBehind(const Model& model, const ScalableProduct& product, int exponent) {
   return std::ldexp(GetFloat(model.node(product.node), "alpha", 1), -exponent);
 }
 
-void ScaleAndSetAlpha(Model& model, const ScalableProduct& product, int exponent, const FloatTensor& weights) {
+ScaledProduct ScaleAndSetAlpha(Model& model, const ScalableProduct& product, int exponent, const FloatTensor& weights) {
+  const bool had_alpha = HasAttribute(model.node(product.node), "alpha");
   ReplaceConstant(model, product.weights, MakeTensor(model, weights));
   SetFloat(model, product.node, "alpha", AlphaBehind(model, product, exponent));
+  return {.node = product.node, .weights = product.weights, .exponent = exponent, .had_alpha = had_alpha};
+}
+
+absl::StatusOr<bool> Unscale(Model& model, const ScaledProduct& scaled) {
+  if (scaled.exponent == 0 || std::abs(scaled.exponent) > kLargestExponent) return false;
+  if (scaled.node == kNone || model.node(scaled.node).erased) return false;
+  const std::optional<ScalableProduct> product = FindScalableProduct(model, scaled.node);
+  if (!product.has_value() || product->weights != scaled.weights) return false;
+  const bool fits = scaled.mul == kNone ? FitsAlpha(model, scaled, *product) : FitsMul(model, scaled, *product);
+  if (!fits) return false;
+  AMP_ASSIGN_OR_RETURN(const auto weights, ScaleConstant(model, scaled.weights, -scaled.exponent));
+  std::optional<FloatTensor> bias;
+  if (scaled.bias != kNone) {
+    AMP_ASSIGN_OR_RETURN(bias, ScaleConstant(model, scaled.bias, -scaled.exponent));
+    if (!bias.has_value()) return false;
+  }
+  if (!weights.has_value()) return false;
+  ReplaceConstant(model, scaled.weights, MakeTensor(model, *weights));
+  if (bias.has_value()) ReplaceConstant(model, scaled.bias, MakeTensor(model, *bias));
+  scaled.mul == kNone ? RestoreAlpha(model, scaled, *product) : RemoveMul(model, scaled);
+  return true;
 }
 
 }  // namespace amp

@@ -189,7 +189,9 @@ Reason ObstacleToUnit(const Model& model, const Pattern& pattern) {
     for (const ValueId in : model.node(id).PresentInputs()) {
       const bool is_operand = std::find(pattern.inputs.begin(), pattern.inputs.end(), in) != pattern.inputs.end();
       const bool is_inside = IsInside(pattern, model.value(in).producer);
-      if (!is_operand && !is_inside && !model.IsConstant(in)) return "it reads one value by two names";
+      if (!is_operand && !is_inside && !model.IsConstant(in)) {
+        return "it reads one value by two names, or what is computed for others too";
+      }
     }
   }
   const ValueId scale = pattern.inputs[1], shift = pattern.inputs.size() > 2 ? pattern.inputs[2] : kNone;

@@ -87,7 +87,7 @@ class SourceLoader {
     AMP_ASSIGN_OR_RETURN(OpListFile file, ParseOpListFile(name, text, signatures_));
     if (file.type && *file.type != low_) {
       return UsageError(file.type_origin, ": the list is for ", DTypeName(*file.type), ", but the low type is ",
-                        DTypeName(low_));
+                        DTypeName(low_), "; expected --dtype ", DTypeName(*file.type), ", or a list without that line");
     }
     open_.emplace_back(name, path);
     for (OpRow& row : file.rows) row.is_built_in = path.empty();

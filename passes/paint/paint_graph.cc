@@ -4,9 +4,12 @@
 #include <deque>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/operators/integer_bounds.h"
+#include "ir/operators/operator_facts.h"
 #include "passes/paint/place_by_cut.h"
 
 namespace amp {
@@ -256,7 +259,7 @@ class Painter {
     IdVector<VertexId, Side> sides(paint_.size(), Side::kHigh);
     for (const VertexId v : graph_.ids()) {
       const bool is_open = LeadsThrough(v) && (is_computed[v] || class_of(v) == OpClass::kClear);
-      const bool gives_either = trait(v).is_cast && MayChange(v) && class_of(v) != OpClass::kDeny;
+      const bool gives_either = trait(v).is_cast && MayChange(v) && MayJoin(v);
       sides[v] = at(v).low ? Side::kLow : is_open ? Side::kFree : gives_either ? Side::kCast : Side::kHigh;
     }
     CloseMixedGroups(sides);
@@ -326,13 +329,29 @@ class Painter {
     CompleteGroups();
   }
 
+  // A guard keeps a cast float32 for the sake of those who read it. Where they are low all the same, it is cast again.
+  bool MayJoin(VertexId v) {
+    if (class_of(v) != OpClass::kDeny) return true;
+    const bool is_guarded = at(v).reason.kind == ReasonKind::kGuard && trait(v).op_class != OpClass::kDeny;
+    if (!is_guarded || !IsCast(model_.node(graph_[v].node))) return false;
+    const Value& source = model_.value(model_.node(graph_[v].node).Input(0));
+    const bool is_whole = LargestFinite(source.dtype) == 0 && LargestMagnitude(source.dtype) > 0;
+    return is_whole && (CastChainIsExact(source.dtype, DType::kFloat32, graph_.low()) || IsCountedByFloat32(v));
+  }
+
+  bool IsCountedByFloat32(VertexId v) {
+    if (!integers_.has_value()) integers_.emplace(model_, graph_.order());
+    const ValueId source = model_.node(graph_[v].node).Input(0);
+    return integers_->Of(source) <= static_cast<double>(CountsExactlyTo(DType::kFloat32));
+  }
+
   void JoinExistingCasts() {
     for (NodeId node : graph_.order()) {
       if (!traits_[node].is_cast || model_.node(node).outputs.empty()) continue;
       const ValueId out = model_.node(node).Output(0);
       const VertexId v = graph_.OfOutput(node, 0);
       if (v == kNone || out == kNone || !MayChange(v) || model_.value(out).dtype != DType::kFloat32) continue;
-      if (class_of(v) == OpClass::kDeny) continue;
+      if (!MayJoin(v)) continue;
       // From the low type itself: folding removes the cast, see fold_casts.h.
       if (model_.value(model_.node(node).Input(0)).dtype == graph_.low()) continue;
       const auto& uses = model_.value(out).uses;
@@ -397,6 +416,7 @@ class Painter {
   const IdVector<NodeId, NodeTraits>& traits_;
   const ReleasedIo& released_;
   const PaintOptions options_;
+  std::optional<IntegerBounds> integers_;  // made where they are asked for
   Paint paint_;
   IdVector<VertexId, OpClass> classes_;
   IdVector<GroupId, VertexId> group_obstacle_;  // kNone while it is open

@@ -6,7 +6,8 @@
 //   P4 follow          infer with an allowed producer and no denied one (a property of the profile)
 //   P5 clear follows   clear neighbours, both ways
 //   P7 groups          vertices that must match become low together or not at all
-//   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself
+//   P8 existing casts  a cast to float32 read by low vertices alone produces the low type itself; one that a guard keeps
+//                      float32 only where that gives the same numbers
 // (P6 removes impossible vertices, which P1 never adds; P9, the casts, is insert_casts.h.)
 //
 // TensorFlow lets groups agree at the end. Here a group with a member that is denied or cannot change is closed before

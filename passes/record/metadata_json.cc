@@ -79,11 +79,18 @@ void MetadataReader::ExpectNothingIn(const Json& json) {
   if (json.is_object() && !json.empty()) Fail("unknown field '", json.begin().key(), "'");
 }
 
-int MetadataReader::Integer(const Json& json) {
+int MetadataReader::Integer(const Json& json, int least) {
   constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int>::max());
   if (json.is_number_unsigned() && json.get<uint64_t>() <= kMost) return json.get<int>();
-  Fail("expected an integer of 0 to ", kMost, ", found ", json.is_number() ? json.dump() : json.type_name());
+  const bool is_negative = json.is_number_integer() && !json.is_number_unsigned();
+  if (is_negative && json.get<int64_t>() >= least) return json.get<int>();
+  Fail("expected an integer of ", least, " to ", kMost, ", found ", json.is_number() ? json.dump() : json.type_name());
   return 0;
+}
+
+bool MetadataReader::Boolean(const Json& json) {
+  if (!json.is_boolean()) Fail("expected true or false, found ", json.type_name());
+  return json.is_boolean() && json.get<bool>();
 }
 
 std::string MetadataReader::Text(const Json& json) {

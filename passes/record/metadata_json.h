@@ -36,9 +36,10 @@ class MetadataReader {
   Json::object_t TakeObject(Json& from, const char* key);
   void ExpectNothingIn(const Json& json);
 
-  int Integer(const Json& json);       // not negative
+  int Integer(const Json& json, int least = 0);
   std::string Text(const Json& json);  // may be empty
   std::string Name(const Json& json);  // is not
+  bool Boolean(const Json& json);
   std::vector<std::string> Names(const Json& json);
   const Json::array_t& Tuple(const Json& json, size_t size);  // of 4 at most
 

@@ -29,8 +29,10 @@ class RewriteRecorder {
   void Begin(const Model& model, const InlinedFunctions* inlined);
   // A node that something else took the place of.
   void AddReplaced(std::string path) { record_.replaced.push_back(std::move(path)); }
-  // A constant that was multiplied by a power of two.
-  void AddScaled(std::string name) { record_.scaled.push_back(std::move(name)); }
+  // A node whose weights were multiplied by a power of two.
+  void AddScaled(const ScaledProduct& scaled) { record_.scaled.push_back(scaled); }
+  // By earlier rewrites and this one.
+  const std::vector<ScaledProduct>& scaled() const { return record_.scaled; }
   // Nodes that were replaced, at any time between.
   void AddUnit(UnitOperator unit) { record_.units.push_back(std::move(unit)); }
   void AddConstants(const std::vector<std::string>& bytes) {

@@ -57,7 +57,6 @@ class RecordWriter {
     add("inlined", record.inlined);
     add("frozen", record.frozen);
     add("replaced", record.replaced);
-    add("scaled", record.scaled);
     add("attributes", List(record.attributes, [&](const RewriteRecord::Attribute& attribute) {
           OrderedJson before = nullptr;
           if (attribute.before) before = absl::Base64Escape(*attribute.before);
@@ -68,6 +67,7 @@ class RecordWriter {
     add("users_casts", std::move(casts));
     add("constants", List(record.constants, [](const std::string& bytes) { return absl::Base64Escape(bytes); }));
     add("units", List(record.units, [&](const UnitOperator& unit) { return Write(unit); }));
+    add("scaled", List(record.scaled, [&](const ScaledProduct& scaled) { return Write(scaled); }));
     add("scopes", std::move(scopes_));
     if (record.num_misfits + num_gone_ > 0) json["misfits"] = record.num_misfits + num_gone_;
     return json;
@@ -128,6 +128,18 @@ class RecordWriter {
     for (const ValueId made : unit.made) json["made"].push_back(ValueReference(made));
     for (const UnitOperator::Reshaped& reshaped : unit.reshaped) {
       json["reshaped"].push_back(OrderedJson::array({ValueReference(reshaped.value), reshaped.dims}));
+    }
+    return json;
+  }
+
+  OrderedJson Write(const ScaledProduct& scaled) {
+    OrderedJson json = {
+        {"node", Reference(scaled.node)}, {"weights", ValueReference(scaled.weights)}, {"exponent", scaled.exponent}};
+    if (scaled.bias != kNone) json["bias"] = ValueReference(scaled.bias);
+    if (scaled.mul == kNone) {
+      json["alpha"] = scaled.had_alpha;
+    } else {
+      json["mul"] = Reference(scaled.mul);
     }
     return json;
   }
@@ -206,7 +218,6 @@ class RecordReader : private MetadataReader {
     record.inlined = Names(TakeList(json, "inlined"));
     record.frozen = Names(TakeList(json, "frozen"));
     record.replaced = Names(TakeList(json, "replaced"));
-    record.scaled = Names(TakeList(json, "scaled"));
     for (const Json& entry : TakeList(json, "attributes")) ReadAttribute(entry, record);
     Json::array_t casts = TakeList(json, "users_casts");
     for (Json& cast : casts) record.users_casts.push_back(ReadUsersCast(std::move(cast), casts.size()));
@@ -214,6 +225,7 @@ class RecordReader : private MetadataReader {
       if (!absl::Base64Unescape(Text(constant), &record.constants.emplace_back())) Fail("'constants': expected base64");
     }
     for (Json& unit : TakeList(json, "units")) ReadUnit(std::move(unit), record);
+    for (Json& scaled : TakeList(json, "scaled")) ReadScaled(std::move(scaled), record);
     record.num_misfits = num_misfits_ + (json.contains("misfits") ? Integer(Take(json, "misfits")) : 0);
     ExpectNothingIn(json);
     return record;
@@ -324,6 +336,22 @@ class RecordReader : private MetadataReader {
     if (is_whole) record.units.push_back(std::move(unit));
   }
 
+  void ReadScaled(Json json, RewriteRecord& record) {
+    ScaledProduct scaled{.node = NodeOf(Take(json, "node")), .weights = ValueOf(Take(json, "weights"))};
+    scaled.exponent = Integer(Take(json, "exponent"), -kLargestExponent);
+    const bool has_bias = json.contains("bias"), has_mul = json.contains("mul");
+    if (has_bias) scaled.bias = ValueOf(Take(json, "bias"));
+    if (has_mul) {
+      scaled.mul = NodeOf(Take(json, "mul"));
+    } else {
+      scaled.had_alpha = Boolean(Take(json, "alpha"));
+    }
+    ExpectNothingIn(json);
+    const bool is_whole = scaled.node != kNone && scaled.weights != kNone && has_bias == (scaled.bias != kNone) &&
+                          has_mul == (scaled.mul != kNone);
+    if (is_whole) record.scaled.push_back(scaled);
+  }
+
   // One without a source does not fit.
   RewriteRecord::UsersCast ReadUsersCast(Json json, size_t num_casts) {
     RewriteRecord::UsersCast cast;
@@ -395,6 +423,11 @@ absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model) {
   absl::StatusOr<RewriteRecord> record = RecordReader(model).Read(std::move(json));
   if (!record.ok()) return NoRecord(record.status().message());
   return std::optional<RewriteRecord>(*std::move(record));
+}
+
+bool HasRecord(const Model& model) {
+  const auto record = ReadRecord(model);
+  return record.ok() && record->has_value();
 }
 
 Reason WriteRecord(Model& model, const RewriteRecord& record) {

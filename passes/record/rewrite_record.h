@@ -3,6 +3,7 @@
 //   metadata_props["amp.rewrite"] = {"v":2,"types":["float16"],"opset":17,"ir":8,"casts":["x_to_float16"],
 //                                    "narrowed":["w",["w",1]],"copies":[["b_float16","b"]],"inputs":["x"],
 //                                    "units":[{"node":"n","opset":17,"nodes":["...",...],"reads":[["x",0],...]}],
+//                                    "scaled":[{"node":"y_scaled","weights":"w","exponent":20,"mul":"y"}],
 //                                    "scopes":[["k",0]]}
 //
 // In the file, "w" is a value of the main graph and ["w",1] one of the body that `scopes` lists first: body 0 of the
@@ -21,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "ir/base/reason.h"
 #include "ir/graph/graph.h"
+#include "ir/patterns/scaled_product.h"
 #include "ir/patterns/unit_operator.h"
 
 namespace amp {
@@ -59,16 +61,18 @@ struct RewriteRecord {
   std::vector<std::string> inlined;                 // model-local functions that are no longer called
   std::vector<std::string> frozen;                  // graph inputs that --freeze-initializers took away
   std::vector<std::string> replaced;                // nodes that something else took the place of, for good
-  std::vector<std::string> scaled;                  // weights that are times a power of two, taken off behind them
   std::vector<Attribute> attributes;
   std::vector<UsersCast> users_casts;
   std::vector<std::string> constants;  // initializers that went with what read them, as bytes
   std::vector<UnitOperator> units;     // that stand for nodes which were written out before
+  std::vector<ScaledProduct> scaled;   // whose weights are times a power of two
   int num_misfits = 0;                 // entries that name what the model does not have
 };
 
 // Nothing for a model that was never rewritten. kDataLoss for an entry that is no such record.
 absl::StatusOr<std::optional<RewriteRecord>> ReadRecord(const Model& model);
+// Whether an earlier rewrite left one that can be read. Taking that back puts constants in the place of their low copies.
+bool HasRecord(const Model& model);
 // Why the model cannot hold this record, which is then not in it. An entry of that key that is no record
 // is somebody else's: writing and removing leave it as it is.
 Reason WriteRecord(Model& model, const RewriteRecord& record);

@@ -87,7 +87,7 @@ std::string TableRow(absl::Span<const std::string> cells, absl::Span<const size_
   return absl::StrCat(text, cells.back(), "\n");
 }
 
-std::string NodeTable(const Report& report) {
+std::string NodeTable(const Report& report, Shown shown) {
   if (report.nodes.empty()) return "";
   constexpr size_t kWidestPath = 48, kWidestOperator = 24;
   std::vector<size_t> widths = {Width("node"), Width("operator"), Width("unlisted"), Width("float32")};
@@ -98,6 +98,7 @@ std::string NodeTable(const Report& report) {
   }
   std::string text = TableRow({"node", "operator", "class", "type", "why"}, widths);
   for (const NodeReport& node : report.nodes) {
+    if (shown == Shown::kFloat32 && node.type != TypeName(DType::kFloat32)) continue;
     text += TableRow({Escaped(node.path), Escaped(node.op_type), node.class_name, node.type, node.reason}, widths);
   }
   return text;
@@ -139,6 +140,39 @@ std::string OverridableClause(const Report& report) {
                       count == 1 ? "it a constant" : "them constants");
 }
 
+// What became of nodes, casts and weights.
+std::string EditsText(const Report& report) {
+  std::string text;
+  if (!report.replaced.empty()) text += "\nreplaced\n";
+  for (const ReplacedReport& replaced : report.replaced) {
+    absl::StrAppend(&text, "  ", EscapedList(replaced.nodes), ": ", Escaped(replaced.how), "\n");
+  }
+  if (!report.casts.empty()) text += "\ncasts\n";
+  for (const CastReport& cast : report.casts) {
+    absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),
+                          EscapedList(cast.readers));
+    if (cast.num_elements >= 0) absl::StrAppendFormat(&text, "  (%d elements)", cast.num_elements);
+    text += "\n";
+  }
+  if (!report.weights.empty()) text += "\nweights\n";
+  for (const NarrowedWeight& weight : report.weights) {
+    absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
+                          ByteText(weight.bytes_before), ByteText(weight.bytes_after), weight.stats.largest,
+                          weight.relative_error);
+    if (weight.stats.overflow > 0) {
+      absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");
+    }
+    if (weight.stats.underflow > 0) absl::StrAppendFormat(&text, ", %d vanish", weight.stats.underflow);
+    if (weight.stats.subnormal > 0) absl::StrAppendFormat(&text, ", %d subnormal", weight.stats.subnormal);
+    if (weight.original_stays)
+      absl::StrAppend(&text, ", float32 original stays for ", EscapedList(weight.original_readers));
+    text += "\n";
+  }
+  AppendNames("casts removed", report.removed_casts, text);
+  AppendNames("weights widened", report.widened_weights, text);
+  return text;
+}
+
 }  // namespace
 
 std::string ByteText(int64_t bytes) {
@@ -176,6 +210,7 @@ std::string ReportJson(const Report& report) {
                {"model", report.model},
                {"dtype", TypeName(report.low)},
                {"profile", report.profile},
+               {"placement", report.placement},
                {"target", report.target},
                {"changed", report.changed},
                {"unchanged_because", report.unchanged_because},
@@ -208,35 +243,9 @@ std::string ReportJson(const Report& report) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string ReportText(const Report& report) {
-  std::string text = NodeTable(report);
-  if (!report.replaced.empty()) text += "\nreplaced\n";
-  for (const ReplacedReport& replaced : report.replaced) {
-    absl::StrAppend(&text, "  ", EscapedList(replaced.nodes), ": ", Escaped(replaced.how), "\n");
-  }
-  if (!report.casts.empty()) text += "\ncasts\n";
-  for (const CastReport& cast : report.casts) {
-    absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),
-                          EscapedList(cast.readers));
-    if (cast.num_elements >= 0) absl::StrAppendFormat(&text, "  (%d elements)", cast.num_elements);
-    text += "\n";
-  }
-  if (!report.weights.empty()) text += "\nweights\n";
-  for (const NarrowedWeight& weight : report.weights) {
-    absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
-                          ByteText(weight.bytes_before), ByteText(weight.bytes_after), weight.stats.largest,
-                          weight.relative_error);
-    if (weight.stats.overflow > 0) {
-      absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");
-    }
-    if (weight.stats.underflow > 0) absl::StrAppendFormat(&text, ", %d vanish", weight.stats.underflow);
-    if (weight.stats.subnormal > 0) absl::StrAppendFormat(&text, ", %d subnormal", weight.stats.subnormal);
-    if (weight.original_stays)
-      absl::StrAppend(&text, ", float32 original stays for ", EscapedList(weight.original_readers));
-    text += "\n";
-  }
-  AppendNames("casts removed", report.removed_casts, text);
-  AppendNames("weights widened", report.widened_weights, text);
+std::string ReportText(const Report& report, Shown shown) {
+  std::string text = NodeTable(report, shown);
+  if (shown == Shown::kAll) text += EditsText(report);
   if (!report.nodes.empty()) text += "\nnodes by reason\n";
   for (const auto& [reason, count] : CountByReason(report)) absl::StrAppendFormat(&text, "  %-16s %d\n", reason, count);
   for (const std::string& lift : Lifts(report)) absl::StrAppend(&text, "raised: ", lift, "\n");

@@ -57,6 +57,7 @@ struct Report {
   std::string model;
   DType low = DType::kFloat16;
   std::string profile;
+  std::string placement;  // what chose where classes leave a choice; "" where nothing was decided
   std::string target = "any";
   bool changed = false;
   std::string unchanged_because;  // when !changed
@@ -88,11 +89,12 @@ struct Report {
 
 // One JSON object, indented; the fields are documented in the README.
 std::string ReportJson(const Report& report);
-// A table for people: a line per node, the casts, the weights, totals and advice.
+// A table for people: a line per node, the casts, the weights, totals and advice; or a line per node that stays float32,
+// totals and advice.
+enum class Shown { kAll, kFloat32 };
+std::string ReportText(const Report& report, Shown shown = Shown::kAll);
 // "512 B", "1.5 kB", "12.0 MB".
 std::string ByteText(int64_t bytes);
-
-std::string ReportText(const Report& report);
 // "weights 97.5 MB -> 48.8 MB"
 std::string WeightsLine(const Report& report);
 // "Converted 41 of 57 nodes to float16 with 6 casts; weights 97.5 MB -> 48.8 MB", what was raised, and, where it is

@@ -4,27 +4,18 @@
   batch_norms.py --tool build/tests/rewrite_batch [--seed S] [--models N]
 
 Random models, every form in turn: Conv (groups, one to three axes), ConvTranspose (groups), Gemm (alpha, beta, turned, all kinds of bias), MatMul, and what
-cannot be folded (Relu ahead, a second reader), with and without bias, shared weights, tiny weights, opsets 7 to 22, both low types, between two allowed operators. For each:
+cannot be folded (Relu ahead, a second reader), with and without bias, shared weights, tiny weights, opsets 7 to 22, both low types, between two allowed operators. For each, the rules of
+replacements.py (1e-5), and
   form      the report says that the BatchNormalization went into what is expected, none is left, and float16 leaves the opset as it was
-  float32   onnxruntime gives the same before any type changed (--stop-after lift): 1e-5, relative L2
-  rounded   within rounding.py's bound with every low tensor rounded where it is produced
-  back      taken back with --policy float32 it is float32, and within that bound
-  once      rewriting the result changes nothing, byte for byte
 """
-import argparse
-import json
-import pathlib
-import random
+import functools
 import sys
-import tempfile
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
-import rounding
+import replacements
+from replacements import Case, operators
 from structure import DTYPES
-from tool import Tool
 
 FORMS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "Relu", "two readers")
 HOW = {"Conv": "folded into", "ConvTranspose": "folded into", "Gemm": "folded into", "MatMul": "folded into 'ahead' and an Add",
@@ -33,21 +24,18 @@ EXACT = 1e-5
 TINY = 1e-9
 
 
-class Maker:
-    """One random model of a form."""
+class Maker(replacements.Maker):
+    """What is ahead of its BatchNormalization is called "ahead"."""
 
     def __init__(self, form, seed):
-        self.form, self.random, self.numbers = form, random.Random(seed), np.random.default_rng(seed)
-        self.nodes, self.weights, self.outputs = [], {}, ["y"]
+        super().__init__(form, seed)
+        self.outputs = ["y"]
         self.opset = self.random.choice((7, 9, 13, 14, 17, 22))
 
     def weight(self, name, *shape):
         fan_in = np.prod(shape[1:]) if len(shape) > 1 else 1
         self.weights[name] = (self.numbers.standard_normal(shape) / np.sqrt(fan_in)).astype(np.float32)
         return name
-
-    def node(self, op, inputs, output, name="", **attributes):
-        self.nodes.append(helper.make_node(op, inputs, [output], name or output, **attributes))
 
     def convolution(self):
         axes, groups = self.random.choice((1, 2, 3)), self.random.choice((1, 2, 4))
@@ -101,73 +89,23 @@ class Maker:
         if not is_tiny and self.random.random() < 0.3 and "cb" in self.weights and self.weights["cb"].shape == self.weights["b"].shape:
             self.weights.pop("b")  # one constant for both
             self.nodes[-2].input[2] = "cb"
-        graph = helper.make_graph(
-            self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in self.outputs],
-            [numpy_helper.from_array(values, name) for name, values in self.weights.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
-        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-        del model.graph.value_info[:]
-        return model, {"x": self.numbers.standard_normal(shape).astype(np.float32)}
+        return self.model(shape, self.outputs, self.opset), {"x": self.numbers.standard_normal(shape).astype(np.float32)}
 
 
-def operators(model):
-    return [node.op_type for node in model.graph.node]
+def faults(form, dtype, report, results):
+    """Sentences about the form of the result."""
+    how = [node["how"] for node in report["replaced"]]
+    if len(how) != 1 or not how[0].startswith(HOW[form]) or "BatchNormalization" in operators(results["out"]):
+        yield f"{how}, left {operators(results['out'])}"
+    if dtype == "float16" and report["opset"]["before"] != report["opset"]["after"]:
+        yield f"opset {report['opset']}"
 
 
-def faults(tool, folder, form, seed, dtype):
-    """Sentences."""
+def make(seed):
+    form, dtype = FORMS[seed % len(FORMS)], list(DTYPES)[seed // len(FORMS) % 2]
     model, feeds = Maker(form, seed).make()
-    onnx.checker.check_model(model, full_check=True)
-    paths = {name: str(folder / f"{name}.onnx") for name in ("in", "out", "lifted", "back", "again")}
-    report = folder / "report.json"
-    onnx.save(model, paths["in"])
-    runs = ([paths["in"], "-o", paths["out"], "--dtype", dtype, "--report", str(report)],
-            [paths["in"], "-o", paths["lifted"], "--dtype", dtype, "--stop-after", "lift"],
-            [paths["out"], "-o", paths["back"], "--policy", "float32"], [paths["out"], "-o", paths["again"], "--dtype", dtype])
-    for arguments in runs:
-        answer = tool.run(arguments)
-        if answer.exit:
-            yield f"{arguments[2:]}: exit {answer.exit}: {answer.first_error()}"
-            return
-    out, lifted, back = (onnx.load(paths[name]) for name in ("out", "lifted", "back"))
-    for result in (out, lifted, back):
-        onnx.checker.check_model(result, full_check=True)
-    decided = json.loads(report.read_text())
-    how = [node["how"] for node in decided["replaced"]]
-    if len(how) != 1 or not how[0].startswith(HOW[form]) or "BatchNormalization" in operators(out):
-        yield f"form: {how}, left {operators(out)}"
-    if dtype == "float16" and decided["opset"]["before"] != decided["opset"]["after"]:
-        yield f"form: opset {decided['opset']}"
-    if any(constant.data_type != TensorProto.FLOAT for constant in back.graph.initializer) or "Cast" in operators(back):
-        yield "back: not float32"
-    if pathlib.Path(paths["out"]).read_bytes() != pathlib.Path(paths["again"]).read_bytes():
-        yield "once: rewritten again it is another"
-    reference, limit = rounding.run(model, feeds), rounding.bound(out, DTYPES[dtype])
-    results = {"float32": (rounding.run(lifted, feeds), EXACT), "rounded": (rounding.run_rounded(out, feeds), limit), "back": (rounding.run(back, feeds), limit)}
-    for what, (got, bound) in results.items():
-        difference = rounding.compare(reference, got)
-        if difference.worst > bound or difference.new_bad or difference.wrong:
-            yield f"{what}: {difference.worst:.2g} (bound {bound:.2g}), new NaN or Inf {difference.new_bad}, {difference.wrong}"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tool", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", type=int, default=180)
-    arguments = parser.parse_args()
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
-        for seed in range(arguments.seed, arguments.seed + arguments.models):
-            form, dtype = FORMS[seed % len(FORMS)], list(DTYPES)[seed // len(FORMS) % 2]
-            found = list(faults(tool, pathlib.Path(folder), form, seed, dtype))
-            passed, failed = passed + (not found), failed + bool(found)
-            for fault in found:
-                print(f"seed {seed}, {form}, {dtype}: {fault}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    return Case(f"{form}, {dtype}", model, feeds, dtype, EXACT, form=functools.partial(faults, form, dtype))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(replacements.judge(__doc__, 180, make))

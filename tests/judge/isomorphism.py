@@ -176,7 +176,9 @@ class _Loose(_Exact):
         return super().node(graph, node, value)
 
     def stated(self, node):
-        """Attributes, with the implied float32 of ConstantOfShape and SequenceEmpty spelled out."""
+        """Attributes, with the implied float32 of ConstantOfShape and SequenceEmpty spelled out, and without that of DequantizeLinear, which its scale implies."""
+        if node.op_type == "DequantizeLinear":
+            return [a for a in node.attribute if a.name != "output_dtype" or a.i not in (TensorProto.UNDEFINED, TensorProto.FLOAT, self.low)]
         implied = {"ConstantOfShape": ("value", numpy_helper.from_array(np.zeros(1, np.float32))), "SequenceEmpty": ("dtype", TensorProto.FLOAT)}
         return [onnx.helper.make_attribute(*implied[node.op_type])] if node.op_type in implied and not node.attribute else node.attribute
 

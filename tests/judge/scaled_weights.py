@@ -6,40 +6,34 @@
 Random models in float16, every operator in turn: MatMul (weights right and left), Gemm (alpha, beta, turned, biases ordinary, tiny, absent and computed),
 Conv and ConvTranspose (groups, with and without a bias like the product); weights from 1e-10 to 1e-6, or from 1e5 to 1e9; data from 0.01 to 10,000; both of
 one sign in every other model, where sums are as large as they can be. What follows brings the result back to ordinary size before the next allowed operator, is
-a sum, a norm, or the end. For each:
-  form      the report says what the weights are multiplied with, the operator is low, and at most one node more is there
-  float32   onnxruntime gives the same before any type changed (--stop-after lift): 1e-6, relative L2
-  rounded   within rounding.py's bound with every low tensor rounded where it is produced
-  back      taken back with --policy float32 it is float32, and within that bound
-  once      rewriting the result changes nothing, byte for byte
+a sum, a norm, or the end. For each, the rules of replacements.py (1e-6), and
+  form      the report says what the weights are multiplied with, the operator is low, and at most one node more is there; taken back, the nodes are those of
+            the model, and weights what they were up to their own rounding
 """
-import argparse
-import json
-import pathlib
-import random
+import functools
 import sys
-import tempfile
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 
-import rounding
-from structure import DTYPES
-from tool import Tool
+import replacements
+import undo
+from naive_rewriter import sort
+from replacements import Case, operators
 
 DTYPE = "float16"  # bfloat16 has the range
 FORMS = ("MatMul", "left MatMul", "Gemm", "Conv", "ConvTranspose")
 ENDS = ("end", "brought back", "sum", "norm")
 EXACT = 1e-6
+ROUNDING = 2**-11
 
 
-class Maker:
-    """One random model of a form."""
+class Maker(replacements.Maker):
+    """Its operator is called "scaled"."""
 
     def __init__(self, form, seed):
-        self.form, self.random, self.numbers = form, random.Random(seed), np.random.default_rng(seed)
-        self.nodes, self.weights, self.shape = [], {}, None
+        super().__init__(form, seed)
+        self.shape = None
         is_huge = self.random.random() < 0.25
         self.scale = 10 ** self.random.uniform(*((5, 9) if is_huge else (-10, -6.3)))
         self.data = 10 ** self.random.uniform(-2, 4)
@@ -55,9 +49,6 @@ class Maker:
         # None far smaller than the others: beside huge ones it would stay what it is, and the operator float32.
         self.weights[name] = (scale * np.copysign(np.abs(values) + (1 if self.scale > 1 else 0.1), values)).astype(np.float32)
         return name
-
-    def node(self, op, inputs, output, name="", **attributes):
-        self.nodes.append(helper.make_node(op, inputs, [output], name or output, **attributes))
 
     def convolution(self):
         axes, groups = self.random.choice((1, 2)), self.random.choice((1, 2, 4))
@@ -110,74 +101,32 @@ class Maker:
             self.weights["floor"] = np.float32(1e-30)
             self.node("Add", ["largest", "floor"], "positive")
             self.node("Div", ["d", "positive"], "y")
-        graph = helper.make_graph(
-            self.nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-            [numpy_helper.from_array(np.asarray(values), name) for name, values in self.weights.items()])
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.random.choice((11, 13, 17)))], ir_version=10)
-        model = onnx.shape_inference.infer_shapes(model, strict_mode=True)
-        del model.graph.value_info[:]
+        model = self.model(self.shape, ["y"], self.random.choice((11, 13, 17)))
         return model, {"x": (self.data * self.normal(self.shape)).astype(np.float32)}
 
 
-def operators(model):
-    return [node.op_type for node in model.graph.node]
+def faults(model, report, results):
+    """Sentences about the form of the result."""
+    how = [entry["how"] for entry in report["replaced"]]
+    scaled = next(node for node in report["nodes"] if node["path"] == "scaled")
+    if len(how) != 1 or "times 2^" not in how[0] or not scaled["low"]:
+        yield f"{how}, scaled is {'low' if scaled['low'] else 'float32'}: {scaled['because']}"
+    num_more = len(results["lifted"].graph.node) - len(model.graph.node)
+    if num_more != (0 if how and how[0].endswith("its alpha") else 1):
+        yield f"{operators(model)} became {operators(results['lifted'])}"
+    yield from (f"taken back: {text}" for text in undo.differences(model, sort(results["back"]), [])
+                if not text.startswith("weight"))
+    before, after = ({w.name: numpy_helper.to_array(w) for w in m.graph.initializer} for m in (model, results["back"]))
+    for name in {"w", "b"} & before.keys() & after.keys():
+        if not np.allclose(after[name], before[name], rtol=ROUNDING, atol=ROUNDING / 10 * np.abs(before[name]).max()):
+            yield f"taken back: {name} differs"
 
 
-def faults(tool, folder, form, seed):
-    """Sentences."""
+def make(seed):
+    form = FORMS[seed % len(FORMS)]
     model, feeds = Maker(form, seed).make()
-    onnx.checker.check_model(model, full_check=True)
-    paths = {name: str(folder / f"{name}.onnx") for name in ("in", "out", "lifted", "back", "again")}
-    report = folder / "report.json"
-    onnx.save(model, paths["in"])
-    scaled = ["--scale-weights"]
-    runs = ([paths["in"], "-o", paths["out"], "--report", str(report), *scaled], [paths["in"], "-o", paths["lifted"], "--stop-after", "lift", *scaled],
-            [paths["out"], "-o", paths["back"], "--policy", "float32"], [paths["out"], "-o", paths["again"], *scaled])
-    for arguments in runs:
-        answer = tool.run(arguments)
-        if answer.exit:
-            yield f"{arguments[2:]}: exit {answer.exit}: {answer.first_error()}"
-            return
-    out, lifted, back = (onnx.load(paths[name]) for name in ("out", "lifted", "back"))
-    for result in (out, lifted, back):
-        onnx.checker.check_model(result, full_check=True)
-    decided = json.loads(report.read_text())
-    how = [entry["how"] for entry in decided["replaced"]]
-    low = {node["path"]: node["low"] for node in decided["nodes"]}
-    if len(how) != 1 or "times 2^" not in how[0] or not low["scaled"]:
-        because = next(node["because"] for node in decided["nodes"] if node["path"] == "scaled")
-        yield f"form: {how}, scaled is {'low' if low['scaled'] else 'float32'}: {because}"
-    if len(lifted.graph.node) - len(model.graph.node) != (0 if how and how[0].endswith("its alpha") else 1):
-        yield f"form: {operators(model)} became {operators(lifted)}"
-    if any(constant.data_type != TensorProto.FLOAT for constant in back.graph.initializer) or "Cast" in operators(back):
-        yield "back: not float32"
-    if pathlib.Path(paths["out"]).read_bytes() != pathlib.Path(paths["again"]).read_bytes():
-        yield "once: rewritten again it is another"
-    reference, limit = rounding.run(model, feeds), rounding.bound(out, DTYPES[DTYPE])
-    results = {"float32": (rounding.run(lifted, feeds), EXACT), "rounded": (rounding.run_rounded(out, feeds), limit), "back": (rounding.run(back, feeds), limit)}
-    for what, (got, bound) in results.items():
-        difference = rounding.compare(reference, got)
-        if difference.worst > bound or difference.new_bad or difference.wrong:
-            yield f"{what}: {difference.worst:.2g} (bound {bound:.2g}), new NaN or Inf {difference.new_bad}, {difference.wrong}"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tool", required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", type=int, default=200)
-    arguments = parser.parse_args()
-    passed = failed = 0
-    with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool) as tool:
-        for seed in range(arguments.seed, arguments.seed + arguments.models):
-            form = FORMS[seed % len(FORMS)]
-            found = list(faults(tool, pathlib.Path(folder), form, seed))
-            passed, failed = passed + (not found), failed + bool(found)
-            for fault in found:
-                print(f"seed {seed}, {form}: {fault}")
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    return Case(form, model, feeds, DTYPE, EXACT, ["--scale-weights"], functools.partial(faults, model))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(replacements.judge(__doc__, 200, make))

@@ -211,6 +211,18 @@ def test_random_graphs(count):
             count.expect(any(f.rule == rule for f in failures), f"{what} notice: {defect}", f"wanted {rule}, found {sorted({f.rule for f in failures})}")
 
 
+def test_exclusion(count):
+    """One rewrite makes a copy of a function and the other does not: a node that is low in both is none that became low."""
+    function = """<domain: "local", opset_import: ["" : 17]> NAME (p) => (q) { q = Abs (p) }"""
+    text = """<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+      g (float[2,2] x) => (float[2,2] y, float[2,2] z) { [k] k = Constant <value = TYPE[2,2] {1, 2, 3, 4}> () [f] z = local.NAME (x) MATMUL }"""
+    low = "[x_to_float16] v = Cast <to = 10> (x) [mm] w = MatMul (v, k) [y_to_float32] y = Cast <to = 1> (w)"
+    make = lambda name, dtype, nodes: onnx.parser.parse_model((text + function).replace("NAME", name).replace("TYPE", dtype).replace("MATMUL", nodes))
+    original = make("f", "float", "[mm] y = MatMul (x, k)")
+    some, more = structure.low_nodes_of_each(original, [make("f_low", "float16", low), make("f", "float16", low)], "float16")
+    count.expect(some == more and len(some) == 1, "low nodes are counted in one way", f"{some} and {more}")
+
+
 def test_absence(count):
     graphs = range(100)
     with_absent = [graph_generator.generate(seed) for seed in graphs]
@@ -224,6 +236,7 @@ def test_absence(count):
 
 def main():
     count = Count()
+    test_exclusion(count)
     test_absence(count)
     test_structure(count)
     test_scopes(count)

@@ -423,6 +423,13 @@ def low_nodes(original, rewritten, dtype):
     return lows
 
 
+def low_nodes_of_each(original, rewrites, dtype):
+    """low_nodes of several rewrites of one model, by one way of counting: functions may be gone, or others, in some of them alone."""
+    if any(list(original.functions) != list(rewritten.functions) for rewritten in rewrites):
+        return [_low_inlined(rewritten, dtype) for rewritten in rewrites]
+    return [low_nodes(original, rewritten, dtype) for rewritten in rewrites]
+
+
 def _low_inlined(rewritten, dtype):
     """Of a model whose functions are gone, low nodes by their place among those that are neither casts nor constants: comparable between two such rewrites."""
     lows = set()

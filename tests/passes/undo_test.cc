@@ -274,19 +274,6 @@ TEST_CASE("batch normalizations stay folded, which is said") {
   for (const auto& constant : back.graph().initializer()) CHECK(constant.data_type() == onnx::TensorProto::FLOAT);
 }
 
-TEST_CASE("weights stay times a power of two, which is said, and what takes it off stays too") {
-  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17]>
-    g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1e-8, 2e-8, 3e-8, 4e-8}> { y = MatMul (x, w) })");
-  undo.Rewrite({"--scale-weights"});
-  const ToolOutput output = undo.TakeBack();
-  CHECK(output.exit_code == 0);
-  CHECK(absl::StrContains(output.err, "advice: 1 weight stays times a power of two, which is taken off behind: w\n"));
-  const onnx::ModelProto back = undo.Model("back.onnx");
-  REQUIRE(back.graph().node_size() == 2);
-  CHECK(back.graph().node(1).op_type() == "Mul");
-  for (const auto& constant : back.graph().initializer()) CHECK(constant.data_type() == onnx::TensorProto::FLOAT);
-}
-
 TEST_CASE("a batch normalization that was kept comes back") {
   const Undo undo(kNorms);
   undo.Rewrite({"--keep-batch-norm"});

@@ -81,6 +81,29 @@ constexpr absl::string_view kSpread = R"(<ir_version: 8, opset_import: ["" : 17]
     [norm] u = Add (p, c)
     [mm1] y = MatMul (u, w)
   })";
+// The number of elements is computed, and what lost its axes reshaped and expanded.
+constexpr absl::string_view kCounted = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[2,4] x) => (float[2,4] y)
+    <float[4,4] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, -8}, float[4] b = {0.5, 2, 1, 4}, float eps = {0.01},
+     int64 place = {-1}, int64[1] last = {-1}, int64[2] ones = {2, 1}, int64[2] full = {2, 4}> {
+    [mm0] a = MatMul (x, w)
+    [shape] h = Shape (a)
+    [dim] k = Gather (h, place)
+    [count] n = Cast <to = 1> (k)
+    [sum0] g0 = ReduceSum <keepdims = 0> (a, last)
+    [mean0] m0 = Div (g0, n)
+    [back] m = Reshape (m0, ones)
+    [wide] p = Expand (m, full)
+    [sub] d = Sub (a, p)
+    [square] q = Mul (d, d)
+    [sum1] g1 = ReduceSum (q, last)
+    [mean1] v = Div (g1, n)
+    [eps] e = Add (v, eps)
+    [sqrt] s = Sqrt (e)
+    [div] t = Div (d, s)
+    [scale] u = Mul (t, b)
+    [mm1] y = MatMul (u, w)
+  })";
 constexpr absl::string_view kGroupNorm = R"(<ir_version: 10, opset_import: ["" : 21]>
   g (float[2,4,3,3] x) => (float[2,4,3,3] y)
     <float[4,4,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, -8}, float[4,1,1] gain = {1, 2, 3, 4},
@@ -107,7 +130,7 @@ std::vector<std::string> Parts(const std::string& text) {
 bool HasUnit(const onnx::ModelProto& model) { return absl::StrContains(Record(model), "\"units\""); }
 
 TEST_CASE("the nodes of a norm come back as they were") {
-  for (const absl::string_view text : {absl::string_view(kLayerNorm), kBare, kSpread, kGroupNorm}) {
+  for (const absl::string_view text : {absl::string_view(kLayerNorm), kBare, kSpread, kCounted, kGroupNorm}) {
     const Undo undo(text);
     undo.Rewrite();
     REQUIRE(HasUnit(undo.Model("low.onnx")));

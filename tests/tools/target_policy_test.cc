@@ -223,7 +223,9 @@ TEST_CASE("a printed list says for which type it is, and is refused for another"
   const std::string path = folder.Write("p.list", lists);
   CHECK(Run({"--lists", path}).folder.Read("out.onnx") == Run({}).folder.Read("out.onnx"));
   CHECK(ErrorOf({"--lists", path, "--dtype", "bfloat16"}) ==
-        absl::StrCat(path, ":2: the list is for float16, but the low type is bfloat16"));
+        absl::StrCat(path,
+                     ":2: the list is for float16, but the low type is bfloat16; expected --dtype float16, or a list "
+                     "without that line"));
 }
 
 TEST_CASE("policy and target through the library") {

@@ -320,6 +320,7 @@ TEST_CASE("the chains that cast folding gets wrong elsewhere are refused") {
   CHECK_FALSE(CastChainIsExact(kBfloat16, kFloat16, kFloat32));
   CHECK_FALSE(CastChainIsExact(kFloat32, kInt32, kFloat32));  // truncates
   CHECK_FALSE(CastChainIsExact(kInt64, kFloat32, kInt64));
+  CHECK_FALSE(CastChainIsExact(kInt64, kFloat32, kBfloat16));  // rounds twice
   CHECK_FALSE(CastChainIsExact(kFloat32, kBool, kFloat32));
   CHECK_FALSE(CastChainIsExact(kFloat32, kFloat16, kBool));  // a small value becomes zero
   CHECK_FALSE(CastChainIsExact(kInt64, kInt32, kBool));      // so does 2^32
@@ -333,6 +334,7 @@ TEST_CASE("the chains that may go are recognised") {
   CHECK(CastChainIsExact(kFloat16, kFloat32, kInt64));
   CHECK(CastChainIsExact(kFloat32, kFloat16, kFloat16));  // the second cast does nothing
   CHECK(CastChainIsExact(kInt64, kFloat32, kBool));
+  CHECK(CastChainIsExact(kInt64, kFloat32, kFloat16));
   CHECK(CastChainIsExact(kBool, kFloat16, kFloat32));
   CHECK(CastChainIsExact(kUint8, kBfloat16, kInt32));
 }

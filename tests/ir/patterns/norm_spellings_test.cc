@@ -120,5 +120,98 @@ TEST_CASE("a variance that is a difference of squares") {
                 "r = Reciprocal (t) p = Mul (x, r) o = Mul (m, r) b = Neg (o) d = Add (p, b)")) == kWhole);
 }
 
+TEST_CASE("means whose number of elements is computed") {
+  const std::string body = kVariance + "t = Sqrt (e) d = Div (c, t) w = Mul (d, scale) y = Add (w, shift)";
+  const std::string variance = "v = ReduceMean <axes = [-1]> (q)";
+  const auto counted = [&](const std::string& count) {
+    return With(body, variance, count + " g = ReduceSum (q, last) v = Div (g, n)");
+  };
+  const std::string whole = "h = Shape (x) k = Gather (h, minus) n = Cast <to = 1> (k)";
+  const std::string none = "no mean is under the root";
+  const auto at = [&](const std::string& text, const std::string& outputs = "y") {
+    const std::string constants =
+        "minus = Constant <value = int64 {-1}> () third = Constant <value = int64 {2}> () "
+        "rest = Constant <value = int64[2] {-2, -1}> () start = Constant <value = int64[1] {1}> () "
+        "end = Constant <value = int64[1] {3}> () second_of = Constant <value = int64 {1}> () "
+        "both = Constant <value = int64[2] {1, 2}> () ";
+    return At(constants + text, 13, outputs);
+  };
+  // Of another tensor, along another axis, of a list of dimensions, of all of them.
+  CHECK(at(With(counted(whole), "Shape (x)", "Shape (z)")) == none);
+  CHECK(at(With(counted(whole), "Gather (h, minus)", "Gather (h, second_of)")) == none);
+  CHECK(at(With(counted(whole), "Gather (h, minus)", "Gather (h, rest)")) == none);
+  CHECK(at(counted("h = Shape (x) k = ReduceProd (h) n = Cast <to = 1> (k)")) == none);
+  CHECK(at(counted("h = Shape (x) k = Gather (h, minus) p = Mul (k, k) n = Cast <to = 1> (p)")) == none);
+  CHECK(at(With(counted(whole), "v = Div (g, n)", "v = Div (n, g)")) == none);
+  CHECK(at(With(counted(whole), "v = Div (g, n)", "v = Mul (g, n)")) == none);
+  CHECK(at(With(counted(whole), "g = ReduceSum (q, last)", "g = ReduceMean <axes = [-1]> (q)")) == none);
+
+  CHECK(at(counted(whole)) == kWhole);
+  CHECK(at(counted(whole) + " o = Neg (n)", "y, o") == kWhole);  // others may read it
+  CHECK(at(With(counted(whole), "Gather (h, minus)", "Gather (h, third)")) == kWhole);
+  CHECK(at(counted("h = Shape (q) k = Gather (h, minus) n = Cast <to = 1> (k)")) == kWhole);
+  CHECK(at(counted("h = Shape (x) r = Cast <to = 1> (h) n = Gather (r, minus)")) == kWhole);
+  const std::string twice = With(counted(whole), "m = ReduceMean <axes = [-1]> (x)",
+                                 "hx = Shape (x) kx = Gather (hx, minus) nx = Cast <to = 1> (kx) "
+                                 "gx = ReduceSum (x, last) m = Div (gx, nx)");
+  CHECK(at(twice) == kWhole);
+  CHECK(at(With(twice, "hx = Shape (x)", "hx = Shape (z)")) == none);
+
+  const std::string plane =
+      "q = Mul (x, x) COUNT g = ReduceSum (q, both) v = Div (g, n) e = Add (v, eps) t = Sqrt (e) d = Div (x, t) y = "
+      "Neg (d)";
+  const std::string rms = "RMSNorm(x, -) axes -2,-1 epsilon 0.01";
+  const auto with_count = [&](const std::string& count) { return With(plane, "COUNT", count); };
+  CHECK(at(with_count("h = Shape (x) k = Gather (h, minus) n = Cast <to = 1> (k)")) == none);
+  CHECK(at(with_count(
+            "h = Shape (x) i = Gather (h, minus) j = Gather (h, third) k = Mul (i, j) n = Cast <to = 1> (k)")) ==
+        none);  // one axis twice
+  CHECK(at(with_count(
+            "h = Shape (x) i = Gather (h, minus) j = Gather (h, second_of) k = Mul (i, j) n = Cast <to = 1> (k)")) ==
+        rms);
+  CHECK(at(with_count("h = Shape (x) i = Gather (h, minus) j = Gather (h, second_of) a = Cast <to = 1> (i) "
+                      "b = Cast <to = 1> (j) n = Mul (a, b)")) == rms);
+  CHECK(at(with_count("h = Shape (x) i = Gather (h, rest) k = ReduceProd <keepdims = 0> (i) n = Cast <to = 1> (k)")) ==
+        rms);
+  CHECK(at(with_count("h = Shape (x) i = Slice (h, start, end) k = ReduceProd (i) n = Cast <to = 1> (k)")) == rms);
+  CHECK(at(with_count("h = Shape (x) k = ReduceProd (h) n = Cast <to = 1> (k)")) == none);
+}
+
+TEST_CASE("means that are reshaped and expanded before they are used") {
+  const std::string body =
+      "m = ReduceMean <axes = [-1], keepdims = 0> (x) q = Mul (x, x) g = ReduceMean <axes = [-1], keepdims = 0> (q) "
+      "k = Mul (m, m) h = Sub (g, k) i = Max (h, zero) v = Reshape (i, ones) n = Reshape (m, ones) c = Sub (x, n) "
+      "e = Add (v, eps) t = Sqrt (e) r = Reciprocal (t) s = Mul (r, scale) w = Mul (c, s) y = Add (w, shift)";
+  const auto at = [&](const std::string& text, const std::string& outputs = "y") {
+    const std::string constants =
+        "ones = Constant <value = int64[3] {2, 4, 1}> () full = Constant <value = int64[3] {2, 4, 8}> () "
+        "turned = Constant <value = int64[3] {4, 2, 1}> () "
+        "more = Constant <value = int64[4] {3, 2, 4, 8}> () ";
+    return At(constants + absl::StrReplaceAll(
+                              text, {{"w = Mul (c, s)", "d = Mul (c, s)"}, {"Add (w, shift)", "Add (d, shift)"}}),
+              13, outputs);
+  };
+  CHECK(at(With(body, "v = Reshape (i, ones)", "v = Reshape (i, turned)")) == "no mean is under the root");
+  CHECK(at(With(body, "n = Reshape (m, ones)", "n = Reshape (m, turned)")) ==
+        "mean and variance are taken over different axes");
+  const std::string larger = "what is expanded may be larger than what is divided";
+  CHECK(at(With(body, "v = Reshape (i, ones)", "o = Reshape (i, ones) v = Expand (o, more)")) == larger);
+  const std::string unknown =
+      "m = ReduceMean <axes = [-1]> (u) h = Shape (u) o = Expand (m, h) c = Sub (u, o) q = Mul (c, c) "
+      "v = ReduceMean <axes = [-1]> (q) e = Add (v, eps) t = Sqrt (e) d = Div (c, t) y = Neg (d)";
+  CHECK(At(With(unknown, "h = Shape (u)", "h = Shape (z)")) == larger);
+  CHECK(At(With(unknown, "h = Shape (u)", "h = Shape <start = 1> (u)"), 15) == larger);
+  CHECK(At(unknown) == "LayerNorm(u, -, -) axes -1 epsilon 0.01");
+
+  CHECK(at(body) == kWhole);
+  CHECK(at(With(body, "i = Max (h, zero) v = Reshape (i, ones)", "v = Reshape (h, ones)")) == kWhole);
+  CHECK(at(With(body, "c = Sub (x, n)", "o = Expand (n, full) c = Sub (x, o)")) == kWhole);
+  CHECK(at(With(body, "c = Sub (x, n)", "hx = Shape (x) o = Expand (n, hx) c = Sub (x, o)")) == kWhole);
+  CHECK(at(With(body, "r = Reciprocal (t) s = Mul (r, scale)",
+                "r = Reciprocal (t) b = Expand (r, full) s = Mul (b, scale)")) == kWhole);
+  CHECK(at(With(body, "s = Mul (r, scale) w", "p = Mul (r, scale) s = Expand (p, full) w")) == kWhole);
+  CHECK(at(With(body, "e = Add (v, eps)", "b = Expand (v, full) e = Add (b, eps)")) == kWhole);
+}
+
 }  // namespace
 }  // namespace amp

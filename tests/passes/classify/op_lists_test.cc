@@ -311,9 +311,12 @@ TEST_CASE("a list that names another type is refused") {
   };
   const std::string half = folder.Write("half.list", "type float16 # mine\nErf deny\n");
   CHECK(error(half, DType::kFloat16) == "");
-  CHECK(error(half, DType::kBfloat16) == "half.list:1: the list is for float16, but the low type is bfloat16");
+  CHECK(error(half, DType::kBfloat16) ==
+        "half.list:1: the list is for float16, but the low type is bfloat16; expected --dtype float16, or a list "
+        "without that line");
   CHECK(error(folder.Write("top.list", "\ninclude half\n"), DType::kBfloat16) ==
-        "half.list:1: the list is for float16, but the low type is bfloat16");
+        "half.list:1: the list is for float16, but the low type is bfloat16; expected --dtype float16, or a list "
+        "without that line");
   CHECK(ErrorOf("type fp8\n") == "x.list:1: expected: type float16|bfloat16; found 'fp8'");
   CHECK(ErrorOf("type float32\n") == "x.list:1: expected: type float16|bfloat16; found 'float32'");
   CHECK(ErrorOf("type float16\n\ntype float16\n") == "x.list:3: 'type' again; it is set at x.list:1 already");

@@ -21,11 +21,13 @@ std::vector<std::string> KeysOf(const Json& object) {
 
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf(kThreeNodes);
-  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version",  "tool",       "model",   "dtype",
-                                                   "profile",         "target",     "changed", "unchanged_because",
-                                                   "opset",           "ir_version", "totals",  "nodes",
-                                                   "replaced",        "casts",      "weights", "removed_casts",
-                                                   "widened_weights", "functions",  "advice",  "warnings"});
+  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool",          "model",
+                                                   "dtype",          "profile",       "placement",
+                                                   "target",         "changed",       "unchanged_because",
+                                                   "opset",          "ir_version",    "totals",
+                                                   "nodes",          "replaced",      "casts",
+                                                   "weights",        "removed_casts", "widened_weights",
+                                                   "functions",      "advice",        "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
@@ -68,6 +70,9 @@ TEST_CASE("the report's head and totals") {
   CHECK(absl::EndsWith(report["model"].get<std::string>(), "/in.onnx"));
   CHECK(report["dtype"] == "float16");
   CHECK(report["profile"] == "tf-1.15");
+  CHECK(report["placement"] == "paint");
+  CHECK(ReportOf(kThreeNodes)["placement"] == "cut");
+  CHECK(ReportOf(kThreeNodes, {"--placement", "fewest-casts"})["placement"] == "fewest-casts");
   CHECK(report["changed"] == true);
   CHECK(report["unchanged_because"] == "");
   CHECK(report["opset"] == Json::parse(R"({"before": 17, "after": 17})"));
@@ -288,12 +293,13 @@ TEST_CASE("a model that stays says why, and keeps its bytes") {
   CHECK(run.folder.Read("out.onnx") == run.folder.Read("in.onnx"));
   const Json report = ReportOf(kThreeNodes, {"--deny-node", "mm"});
   CHECK(report["changed"] == false);
-  CHECK(report["unchanged_because"] == "no allowed operator can become low (1 node: excluded by --deny-node)");
+  CHECK(report["unchanged_because"] == "no allowed operator can become low (1 node: excluded by --deny-node 'mm')");
   CHECK(report["totals"]["low"] == 0);
   CHECK(absl::EndsWith(
       run.output.err,
-      absl::StrCat("Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ", run.out,
-                   " (the input as it is: no allowed operator can become low (1 node: excluded by --deny-node))\n")));
+      absl::StrCat(
+          "Converted 0 of 3 nodes to float16 with 0 casts; weights 36 B -> 36 B; wrote ", run.out,
+          " (the input as it is: no allowed operator can become low (1 node: excluded by --deny-node 'mm'))\n")));
 }
 
 TEST_CASE("unsafe-force-all carries a warning") {
@@ -312,11 +318,35 @@ TEST_CASE("a successful run ends with the summary line") {
   CHECK(run.folder.Has("out.onnx"));
 }
 
-TEST_CASE("a quiet run prints nothing") {
-  const ToolRun run({"--quiet", "--explain", "--deny-node", "nobody"});
+TEST_CASE("a quiet run prints nothing but what is asked for") {
+  const ToolRun run({"--quiet", "--deny-node", "nobody", "--policy", "mixed_float16"});
   CHECK(run.output.exit_code == 0);
   CHECK(run.output.out.empty());
   CHECK(run.output.err.empty());
+  for (const char* flag : {"--explain", "--diff", "--print-after=paint"}) {
+    INFO(flag);
+    const ToolRun loud({flag}), quiet({flag, "--quiet", "--deny-node", "nobody"});
+    CHECK(quiet.output.err.empty());
+    CHECK_FALSE(quiet.output.out.empty());
+    CHECK(absl::StartsWith(loud.output.out, quiet.output.out));  // but for the last line
+    const ToolRun beside({flag, "--quiet", "--report", "-"});
+    CHECK(beside.output.err == quiet.output.out);
+  }
+}
+
+TEST_CASE("the explanation may be of the nodes that stay float32 alone") {
+  const std::string all = ToolRun({"--explain", "--quiet", "--dry-run"}).output.out;
+  CHECK(absl::StrContains(all, "\nmm "));
+  CHECK(absl::StrContains(all, "\ncasts\n"));
+  const std::string some = ToolRun({"--explain=float32", "--quiet", "--dry-run"}).output.out;
+  CHECK(absl::StartsWith(some, "node "));
+  CHECK_FALSE(absl::StrContains(some, "\nmm "));
+  CHECK_FALSE(absl::StrContains(some, "\ncasts\n"));
+  CHECK(absl::StrContains(some, "\nmul "));
+  CHECK(absl::StrContains(some, "\nSoftmax#0 "));
+  CHECK(absl::StrContains(some, "\nnodes by reason\n"));
+  const ToolRun wrong({"--explain=float16"});
+  CHECK(ErrorLine(wrong.output, 2) == "--explain: expected nothing or =float32, found 'float16'");
 }
 
 TEST_CASE("a dry run writes no model") {
