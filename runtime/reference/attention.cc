@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "ir/base/status.h"
-#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/matrix_product.h"
 
 namespace amp {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/attention.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/matrix_product.h"

@@ -8,8 +8,8 @@
 
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
-#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/matrix_product.h"
 
 namespace amp {

@@ -50,11 +50,8 @@ absl::Status ImageScaler(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Affine", Affine},
-    {"ImageScaler", ImageScaler},
-    {"ParametricSoftplus", ParametricSoftplus},
-    {"Scale", Scale},
-    {"ScaledTanh", ScaledTanh},
+    {"Affine", Affine}, {"ImageScaler", ImageScaler}, {"ParametricSoftplus", ParametricSoftplus},
+    {"Scale", Scale},   {"ScaledTanh", ScaledTanh},
 };
 
 }  // namespace

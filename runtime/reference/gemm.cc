@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/matrix_product.h"
 
 namespace amp {

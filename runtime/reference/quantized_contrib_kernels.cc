@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/fused_activation.h"
 #include "runtime/reference/quantized.h"

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <utility>
 
-#include "runtime/reference/accumulator.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/reference/accumulator.h"
 #include "runtime/reference/convolution.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/matrix_product.h"

@@ -16,24 +16,22 @@
 #include "ir/file/model_file.h"
 #include "ir/file/text.h"
 #include "runtime/kernel/tensor.h"
-#include "ir/file/model_file.h"
-#include "ir/file/text.h"
 #include "runtime/session.h"
 
 struct NodeText {
   int opset = 21;
   std::string imports = {};  // of further domains: ", \"ai.onnx.ml\" : 3"
-  std::string given = {};   // initializers
-  std::string node = {};    // gives y
-  std::string output = {};  // the type of y
+  std::string given = {};    // initializers
+  std::string node = {};     // gives y
+  std::string output = {};   // the type of y
   uint64_t seed = 0;
 };
 
 inline absl::StatusOr<amp::Tensor> RunText(const NodeText& text) {
   AMP_ASSIGN_OR_RETURN(
       const std::string bytes,
-      amp::ParseOnnxText(absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", text.opset, text.imports, "]> g () => (",
-                                      text.output, " y) <", text.given, "> {", text.node, "}")));
+      amp::ParseOnnxText(absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", text.opset, text.imports,
+                                      "]> g () => (", text.output, " y) <", text.given, "> {", text.node, "}")));
   AMP_ASSIGN_OR_RETURN(amp::LoadedFile file, amp::ParseModel(bytes));
   amp::SessionOptions options;
   options.seed = text.seed;
