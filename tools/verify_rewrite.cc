@@ -148,16 +148,20 @@ class Verifier {
     return divergences;
   }
 
-  // The first node, and those where the error grows most.
-  static std::vector<std::string> Candidates(std::vector<Divergence> divergences) {
-    std::stable_sort(divergences.begin() + 1, divergences.end(),
-                     [](const Divergence& a, const Divergence& b) { return a.growth > b.growth; });
+  static std::vector<std::string> FirstNodes(const std::vector<Divergence>& divergences) {
     std::vector<std::string> nodes;
     absl::flat_hash_set<std::string> seen;
     for (const Divergence& divergence : divergences) {
       if (nodes.size() < kMostTried && seen.insert(divergence.node).second) nodes.push_back(divergence.node);
     }
     return nodes;
+  }
+
+  // The first node, and those where the error grows most.
+  static std::vector<std::string> Candidates(std::vector<Divergence> divergences) {
+    std::stable_sort(divergences.begin() + 1, divergences.end(),
+                     [](const Divergence& a, const Divergence& b) { return a.growth > b.growth; });
+    return FirstNodes(divergences);
   }
 
   // What is left of the error with these nodes denied; nothing where the model cannot be rewritten or run then.
@@ -179,15 +183,20 @@ class Verifier {
         return absl::StrFormat("--deny-node '%s' mends it (tried: %s)", Escaped(node), DifferenceText(*left));
       }
     }
-    const std::optional<ValueDifference> left = nodes.size() > 1 ? Denying(nodes) : std::nullopt;
-    if (mends(left)) {
-      const std::string flags = absl::StrJoin(nodes, " ", [](std::string* out, const std::string& node) {
+    // What keeps a value float32 is of no use where its reader narrows it: the first nodes together, in the model's order.
+    const std::vector<std::string> first = FirstNodes(divergences);
+    for (size_t count = 2; count <= first.size(); ++count) {
+      const std::vector<std::string> some(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(count));
+      const std::optional<ValueDifference> left = Denying(some);
+      if (!mends(left)) continue;
+      const std::string flags = absl::StrJoin(some, " ", [](std::string* out, const std::string& node) {
         absl::StrAppend(out, "--deny-node '", Escaped(node), "'");
       });
-      return absl::StrCat(flags, " together mend it (tried: ", DifferenceText(*left), ")");
+      return absl::StrCat(flags, " mend it together (tried: ", DifferenceText(*left), ")");
     }
-    return absl::StrFormat("none of the %d nodes where the error grows most mends it when it is denied (tried)",
-                           nodes.size());
+    return absl::StrFormat(
+        "denying any of the %d nodes where the error grows most does not mend it, nor do the first %d (tried)",
+        nodes.size(), first.size());
   }
 
   const Verification& task_;

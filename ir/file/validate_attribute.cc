@@ -17,7 +17,7 @@ namespace {
 using Kind = onnx::AttributeProto;
 
 // What must hold for every integer of an attribute of this name, on any operator of ai.onnx that has it.
-enum class Rule { kPositive, kNotNegative, kPermutation, kAxis, kElementType };
+enum class Rule { kPositive, kNotNegative, kPermutation, kAxis, kNumAxes, kNumPorts, kElementType };
 
 const Rule* FindRule(absl::string_view name) {
   static const auto* const kRules = new absl::flat_hash_map<absl::string_view, Rule>{
@@ -32,6 +32,8 @@ const Rule* FindRule(absl::string_view name) {
       {"perm", Rule::kPermutation},
       {"axis", Rule::kAxis},
       {"axes", Rule::kAxis},
+      {"batch_dims", Rule::kNumAxes},
+      {"num_outputs", Rule::kNumPorts},
       {"to", Rule::kElementType},
   };
   auto it = kRules->find(name);
@@ -64,6 +66,14 @@ absl::Status ValidateAxes(const std::vector<int64_t>& values, const Limits& limi
     return ModelError("expected axes of ", -limits.rank, " to ", limits.rank, ", found ", value);
   }
   return absl::OkStatus();
+}
+
+// Of a node: inference makes room for as many.
+absl::Status ValidateNumPorts(const std::vector<int64_t>& values, const Limits& limits) {
+  for (const int64_t value : values) {
+    if (value > limits.nodes) return LimitError("expected at most ", limits.nodes, " outputs, found ", value);
+  }
+  return ValidateAtLeast(values, 1);
 }
 
 }  // namespace
@@ -169,6 +179,11 @@ absl::Status ValidateAttributeValue(absl::string_view op_type, const onnx::Attri
       return ValidatePermutation(values);
     case Rule::kAxis:
       return ValidateAxes(values, limits);
+    case Rule::kNumAxes:
+      AMP_RETURN_IF_ERROR(ValidateAtLeast(values, 0));  // inference reads before the first one
+      return ValidateAxes(values, limits);
+    case Rule::kNumPorts:
+      return ValidateNumPorts(values, limits);
     case Rule::kElementType:
       if (IsKnownElementType(values[0])) return absl::OkStatus();
       return ModelError("expected an element type of 1 to ", kNumDTypes - 1, ", found ", values[0]);

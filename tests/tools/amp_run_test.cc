@@ -127,7 +127,7 @@ TEST_CASE("names of outputs cannot lead out of the folder, nor onto each other")
   CHECK_FALSE(runs.folder().Has("up.npy"));
 }
 
-TEST_CASE("--explain says which kernel runs each node") {
+TEST_CASE("explain says which kernel runs each node") {
   const Runs runs;
   const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--explain", "--quiet"});
   CHECK(out ==
@@ -136,7 +136,7 @@ TEST_CASE("--explain says which kernel runs each node") {
         "second  Sigmoid-13    reference Sigmoid    float32    float64      cpu\n");
 }
 
-TEST_CASE("--bench prints a line, or JSON") {
+TEST_CASE("bench prints a line, or JSON") {
   const Runs runs;
   const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--bench", "--iterations", "3", "--warmup", "0"};
   CHECK_THAT(runs.Succeeds(flags), Contains("3 runs on cpu after 0 to warm up: median"));
@@ -148,7 +148,7 @@ TEST_CASE("--bench prints a line, or JSON") {
   }
 }
 
-TEST_CASE("--compare prints how far outputs are off, and fails beyond the tolerance") {
+TEST_CASE("compare prints how far outputs are off, and fails beyond the tolerance") {
   const Runs runs;
   CHECK(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@model.onnx"}) ==
         "y  relative L2 error 0, largest error 0, cosine 1 of 2 elements\n"
@@ -161,7 +161,7 @@ TEST_CASE("--compare prints how far outputs are off, and fails beyond the tolera
   runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--tolerance", "0.2"});
 }
 
-TEST_CASE("--compare gives a model of another float type the inputs that it declares") {
+TEST_CASE("compare gives a model of another float type the inputs that it declares") {
   const Runs runs;
   runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float16[n,2] x) => (float16[n,2] y, float16[n,2] z) {
@@ -171,7 +171,7 @@ TEST_CASE("--compare gives a model of another float type the inputs that it decl
   CHECK_THAT(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx"}), Contains("z  relative L2 error"));
 }
 
-TEST_CASE("--compare names the first tensor that is not finite") {
+TEST_CASE("compare names the first tensor that is not finite") {
   const Runs runs;
   runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
     g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
@@ -184,7 +184,7 @@ TEST_CASE("--compare names the first tensor that is not finite") {
   CHECK_THAT(output.out, Contains("first tensor of OTHER that is not finite: beyond\n"));
 }
 
-TEST_CASE("--devices, --help and --version need no model") {
+TEST_CASE("devices, --help and --version need no model") {
   const ToolOutput devices = RunAmpRun({"--devices"});
   CHECK(devices.exit_code == 0);
   CHECK_THAT(devices.out, Contains("cpu:") && Contains("gpu: ") && Contains("Mixed precision compatibility check"));

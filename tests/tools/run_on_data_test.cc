@@ -35,7 +35,7 @@ struct DataFolder : ToolFolder {
     REQUIRE(output.exit_code == 0);
     const nlohmann::json report = nlohmann::json::parse(folder.Read("r.json"));
     for (const auto& entry : report["nodes"]) {
-      if (entry["path"] == node) return entry["type"] == "float32" ? std::string(entry["reason"]) : "low";
+      if (entry["path"] == node) return entry["low"] ? "low" : std::string(entry["because"]);
     }
     return "none";
   }
@@ -137,7 +137,7 @@ TEST_CASE("a model that does not is not written, and the deny that mends it is n
   const std::string error = ErrorLine(run.RunTool({"--verify", run.SampleOf(0.1f)}), 7);
   CHECK(absl::StrContains(error, "output 'y': 2 of 2 elements are newly not finite"));
   CHECK(absl::StrContains(error, "the first value that differs by more is 'h' of node 'second'"));
-  CHECK(absl::StrContains(error, "--deny-node 'second' mends it (tried: relative error "));
+  CHECK(absl::StrContains(error, "--deny-node 'second' --deny-node 'third' mend it together (tried: relative error "));
   CHECK(!run.folder.Has("out.onnx"));
 }
 

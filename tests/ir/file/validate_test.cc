@@ -386,6 +386,17 @@ TEST_CASE("attributes") {
       {"axis out of all range",
        [](ModelProto& m) { AddInt(AddNode(m.mutable_graph(), "Softmax", {"x"}, {"z"}), "axis", INT64_MIN); },
        StatusCode::kDataLoss, "expected axes of -64 to 64"},
+      {"fewer batch dimensions than none",
+       [](ModelProto& m) {
+         AddInt(AddNode(m.mutable_graph(), "GatherND", {"x", "x"}, {"z"}), "batch_dims", -64);
+       },
+       StatusCode::kDataLoss, "'batch_dims': expected values of at least 0, found -64"},
+      {"more outputs than a model has nodes",
+       [](ModelProto& m) {
+         m.mutable_opset_import(0)->set_version(18);
+         AddInt(AddNode(m.mutable_graph(), "Split", {"x"}, {"z"}), "num_outputs", INT64_MAX);
+       },
+       StatusCode::kResourceExhausted, "'num_outputs': expected at most 1000000 outputs"},
       {"cast to no type", [](ModelProto& m) { AddInt(AddNode(m.mutable_graph(), "Cast", {"x"}, {"z"}), "to", 77); },
        StatusCode::kDataLoss, "attribute 'to': expected an element type of 1 to 28, found 77"},
       {"block size 0",
