@@ -292,6 +292,7 @@ absl::StatusOr<std::vector<double>> Evaluate(const Forest& forest, absl::Span<co
   }
   const double divisor = aggregation == Aggregation::kAverage ? static_cast<double>(forest.roots.size()) : 1;
   std::vector<double> result;
+  result.reserve(scores.size());
   for (const std::optional<double>& score : scores) result.push_back(score.value_or(0) / divisor);
   return result;
 }
