@@ -53,6 +53,7 @@ absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionO
 
 std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>& values) {
   std::vector<std::string> names;
+  names.reserve(values.size());
   for (const ValueId value : values) names.push_back(model.value(value).name);
   return names;
 }

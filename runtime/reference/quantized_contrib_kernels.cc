@@ -62,12 +62,12 @@ absl::Status QLinearGlobalAveragePool(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor means, FilledFloat64(dims, 0));
   if (x.num_elements() > 0) {
     const auto out = means.mutable_elements<double>();
-    const auto image = static_cast<double>(x.num_elements() / means.num_elements());
+    const int64_t image = x.num_elements() / means.num_elements();
     for (StridedWalk walk(x.dims(), {RowStrides(x.dims()), BroadcastStrides(dims, x.dims())}); !walk.AtEnd();
          walk.Next()) {
       out[walk[1]] += Doubles(x)[walk[0]];
     }
-    for (double& mean : out) mean /= image;
+    for (double& mean : out) mean /= static_cast<double>(image);
   }
   return QuantizeOutput(context, means, 3);
 }

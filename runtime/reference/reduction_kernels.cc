@@ -98,7 +98,7 @@ struct SumOfMagnitudes {
   static Number Of(absl::Span<const Number> cell) {
     Accumulator<Number> sum = 0;
     for (const Number x : cell) {
-      const auto term = static_cast<Accumulator<Number>>(x);
+      const auto term = static_cast<Accumulator<Number>>(+x);  // of one byte as int first
       sum += std::signbit(static_cast<double>(x)) ? -term : term;
     }
     return static_cast<Number>(sum);
