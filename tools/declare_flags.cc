@@ -154,12 +154,10 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_option("--ranges", o.ranges, "write what --calibration showed / without that flag: read it from there")
       ->type_name("FILE.json")
       ->group(safety);
-  app.add_option_function<std::string>(
-         "--verify", [&o](const std::string& file) { o.verify = file; },
-         "run both models with every rounding applied and write nothing if they differ by more than --tolerance\n"
-         "(exit 7); names the first value that does, and the --deny-node that mends it. Without FILE: made-up inputs")
-      ->type_name("FILE.npz")
-      ->expected(0, 1)
+  app.add_flag("--verify", a.verify,
+               "run both models with every rounding applied and write nothing if they differ by more than --tolerance\n"
+               "(exit 7); names the first value that does, and the --deny-node that mends it. --verify=FILE.npz: on\n"
+               "this sample, else on inputs that are made up by declared type and shape")
       ->group(safety);
   app.add_option("--tolerance", o.tolerance, "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]")
       ->type_name("X")

@@ -48,6 +48,7 @@ absl::Status Interpret(Arguments& a) {
   if (!a.explain.empty() && !o.explain && !o.explain_float32) {
     return UsageError("--explain: expected nothing or =float32, found '", Escaped(a.explain), "'");
   }
+  if (!a.verify.empty()) o.verify = a.verify == kWithoutValue ? "" : a.verify;
   o.report = !a.report.empty();
   if (a.report != "-") o.report_file = a.report;
   if (a.keep_io) {

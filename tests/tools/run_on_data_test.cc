@@ -118,7 +118,7 @@ TEST_CASE("samples that do not fit the model are refused") {
 
 TEST_CASE("a model that means the same is verified") {
   const DataFolder run;
-  const ToolOutput output = run.RunTool({"--verify", run.SampleOf(0.001f)});
+  const ToolOutput output = run.RunTool({"--verify=" + run.SampleOf(0.001f)});
   CHECK(output.exit_code == 0);
   CHECK(absl::StartsWith(output.out, "verified: largest relative error "));
   CHECK(run.folder.Has("out.onnx"));
@@ -130,11 +130,13 @@ TEST_CASE("without data inputs are made up, and that is said") {
   INFO(output.err);
   CHECK(output.exit_code == 0);
   CHECK(absl::StrContains(output.out, "inputs made up"));
+  // What follows the flag is no file of its.
+  CHECK(RunAmpRewrite({"--verify", run.in, "-o", run.out, "--dtype", "bfloat16"}).exit_code == 0);
 }
 
 TEST_CASE("a model that does not is not written, and the deny that mends it is named") {
   const DataFolder run;
-  const std::string error = ErrorLine(run.RunTool({"--verify", run.SampleOf(0.1f)}), 7);
+  const std::string error = ErrorLine(run.RunTool({"--verify=" + run.SampleOf(0.1f)}), 7);
   CHECK(absl::StrContains(error, "output 'y': 2 of 2 elements are newly not finite"));
   CHECK(absl::StrContains(error, "the first value that differs by more is 'h' of node 'second'"));
   CHECK(absl::StrContains(error, "--deny-node 'second' --deny-node 'third' mend it together (tried: relative error "));
@@ -144,7 +146,7 @@ TEST_CASE("a model that does not is not written, and the deny that mends it is n
 TEST_CASE("calibration and verification on the same data agree") {
   const DataFolder run;
   const std::string sample = run.SampleOf(0.1f);
-  CHECK(run.RunTool({"--calibration", sample, "--verify", sample}).exit_code == 0);
+  CHECK(run.RunTool({"--calibration", sample, "--verify=" + sample}).exit_code == 0);
 }
 
 }  // namespace
