@@ -57,6 +57,7 @@ absl::Span<const KernelRow> TfIdfKernels();
 absl::Span<const KernelRow> TreesKernels();
 absl::Span<const KernelRow> ClassicalKernels();
 absl::Span<const KernelRow> EncoderKernels();
+absl::Span<const KernelRow> SvmKernels();
 absl::Span<const KernelRow> ContribKernels();
 
 }  // namespace amp

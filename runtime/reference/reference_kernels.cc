@@ -66,6 +66,7 @@ Table MakeTable() {
            TreesKernels(),
            ClassicalKernels(),
            EncoderKernels(),
+           SvmKernels(),
            ContribKernels(),
        }) {
     for (const KernelRow& row : family) table[{row.domain, row.op_type}].push_back(&row);

@@ -83,3 +83,16 @@ TEST_CASE("coefficients that are too few are refused") {
                                     "y = ai.onnx.ml.Scaler<scale = [1.0], offset = [1.0, 2.0, 3.0]>(x)", "float[1,2]"),
                           "offset: expected 1 or 2 entries, found 3"));
 }
+
+TEST_CASE("a support vector machine without support vectors is a linear model") {
+  const auto regress = [](const std::string& attributes) {
+    return Predicted("float[1,2] x = {1, 2}",
+                     "y = ai.onnx.ml.SVMRegressor<coefficients = [3.0, 4.0], rho = [0.5]" + attributes + ">(x)",
+                     "float[1,1]");
+  };
+  CHECK(regress("") == "float32[1,1]: 11.5");
+  CHECK(regress(", one_class = 1") == "float32[1,1]: 1");
+  const std::string vectors = ", support_vectors = [1.0, 0.0, 0.0, 1.0]";
+  CHECK(regress(", n_supports = 2" + vectors) == "float32[1,1]: 11.5");
+  CHECK(absl::StrContains(regress(", n_supports = 3" + vectors), "expected 3 coefficients"));
+}
