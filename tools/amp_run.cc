@@ -77,7 +77,6 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
 }
 
 absl::Status RunModel(const RunArguments& arguments, const Session& session, ToolOutput& output) {
-  if (arguments.explain) output.out += ExplainRun(session);
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
   if (!arguments.bench) return RunAndWrite(arguments, session, inputs, output);
@@ -92,7 +91,9 @@ absl::Status Run(const RunArguments& arguments, ToolOutput& output) {
     return absl::OkStatus();
   }
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
-  return InFile(arguments.model, RunModel(arguments, *session, output));
+  const absl::Status status = RunModel(arguments, *session, output);
+  if (arguments.explain) output.out += ExplainRun(*session);
+  return InFile(arguments.model, status);
 }
 
 // Exceptions of the libraries below end here.
