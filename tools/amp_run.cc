@@ -76,29 +76,42 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
   return absl::OkStatus();
 }
 
-absl::Status RunModel(const RunArguments& arguments, const Session& session, ToolOutput& output) {
-  if (arguments.explain) output.out += ExplainRun(session);
-  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
-  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
-  if (!arguments.bench) return RunAndWrite(arguments, session, inputs, output);
+absl::Status Bench(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                   ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::string text, BenchRun(arguments, session, inputs));
   output.out += text;
   return absl::OkStatus();
 }
 
-absl::Status Run(const RunArguments& arguments, ToolOutput& output) {
+absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+                      ToolOutput& output) {
+  if (arguments.explain) output.out += ExplainRun(session);
+  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
+  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
+  switch (arguments.bench) {
+    case BenchMode::kOff:
+      return RunAndWrite(arguments, session, inputs, output);
+    case BenchMode::kLoop:
+      return Bench(arguments, session, inputs, output);
+    case BenchMode::kRequests:
+      return AnswerBenchRequests(arguments, session, inputs, streams);
+  }
+  return absl::InternalError("no such mode of --bench");
+}
+
+absl::Status Run(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {
     output.out = arguments.devices ? DescribeDevices() : arguments.text;
     return absl::OkStatus();
   }
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
-  return InFile(arguments.model, RunModel(arguments, *session, output));
+  return InFile(arguments.model, RunModel(arguments, streams, *session, output));
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RunFenced(const RunArguments& arguments, ToolOutput& output) {
+absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output) {
   try {
-    return Run(arguments, output);
+    return Run(arguments, streams, output);
   } catch (const std::bad_alloc&) {
     return InFile(arguments.model, LimitError("out of memory"));
   } catch (const std::exception& error) {
@@ -108,10 +121,16 @@ absl::Status RunFenced(const RunArguments& arguments, ToolOutput& output) {
 
 }  // namespace
 
-ToolOutput RunAmpRun(const std::vector<std::string>& arguments) {
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams) {
   ToolOutput output;
+  if (!streams.print) {
+    streams.print = [&](absl::string_view text) {
+      absl::StrAppend(&output.out, text);
+      return absl::OkStatus();
+    };
+  }
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
-  const absl::Status status = parsed.ok() ? RunFenced(*parsed, output) : parsed.status();
+  const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-run: error: ", std::string(status.message()), "\n");

@@ -36,6 +36,9 @@ constexpr std::pair<const char*, const char*> kNotServed[] = {
     {"--allow-bf16-compute", "floats are computed in float64"},
 };
 
+constexpr absl::string_view kBenchLoop = "loop";
+const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
+
 // Words that need a look before they are values.
 struct Words {
   std::vector<std::string> inputs, dims;
@@ -74,7 +77,10 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
 void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   const std::string group = "How it runs";
   app.add_flag("--explain", a.explain, "print which kernel runs each node, and in which types")->group(group);
-  app.add_flag("--bench", a.bench, "time runs: median, smallest, 90th percentile")->group(group);
+  AddChoice(app, group, "--bench", a.bench, kBenchModes, "loop or stdin",
+            "time runs: median, smallest, 90th percentile; stdin: as many as each line there says, answered with the "
+            "mean milliseconds of one, by the clock and of the processor");
+  app.get_option("--bench")->type_name("[=stdin]");
   AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
   app.add_flag("--json", a.json, "print what --bench finds as JSON")->group(group);
@@ -139,10 +145,13 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   };
   AMP_RETURN_IF_ERROR(requires_flag("--dim", "--random-inputs", a.random_seed.has_value()));
   AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
-  for (const char* const flag : {"--iterations", "--warmup", "--json"}) {
-    AMP_RETURN_IF_ERROR(requires_flag(flag, "--bench", a.bench));
+  const bool benches = a.bench != BenchMode::kOff;
+  AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench", benches));
+  for (const char* const flag : {"--iterations", "--json"}) {
+    AMP_RETURN_IF_ERROR(requires_flag(flag, "--bench without =stdin", a.bench == BenchMode::kLoop));
   }
-  const int ends = (a.outputs.empty() ? 0 : 1) + (a.output_dir.empty() ? 0 : 1) + (a.compare.empty() ? 0 : 1) + a.bench;
+  const int ends =
+      (a.outputs.empty() ? 0 : 1) + (a.output_dir.empty() ? 0 : 1) + (a.compare.empty() ? 0 : 1) + (benches ? 1 : 0);
   if (ends > 1) return UsageError("expected one of --outputs, --output-dir, --compare and --bench, found ", ends);
   if (a.iterations < 1) return UsageError("--iterations: expected at least 1, found 0");
   if (a.model.empty() && !a.devices) return UsageError("expected MODEL, a path to an ONNX file; see --help");
@@ -160,10 +169,11 @@ absl::Status CheckServed(const std::vector<std::string>& arguments) {
   return absl::OkStatus();
 }
 
-// Alone, the flag means "--random-inputs=0": what follows it is no seed.
-std::vector<std::string> WithSeed(std::vector<std::string> arguments) {
+// Flags whose value is not stated get their usual one: what follows them is none.
+std::vector<std::string> WithUsualValues(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
     if (argument == "--random-inputs") argument += "=0";
+    if (argument == "--bench") absl::StrAppend(&argument, "=", kBenchLoop);
   }
   return arguments;
 }
@@ -185,7 +195,7 @@ absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& a
   DeclareOutputs(app, a);
   DeclareRest(app, a, words);
   AMP_RETURN_IF_ERROR(CheckServed(arguments));
-  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithSeed(arguments)));
+  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithUsualValues(arguments)));
   if (!a.text.empty()) return a;
   AMP_RETURN_IF_ERROR(Interpret(words, a));
   AMP_RETURN_IF_ERROR(CheckCombinations(app, a));

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
 
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
@@ -49,14 +50,16 @@ class StandardOutput {
 
 }  // namespace
 
-int RunProgram(const std::string& name, const std::function<ToolOutput(const Printer&)>& work) {
+int RunProgram(const std::string& name, const std::function<ToolOutput(const ToolStreams&)>& work) {
   bool stdout_is_closed = false;
   OccupyStandardStreams(&stdout_is_closed);
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;
-  const absl::Status ran =
-      RunOnLargeStack([&] { output = work([&](absl::string_view text) { return standard_output.Print(text); }); });
+  ToolStreams streams;
+  streams.print = [&](absl::string_view text) { return standard_output.Print(text); };
+  streams.requests = &std::cin;
+  const absl::Status ran = RunOnLargeStack([&] { output = work(streams); });
   if (!ran.ok()) {
     output.exit_code = ExitCode(ran);
     output.err = absl::StrCat(name, ": error: ", ran.message(), "\n");

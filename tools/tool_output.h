@@ -3,6 +3,7 @@
 #define AMP_TOOLS_TOOL_OUTPUT_H_
 
 #include <functional>
+#include <iosfwd>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,12 @@ struct ToolOutput {
 // Puts text on stdout at once: what was asked for beside the model (a report, a table), before any file changes. An
 // error ends the run, and no file does.
 using Printer = std::function<absl::Status(absl::string_view)>;
+
+// What a program talks through while it runs.
+struct ToolStreams {
+  Printer print;
+  std::istream* requests = nullptr;  // stdin
+};
 
 }  // namespace amp
 

@@ -1,8 +1,12 @@
 // What amp-run takes, prints and writes. What fails is one line and its exit code.
 #include "tools/amp_run.h"
 
+#include <sstream>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/npy.h"
@@ -148,6 +152,28 @@ TEST_CASE("bench prints a line, or JSON") {
   }
 }
 
+TEST_CASE("bench answers each line of stdin with what that many runs take") {
+  const Runs runs;
+  const auto answer = [&](const std::string& lines) {
+    std::istringstream requests(lines);
+    const std::vector<std::string> arguments = {runs.folder().File("model.onnx"), "--random-inputs", "--bench=stdin"};
+    return RunAmpRun(arguments, {.print = {}, .requests = &requests});
+  };
+  CHECK(answer("").out == "ready\n");
+  const ToolOutput output = answer("1\n20\n");
+  CHECK(output.exit_code == 0);
+  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 3);
+  for (const std::string& line : {lines[1], lines[2]}) {
+    double wall_ms = 0, cpu_ms = -1;
+    const std::pair<std::string, std::string> numbers = absl::StrSplit(line, ' ');
+    CHECK((absl::SimpleAtod(numbers.first, &wall_ms) && absl::SimpleAtod(numbers.second, &cpu_ms)));
+    CHECK((wall_ms > 0 && cpu_ms >= 0));
+  }
+  CHECK(answer("0\n").exit_code == 2);
+  CHECK_THAT(answer("one\n").err, Contains("--bench=stdin: expected a number of runs, found 'one'"));
+}
+
 TEST_CASE("compare prints how far outputs are off, and fails beyond the tolerance") {
   const Runs runs;
   CHECK(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@model.onnx"}) ==
@@ -202,6 +228,8 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--random-inputs", "--dim", "n=-3"}, 2, "--dim: expected a whole number");
   runs.Fails({"--random-inputs=a"}, 2, "--random-inputs: expected a whole number, found 'a'");
   runs.Fails({"--json"}, 2, "--json is for --bench");
+  runs.Fails({"--bench=stdin", "--json"}, 2, "--json is for --bench without =stdin");
+  runs.Fails({"--bench=stdout"}, 2, "--bench: expected loop or stdin, found 'stdout'");
   runs.Fails({"--bench", "--iterations", "0"}, 2, "--iterations: expected at least 1");
   runs.Fails({"--bench", "--outputs", "@o.npz"}, 2, "expected one of --outputs, --output-dir, --compare and --bench");
   runs.Fails({"--autotune"}, 2, "--autotune: not available, there is one kernel for each operator");
