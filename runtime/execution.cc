@@ -1,10 +1,12 @@
 #include "runtime/execution.h"
 
+#include <chrono>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "ir/base/status.h"
 #include "ir/schema/schema.h"
+#include "runtime/kernel/layout.h"
 
 namespace amp {
 namespace {
@@ -31,14 +33,18 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   if (inputs.size() != scope.inputs.size()) {
     return ModelError("expected ", scope.inputs.size(), " inputs of the body, found ", inputs.size());
   }
-  for (size_t i = 0; i < inputs.size(); ++i) Keep(scope.inputs[i], std::move(inputs[i]));
+  for (size_t i = 0; i < inputs.size(); ++i) AMP_RETURN_IF_ERROR(Keep(scope.inputs[i], std::move(inputs[i])));
   for (const Instruction& instruction : program_.blocks[graph]) {
-    if (absl::Status status = RunNode(instruction); !status.ok()) {
+    const absl::Status status = timings_ == nullptr ? RunNode(instruction) : RunTimed(instruction);
+    if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat(Describe(model_, instruction.node), ": ", status.message()));
     }
   }
   std::vector<Datum> outputs;
-  for (const ValueId output : scope.outputs) outputs.push_back(output == kNone ? Datum() : frame_[output]);
+  for (const ValueId output : scope.outputs) {
+    if (output != kNone) AMP_RETURN_IF_ERROR(MakeRowMajor(output));
+    outputs.push_back(output == kNone ? Datum() : frame_[output]);
+  }
   for (const ValueId output : scope.outputs) {
     const bool is_own = output != kNone && model_.value(output).graph == graph;
     if (is_own && program_.constants[output].IsEmpty()) frame_[output] = Datum();
@@ -46,21 +52,56 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   return outputs;
 }
 
-void Execution::Keep(ValueId value, Datum datum) {
-  if (observer_ != nullptr) (*observer_)(value, datum);
+absl::Status Execution::Keep(ValueId value, Datum datum) {
   frame_[value] = std::move(datum);
+  if (observer_ == nullptr) return absl::OkStatus();
+  AMP_RETURN_IF_ERROR(MakeRowMajor(value));
+  (*observer_)(value, frame_[value]);
+  return absl::OkStatus();
+}
+
+absl::Status Execution::RunTimed(const Instruction& instruction) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const absl::Status status = RunNode(instruction);
+  timings_->push_back({instruction.node, start.time_since_epoch(), Clock::now() - start});
+  return status;
+}
+
+absl::Status Execution::MakeRowMajor(ValueId value) {
+  Datum& datum = frame_[value];
+  if (datum.tensor() == nullptr || datum.tensor()->layout() == Layout::kRowMajor) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, InLayout(*datum.tensor(), Layout::kRowMajor, resources_.memory));
+  datum = Datum(std::move(tensor));
+  return absl::OkStatus();
+}
+
+absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, KernelContext& context) {
+  for (const KernelRow* row : instruction.kernels) {
+    if (!row->takes_channels_last) {
+      for (const ValueId input : model_.node(instruction.node).PresentInputs()) {
+        AMP_RETURN_IF_ERROR(MakeRowMajor(input));
+      }
+    }
+    if (row->why_not != nullptr && row->why_not(context) != nullptr) continue;
+    AMP_RETURN_IF_ERROR(row->function(context));
+    context.Ran(*row);
+    return absl::OkStatus();
+  }
+  return context.TypeError(context.Input(0).dtype());
 }
 
 absl::Status Execution::RunNode(const Instruction& instruction) {
   const Node& node = model_.node(instruction.node);
   absl::InlinedVector<const Datum*, 6> inputs;
   for (const ValueId input : node.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
-  std::vector<Datum> outputs(node.outputs.size());
-  KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this);
+  absl::InlinedVector<Datum, 2> outputs(node.outputs.size());
+  KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
+                        *instruction.site);
   AMP_RETURN_IF_ERROR(CheckPresent(node, context));
-  AMP_RETURN_IF_ERROR(instruction.kernel->function(context));
+  AMP_RETURN_IF_ERROR(RunFirstThatApplies(instruction, context));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (node.outputs[i] != kNone) Keep(node.outputs[i], std::move(outputs[i]));
+    if (node.outputs[i] != kNone) AMP_RETURN_IF_ERROR(Keep(node.outputs[i], std::move(outputs[i])));
   }
   for (const ValueId value : instruction.frees) frame_[value] = Datum();
   return absl::OkStatus();

@@ -24,16 +24,23 @@ class Execution : public BodyRunner {
   void Set(ValueId value, Datum datum) { frame_[value] = std::move(datum); }
   // Calls it with every value that is computed or given, when it is.
   void Observe(const ValueObserver* observer) { observer_ = observer; }
+  // Appends when each instruction ran, those of bodies before the one that they belong to.
+  void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
  private:
-  void Keep(ValueId value, Datum datum);
+  absl::Status Keep(ValueId value, Datum datum);
+  absl::Status RunTimed(const Instruction& instruction);
   absl::Status RunNode(const Instruction& instruction);
+  absl::Status RunFirstThatApplies(const Instruction& instruction, KernelContext& context);
+  // Gives the value the order of elements that all kernels know.
+  absl::Status MakeRowMajor(ValueId value);
 
   const Model& model_;
   const Program& program_;
   RunResources& resources_;
   IdVector<ValueId, Datum> frame_;
   const ValueObserver* observer_ = nullptr;
+  std::vector<InstructionTiming>* timings_ = nullptr;
 };
 
 }  // namespace amp

@@ -1,5 +1,6 @@
 #include "runtime/program.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -73,6 +74,17 @@ void FindFrees(const Model& model, Program& program) {
   }
 }
 
+// What the instruction's kernels may know of its inputs.
+void DescribeInputs(const Model& model, const Program& program, Instruction& instruction) {
+  const auto& inputs = model.node(instruction.node).inputs;
+  for (const ValueId input : inputs) {
+    const bool is_constant = IsConstant(program, input) && !model.value(input).is_graph_input;
+    const bool dies = std::find(instruction.frees.begin(), instruction.frees.end(), input) != instruction.frees.end();
+    instruction.site->constant_inputs.push_back(is_constant);
+    instruction.site->last_uses.push_back(dies && std::count(inputs.begin(), inputs.end(), input) == 1);
+  }
+}
+
 }  // namespace
 
 std::string OperatorText(const Model& model, NodeId id) {
@@ -85,13 +97,13 @@ std::string Describe(const Model& model, NodeId node) {
   return absl::StrCat(Escaped(model.NodeLabel(node)), " (", OperatorText(model, node), ")");
 }
 
-bool LacksKernel(const Model& model, NodeId id, FindKernel find) {
+bool LacksKernel(const Model& model, NodeId id, FindKernels find) {
   const Node& node = model.node(id);
   const bool is_constant = node.Has(Role::kConstant) && !model.IsCallOfFunction(id);
-  return !is_constant && find(node.domain(), node.op_type(), VersionOf(model, node)) == nullptr;
+  return !is_constant && find(node.domain(), node.op_type(), VersionOf(model, node)).empty();
 }
 
-absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find) {
+absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find) {
   Program program;
   AMP_RETURN_IF_ERROR(LoadConstants(model, program));
   program.blocks.resize(model.num_graphs());
@@ -99,14 +111,17 @@ absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find) {
     for (const NodeId id : model.NodesInOrder(graph)) {
       const Node& node = model.node(id);
       if (IsConstant(program, node.Output(0))) continue;
-      const KernelRow* kernel = find(node.domain(), node.op_type(), VersionOf(model, node));
-      if (kernel == nullptr) {
+      std::vector<const KernelRow*> kernels = find(node.domain(), node.op_type(), VersionOf(model, node));
+      if (kernels.empty()) {
         return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id));
       }
-      program.blocks[graph].push_back({id, kernel, {}});
+      program.blocks[graph].push_back({id, std::move(kernels), {}, std::make_shared<KernelSite>()});
     }
   }
   FindFrees(model, program);
+  for (auto& block : program.blocks) {
+    for (Instruction& instruction : block) DescribeInputs(model, program, instruction);
+  }
   return program;
 }
 

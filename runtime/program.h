@@ -8,6 +8,7 @@
 #ifndef AMP_RUNTIME_PROGRAM_H_
 #define AMP_RUNTIME_PROGRAM_H_
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ namespace amp {
 
 struct Instruction {
   NodeId node;
-  const KernelRow* kernel = nullptr;
-  std::vector<ValueId> frees;  // what nobody reads after it
+  std::vector<const KernelRow*> kernels;  // best first
+  std::vector<ValueId> frees;             // what nobody reads after it
+  std::shared_ptr<KernelSite> site;
 };
 
 struct Program {
@@ -31,10 +33,10 @@ struct Program {
 };
 
 // Whether a kernel is needed that `find` does not have: constants need none.
-bool LacksKernel(const Model& model, NodeId node, FindKernel find);
+bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 
 // Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node; reading constants.
-absl::StatusOr<Program> CompileProgram(const Model& model, FindKernel find);
+absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find);
 
 // "my.domain::Gate-1", "MatMul-13": as escaped text.
 std::string OperatorText(const Model& model, NodeId node);

@@ -1,5 +1,6 @@
 #include "runtime/session.h"
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -11,9 +12,10 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
+#include "runtime/arena.h"
 #include "runtime/execution.h"
 #include "runtime/program.h"
-#include "runtime/reference/reference_kernels.h"
+#include "runtime/all_kernels.h"
 
 namespace amp {
 namespace {
@@ -44,11 +46,42 @@ absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionO
     AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
                          Model::Create(std::move(file.arena), file.model, nullptr, weights));
     InferTypes(*model);
-    const auto lacks_kernel = [&](NodeId node) { return LacksKernel(*model, node, options.find_kernel); };
+    const auto lacks_kernel = [&](NodeId node) { return LacksKernel(*model, node, options.find_kernels); };
     if (depth == kMaxBodyDepth || CallSchemaFunctions(*model, lacks_kernel) == 0) return model;
     model->Commit();
     file.arena = model->ReleaseArena();
   }
+}
+
+// What the sizes of a run's tensors depend on, as far as that is known.
+std::vector<int64_t> ShapeKey(const std::vector<Datum>& inputs) {
+  std::vector<int64_t> key;
+  for (const Datum& input : inputs) {
+    const Tensor* tensor = input.tensor();
+    key.push_back(tensor == nullptr ? -1 : static_cast<int64_t>(tensor->rank()));
+    if (tensor != nullptr) key.insert(key.end(), tensor->dims().begin(), tensor->dims().end());
+  }
+  return key;
+}
+
+// Copies to the heap what lies in the arena.
+absl::Status MoveOut(const Arena& arena, Datum& datum) {
+  if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
+    if (tensor->dtype() == DType::kString || !arena.Owns(tensor->bytes().data())) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor->dtype(), tensor->dims()));
+    std::copy(tensor->bytes().begin(), tensor->bytes().end(), copy.mutable_bytes().begin());
+    datum = Datum(std::move(copy));
+  } else if (const Sequence* sequence = datum.sequence(); sequence != nullptr) {
+    Sequence copy = *sequence;
+    for (Datum& element : copy.elements) AMP_RETURN_IF_ERROR(MoveOut(arena, element));
+    datum = Datum(std::move(copy));
+  } else if (const Map* map = datum.map(); map != nullptr) {
+    Datum keys(map->keys), values(map->values);
+    AMP_RETURN_IF_ERROR(MoveOut(arena, keys));
+    AMP_RETURN_IF_ERROR(MoveOut(arena, values));
+    datum = Datum(Map{*keys.tensor(), *values.tensor()});
+  }
+  return absl::OkStatus();
 }
 
 std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>& values) {
@@ -65,6 +98,7 @@ struct Session::State {
   Program program;
   SessionOptions options;
   std::vector<ValueId> inputs;
+  mutable ArenaPool arenas;
 };
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path, const SessionOptions& options) {
@@ -74,10 +108,13 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& stated) {
   SessionOptions options = stated;
-  if (options.find_kernel == nullptr) options.find_kernel = FindReferenceKernel;
+  if (options.find_kernels == nullptr) options.find_kernels = FindAllKernels;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
-  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernel));
-  auto state = std::make_unique<State>(State{std::move(model), std::move(program), options, {}});
+  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels));
+  auto state = std::make_unique<State>();
+  state->model = std::move(model);
+  state->program = std::move(program);
+  state->options = options;
   for (const ValueId input : state->model->graph(kMainGraph).inputs) {
     if (state->program.constants[input].IsEmpty()) state->inputs.push_back(input);
   }
@@ -114,19 +151,26 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer) const {
+absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer,
+                                                std::vector<InstructionTiming>* timings) const {
   AMP_RETURN_IF_ERROR(CheckInputs(inputs));
   RunResources resources{.random = std::mt19937_64(state_->options.seed),
                          .max_loop_iterations = state_->options.max_loop_iterations};
-  Execution execution(model(), state_->program, resources);
-  execution.Observe(observer);
   std::vector<Datum> ordered;
   for (const ValueId input : model().graph(kMainGraph).inputs) {
     const auto it = inputs.find(model().value(input).name);
     ordered.push_back(it == inputs.end() ? state_->program.constants[input] : it->second);
   }
+  ArenaLease arena(state_->arenas, ShapeKey(ordered));
+  // What observers keep outlives the run.
+  if (observer == nullptr) resources.memory = &arena.arena();
+  Execution execution(model(), state_->program, resources);
+  execution.Observe(observer);
+  execution.Time(timings);
   try {
-    return execution.Run(kMainGraph, std::move(ordered));
+    AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, execution.Run(kMainGraph, std::move(ordered)));
+    for (Datum& output : outputs) AMP_RETURN_IF_ERROR(MoveOut(arena.arena(), output));
+    return outputs;
   } catch (const std::bad_alloc&) {
     return LimitError("out of memory");
   }

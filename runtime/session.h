@@ -10,6 +10,7 @@
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -31,10 +32,16 @@ struct Program;
 class Model;
 using ValueId = Id<struct ValueTag>;
 
-// The kernel for a version of an operator; null where there is none.
-using FindKernel = const KernelRow* (*)(absl::string_view domain, absl::string_view op_type, int version);
+// The kernels for a version of an operator, best first; the last one takes everything.
+using FindKernels = std::vector<const KernelRow*> (*)(absl::string_view domain, absl::string_view op_type, int version);
 // Is told every value that a run computes or is given, as soon as it is; the id is the session's model's.
 using ValueObserver = std::function<void(ValueId, const Datum&)>;
+
+// When an instruction of a run began, on a clock of any origin, and how long it took.
+struct InstructionTiming {
+  Id<struct NodeTag> node;
+  std::chrono::nanoseconds start, duration;
+};
 
 using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 
@@ -42,7 +49,7 @@ struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
   uint64_t seed = 0;                 // of nodes that draw random numbers and state no seed
-  FindKernel find_kernel = nullptr;  // internal; null: all that there are
+  FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };
 
 class Session {
@@ -60,7 +67,8 @@ class Session {
   // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input, an input that is missing, of
   // another type or of another shape than the model states), kDataLoss (shapes, attributes or indices that do not fit,
   // with the node), kResourceExhausted (memory, rounds of a loop).
-  absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr) const;
+  absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr,
+                                         std::vector<InstructionTiming>* timings = nullptr) const;
 
   // ---- internal: the model as it is run, and the ids of the above
   const Model& model() const;

@@ -85,7 +85,6 @@ absl::Status Bench(const RunArguments& arguments, const Session& session, const 
 
 absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
                       ToolOutput& output) {
-  if (arguments.explain) output.out += ExplainRun(session);
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
   switch (arguments.bench) {
@@ -105,7 +104,9 @@ absl::Status Run(const RunArguments& arguments, const ToolStreams& streams, Tool
     return absl::OkStatus();
   }
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
-  return InFile(arguments.model, RunModel(arguments, streams, *session, output));
+  const absl::Status status = RunModel(arguments, streams, *session, output);
+  if (arguments.explain) output.out += ExplainRun(*session);
+  return InFile(arguments.model, status);
 }
 
 // Exceptions of the libraries below end here.

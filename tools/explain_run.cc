@@ -17,15 +17,29 @@ namespace {
 
 using Row = std::array<std::string, 6>;
 
-std::string TypesOf(const Model& model, const Node& node, bool computed) {
+std::string TypesOf(const Model& model, const Node& node) {
   std::set<std::string> types;
   for (const ValueId output : node.outputs) {
-    if (output == kNone) continue;
-    const DType dtype = model.value(output).dtype;
-    const bool is_float = VisitFloats(dtype, [](auto) {});
-    types.insert(std::string(DTypeName(computed && is_float ? DType::kFloat64 : dtype)));
+    if (output != kNone) types.insert(std::string(DTypeName(model.value(output).dtype)));
   }
   return absl::StrJoin(types, ",");
+}
+
+// "onednn brgconv:avx512_core", "reference", "not run".
+std::string KernelText(const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* row = instruction.site->row;
+  if (row == nullptr) return "not run";
+  const std::string& implementation = instruction.site->implementation;
+  return absl::StrCat(row->family, implementation.empty() ? "" : " ", implementation);
+}
+
+// Reference kernels compute floats in float64 and everything else in its own type.
+std::string ComputeText(const Model& model, const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const DType computed_in = instruction.site->computed_in;
+  if (computed_in != DType::kUndefined) return std::string(DTypeName(computed_in));
+  return TypesOf(model, model.node(instruction.node));
 }
 
 std::vector<Row> Rows(const Session& session) {
@@ -36,8 +50,7 @@ std::vector<Row> Rows(const Session& session) {
     for (const Instruction& instruction : block) {
       const Node& node = model.node(instruction.node);
       rows.push_back({Escaped(paths.nodes[instruction.node]), OperatorText(model, instruction.node),
-                      absl::StrCat("reference ", instruction.kernel->op_type), TypesOf(model, node, /*computed=*/false),
-                      TypesOf(model, node, /*computed=*/true), "cpu"});
+                      KernelText(instruction), TypesOf(model, node), ComputeText(model, instruction), "cpu"});
     }
   }
   return rows;

@@ -59,13 +59,40 @@ absl::StatusOr<std::optional<std::vector<int64_t>>> KernelContext::IntsOfInputOr
 }
 
 absl::StatusOr<Tensor*> KernelContext::MakeOutput(size_t port, DType dtype, Dims dims) {
-  AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, std::move(dims)));
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(dtype, std::move(dims), resources_.memory));
   if (port >= outputs_.size()) {
     unseen_ = std::move(tensor);
     return &unseen_;
   }
   outputs_[port] = Datum(std::move(tensor));
   return outputs_[port].mutable_tensor();
+}
+
+absl::StatusOr<Tensor*> KernelContext::MakeOutputLike(size_t port, size_t input) {
+  const Tensor& x = Input(input);
+  if (port < outputs_.size() && site_.last_uses[input] && x.IsOnlyOwner()) {
+    outputs_[port] = Datum(x);
+    return outputs_[port].mutable_tensor();
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor * y, MakeOutput(port, x.dtype(), x.dims()));
+  y->set_layout(x.layout());
+  return y;
+}
+
+absl::StatusOr<Tensor> KernelContext::MakeScratch(DType dtype, Dims dims) const {
+  return Tensor::Create(dtype, std::move(dims), resources_.memory);
+}
+
+void KernelContext::Report(absl::string_view implementation, DType computed_in) {
+  implementation_ = implementation;
+  computed_in_ = computed_in;
+}
+
+void KernelContext::Ran(const KernelRow& row) {
+  const absl::MutexLock lock(&site_.mutex);
+  site_.row = &row;
+  if (site_.implementation != implementation_) site_.implementation = std::string(implementation_);
+  site_.computed_in = computed_in_;
 }
 
 void KernelContext::SetOutput(size_t port, Datum datum) {

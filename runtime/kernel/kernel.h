@@ -10,10 +10,14 @@
 // Kernels judge the shapes, attributes and indices that they are given: a model's author may have got them wrong, and
 // what is wrong is a Status that says what was expected and what was found; whoever runs the kernel adds which node it
 // is. Inputs are never written to, and may share their elements with other values.
+//
+// The rows of an operator are tried best first, the reference last, on the inputs at hand: a row that has a condition
+// says why it does not take them.
 #ifndef AMP_RUNTIME_KERNEL_KERNEL_H_
 #define AMP_RUNTIME_KERNEL_KERNEL_H_
 
 #include <limits>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -22,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
@@ -43,14 +48,43 @@ class BodyRunner {
 struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
+  TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap
+};
+
+// What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may
+// use it at once, and guard what they change.
+class KernelState {
+ public:
+  virtual ~KernelState() = default;
+};
+
+struct KernelRow;
+
+// A node as its kernels know it from run to run.
+struct KernelSite {
+  std::vector<bool> constant_inputs;  // the same elements at every run
+  std::vector<bool> last_uses;        // an input that nobody reads after this node, and that comes once
+
+  absl::Mutex mutex;
+  std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
+  // Of the last run, for reports.
+  const KernelRow* row ABSL_GUARDED_BY(mutex) = nullptr;
+  std::string implementation ABSL_GUARDED_BY(mutex);  // the library's name for what ran; may be empty
+  DType computed_in ABSL_GUARDED_BY(mutex) = DType::kUndefined;
 };
 
 class KernelContext {
  public:
   // `inputs`: null where absent. `outputs`: one per port of the node.
   KernelContext(const Model& model, NodeId node, absl::Span<const Datum* const> inputs, absl::Span<Datum> outputs,
-                RunResources& resources, BodyRunner& bodies)
-      : model_(model), node_(node), inputs_(inputs), outputs_(outputs), resources_(resources), bodies_(bodies) {}
+                RunResources& resources, BodyRunner& bodies, KernelSite& site)
+      : model_(model),
+        node_(node),
+        inputs_(inputs),
+        outputs_(outputs),
+        resources_(resources),
+        bodies_(bodies),
+        site_(site) {}
 
   const Node& node() const { return model_.node(node_); }
   // The version of the operator: the opset that it was last changed in, as far as the model's import goes.
@@ -79,7 +113,27 @@ class KernelContext {
   // Makes the tensor that output `port` will be; where the node has no such output, one that nobody sees. Errors: those
   // of Tensor::Create. The pointer is good until the kernel ends.
   absl::StatusOr<Tensor*> MakeOutput(size_t port, DType dtype, Dims dims);
+  // The same, of the type, dims and layout of an input, in that input's own elements where nobody else needs them: for
+  // kernels that read every element before they write it, and none after.
+  absl::StatusOr<Tensor*> MakeOutputLike(size_t port, size_t input);
+  // Elements for the time that the kernel runs.
+  absl::StatusOr<Tensor> MakeScratch(DType dtype, Dims dims) const;
   void SetOutput(size_t port, Datum datum);
+
+  // Whether the input holds the same elements at every run, so that what is made of them may be kept.
+  bool IsConstantInput(size_t port) const { return port < inputs_.size() && site_.constant_inputs[port]; }
+  // What a row keeps for this node, as its default constructor makes it at first.
+  template <typename T>
+  T& State() {
+    const absl::MutexLock lock(&site_.mutex);
+    for (const std::unique_ptr<KernelState>& state : site_.states) {
+      if (auto* found = dynamic_cast<T*>(state.get())) return *found;
+    }
+    return static_cast<T&>(*site_.states.emplace_back(std::make_unique<T>()));
+  }
+  // For reports: the library's name for what ran, which lives as long as the state, and the type that it computed in.
+  void Report(absl::string_view implementation, DType computed_in);
+  void Ran(const KernelRow& row);  // by whoever chose it, at the end
 
   // "no kernel for float8e5m2": for element types that a kernel does not cover.
   absl::Status TypeError(DType dtype) const;
@@ -97,17 +151,24 @@ class KernelContext {
   absl::Span<Datum> outputs_;
   RunResources& resources_;
   BodyRunner& bodies_;
+  KernelSite& site_;
+  absl::string_view implementation_;
+  DType computed_in_ = DType::kUndefined;
   Tensor unseen_;  // an output that the node does not have
 };
 
 using KernelFunction = absl::Status (*)(KernelContext&);
 
-// A kernel for all types that the operator's schema allows, from one version of it to another.
+// A kernel for an operator, from one version of it to another.
 struct KernelRow {
   absl::string_view op_type;
   KernelFunction function;
   absl::string_view domain = "";
   int first_version = 1, last_version = std::numeric_limits<int>::max();
+  // Why it does not take the inputs at hand; null where it does. No function: it takes all that the schema allows.
+  const char* (*why_not)(const KernelContext&) = nullptr;
+  absl::string_view family = "reference";
+  bool takes_channels_last = false;  // inputs of any layout; else they are row-major
 };
 
 }  // namespace amp

@@ -17,7 +17,8 @@ constexpr size_t kAlignment = 64;  // a cache line, and the widest vector regist
 
 std::string DimsText(const Dims& dims) { return absl::StrCat("[", absl::StrJoin(dims, ","), "]"); }
 
-std::shared_ptr<void> AllocateBytes(size_t size_bytes) {
+std::shared_ptr<void> AllocateBytes(size_t size_bytes, TensorMemory* memory) {
+  if (memory != nullptr) return memory->Allocate(size_bytes);
   const size_t rounded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
   return {std::aligned_alloc(kAlignment, rounded), std::free};
 }
@@ -32,7 +33,7 @@ std::shared_ptr<void> AllocateStrings(size_t count) {
 
 size_t ElementBytes(DType type) { return (static_cast<size_t>(BitsPerElement(type)) + 7) / 8; }
 
-absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims) {
+absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims, TensorMemory* memory) {
   if (dtype == DType::kUndefined) return ModelError("expected a tensor of some type, found none");
   const std::optional<int64_t> count = ElementCount(dims);
   for (const int64_t dim : dims) {
@@ -46,8 +47,8 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims) {
   tensor.dims_ = std::move(dims);
   tensor.num_elements_ = *count;
   if (*count == 0) return tensor;
-  tensor.data_ =
-      dtype == DType::kString ? AllocateStrings(static_cast<size_t>(*count)) : AllocateBytes(tensor.size_bytes());
+  tensor.data_ = dtype == DType::kString ? AllocateStrings(static_cast<size_t>(*count))
+                                         : AllocateBytes(tensor.size_bytes(), memory);
   if (tensor.data_ == nullptr) return LimitError("out of memory for a tensor ", tensor.TypeText());
   return tensor;
 }

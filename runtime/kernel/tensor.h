@@ -3,8 +3,9 @@
 //   AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kFloat32, {2, 3}));
 //   absl::Span<float> elements = y.mutable_elements<float>();
 //
-// A tensor's elements lie row by row, without gaps; see runtime/kernel/element.h for their C++ types. Copies share the
-// elements, and whoever made a tensor is the only one who writes to it, before it is copied.
+// A tensor's elements lie row by row, without gaps, unless its layout says otherwise; see runtime/kernel/element.h for
+// their C++ types. Copies share the elements, and whoever made a tensor is the only one who writes to it, before it is
+// copied.
 #ifndef AMP_RUNTIME_KERNEL_TENSOR_H_
 #define AMP_RUNTIME_KERNEL_TENSOR_H_
 
@@ -30,13 +31,25 @@ using Dims = std::vector<int64_t>;
 // The largest number of elements of one tensor.
 inline constexpr int64_t kMaxElements = int64_t{1} << 31;
 
+// In what order the elements of a tensor [N, C, ...] lie: kChannelsLast is that of [N, ..., C], whatever the dims say.
+// Only kernels that ask for it ever see it.
+enum class Layout : uint8_t { kRowMajor, kChannelsLast };
+
+// Where the elements of tensors come from; the heap, if nobody says otherwise.
+class TensorMemory {
+ public:
+  virtual ~TensorMemory() = default;
+  // Aligned for every use; not initialised. Null when there is none.
+  virtual std::shared_ptr<void> Allocate(size_t size_bytes) = 0;
+};
+
 class Tensor {
  public:
   Tensor() = default;  // of type kUndefined, without elements
 
   // Elements are not initialised (strings are empty). Errors: kDataLoss (a negative dimension, kUndefined),
   // kResourceExhausted (more than kMaxElements, or more than there is memory).
-  static absl::StatusOr<Tensor> Create(DType dtype, Dims dims);
+  static absl::StatusOr<Tensor> Create(DType dtype, Dims dims, TensorMemory* memory = nullptr);
   // From elements that are at hand. REQUIRES: as many as the dims say; `dtype` is stored as T.
   template <typename T>
   static Tensor Of(DType dtype, Dims dims, absl::Span<const T> elements);
@@ -46,6 +59,10 @@ class Tensor {
   static Tensor Scalar(bool value);
 
   DType dtype() const { return dtype_; }
+  Layout layout() const { return layout_; }
+  void set_layout(Layout layout) { layout_ = layout; }
+  // Whether nobody else has these elements, so that who holds the tensor may write to them.
+  bool IsOnlyOwner() const { return data_.use_count() == 1; }
   const Dims& dims() const { return dims_; }
   size_t rank() const { return dims_.size(); }
   int64_t dim(size_t axis) const { return dims_[axis]; }
@@ -93,6 +110,7 @@ class Tensor {
   }
 
   DType dtype_ = DType::kUndefined;
+  Layout layout_ = Layout::kRowMajor;
   Dims dims_ = {0};
   int64_t num_elements_ = 0;
   std::shared_ptr<void> data_;

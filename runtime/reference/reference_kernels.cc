@@ -76,14 +76,14 @@ Table MakeTable() {
 
 }  // namespace
 
-const KernelRow* FindReferenceKernel(absl::string_view domain, absl::string_view op_type, int version) {
+std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const Table& table = *new Table(MakeTable());
   const auto it = table.find(Key(domain, op_type));
-  if (it == table.end()) return nullptr;
+  if (it == table.end()) return {};
   for (const KernelRow* row : it->second) {
-    if (row->first_version <= version && version <= row->last_version) return row;
+    if (row->first_version <= version && version <= row->last_version) return {row};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace amp

@@ -3,13 +3,15 @@
 #ifndef AMP_RUNTIME_REFERENCE_REFERENCE_KERNELS_H_
 #define AMP_RUNTIME_REFERENCE_REFERENCE_KERNELS_H_
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
 #include "runtime/kernel/kernel.h"
 
 namespace amp {
 
-// `domain`: "" for ai.onnx. Null where there is none for this version of the operator.
-const KernelRow* FindReferenceKernel(absl::string_view domain, absl::string_view op_type, int version);
+// `domain`: "" for ai.onnx. One, or none where there is none for this version of the operator.
+std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, absl::string_view op_type, int version);
 
 }  // namespace amp
 

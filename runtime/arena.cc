@@ -1,0 +1,149 @@
+#include "runtime/arena.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace amp {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kMaxPlans = 4;
+constexpr size_t kMaxBlocks = 20'000;  // of a plan: making one takes the square of that
+
+size_t RoundedUp(size_t size_bytes) { return (size_bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+std::shared_ptr<void> AllocateFromHeap(size_t size_bytes) {
+  return {std::aligned_alloc(kAlignment, RoundedUp(size_bytes)), std::free};
+}
+
+bool AreAliveTogether(const ArenaBlock& a, const ArenaBlock& b) { return a.born < b.died && b.born < a.died; }
+
+// The lowest place between `placed`, sorted by offset, that nothing alive at the block's time takes.
+size_t LowestOffset(const std::vector<ArenaBlock*>& placed, const ArenaBlock& block) {
+  size_t offset = 0;
+  for (const ArenaBlock* other : placed) {
+    if (!AreAliveTogether(block, *other)) continue;
+    if (other->offset >= offset + RoundedUp(block.size_bytes)) break;
+    offset = std::max(offset, other->offset + RoundedUp(other->size_bytes));
+  }
+  return offset;
+}
+
+}  // namespace
+
+size_t PlanOffsets(std::vector<ArenaBlock>& blocks) {
+  std::vector<ArenaBlock*> by_size, placed;
+  for (ArenaBlock& block : blocks) {
+    if (block.died != 0) by_size.push_back(&block);
+  }
+  std::stable_sort(by_size.begin(), by_size.end(),
+                   [](const ArenaBlock* a, const ArenaBlock* b) { return a->size_bytes > b->size_bytes; });
+  size_t size_bytes = 0;
+  for (ArenaBlock* block : by_size) {
+    block->offset = LowestOffset(placed, *block);
+    size_bytes = std::max(size_bytes, block->offset + RoundedUp(block->size_bytes));
+    const auto by_offset = [](const ArenaBlock* a, const ArenaBlock* b) { return a->offset < b->offset; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), block, by_offset), block);
+  }
+  return size_bytes;
+}
+
+size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks) {
+  size_t last = 0, live = 0, largest = 0;
+  for (const ArenaBlock& block : blocks) last = std::max(last, block.died);
+  std::vector<size_t> born(last + 1), died(last + 1);
+  for (const ArenaBlock& block : blocks) {
+    if (block.died == 0) continue;
+    born[block.born] += RoundedUp(block.size_bytes);
+    died[block.died] += RoundedUp(block.size_bytes);
+  }
+  for (size_t time = 0; time <= last; ++time) {
+    live = live - died[time] + born[time];
+    largest = std::max(largest, live);
+  }
+  return largest;
+}
+
+void Arena::StartRun(const std::vector<int64_t>& key) {
+  auto plan = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& plan) { return plan.key == key; });
+  if (plan == plans_.end()) {
+    if (plans_.size() == kMaxPlans) plans_.pop_back();
+    plan = plans_.emplace(plans_.begin());
+    plan->key = key;
+  }
+  plans_.splice(plans_.begin(), plans_, plan);
+  plan_ = &plans_.front();
+  next_block_ = 0;
+  now_ = 0;
+  if (plan_->size_bytes > memory_bytes_) {
+    memory_.reset();  // before the larger one is asked for
+    memory_ = AllocateFromHeap(plan_->size_bytes);
+    memory_bytes_ = memory_ == nullptr ? 0 : plan_->size_bytes;
+  }
+  follows_plan_ = plan_->is_ready && plan_->size_bytes <= memory_bytes_;
+  if (!plan_->is_ready) notes_ = std::make_shared<Notes>();
+}
+
+void Arena::EndRun() {
+  if (plan_->is_ready) {
+    plan_->is_ready = follows_plan_ && next_block_ == plan_->blocks.size();
+  } else if (notes_->blocks.size() < kMaxBlocks) {
+    plan_->blocks = std::move(notes_->blocks);
+    plan_->size_bytes = PlanOffsets(plan_->blocks);
+    plan_->largest_live_bytes = LargestLiveBytes(plan_->blocks);
+    plan_->is_ready = true;
+  }
+  notes_.reset();
+}
+
+std::shared_ptr<void> Arena::Allocate(size_t size_bytes) {
+  return notes_ == nullptr ? AllocateAsPlanned(size_bytes) : AllocateAndNote(size_bytes);
+}
+
+std::shared_ptr<void> Arena::AllocateAndNote(size_t size_bytes) {
+  const size_t block = notes_->blocks.size();
+  if (block == kMaxBlocks) return AllocateFromHeap(size_bytes);
+  std::shared_ptr<void> memory = AllocateFromHeap(size_bytes);
+  if (memory == nullptr) return nullptr;
+  notes_->blocks.push_back({.size_bytes = size_bytes, .born = ++notes_->now});
+  void* data = memory.get();
+  return {data, [memory = std::move(memory), notes = std::weak_ptr<Notes>(notes_), block](void*) {
+            if (const std::shared_ptr<Notes> held = notes.lock()) held->blocks[block].died = ++held->now;
+          }};
+}
+
+std::shared_ptr<void> Arena::AllocateAsPlanned(size_t size_bytes) {
+  ++now_;
+  const size_t next = next_block_++;
+  follows_plan_ = follows_plan_ && next < plan_->blocks.size() && plan_->blocks[next].size_bytes == size_bytes &&
+                  plan_->blocks[next].born == now_;
+  if (!follows_plan_ || plan_->blocks[next].died == 0) return AllocateFromHeap(size_bytes);
+  const ArenaBlock& block = plan_->blocks[next];
+  return {static_cast<std::byte*>(memory_.get()) + block.offset, [this, &block](void*) { FreedAsPlanned(block); }};
+}
+
+void Arena::FreedAsPlanned(const ArenaBlock& block) {
+  if (block.died != ++now_) follows_plan_ = false;
+}
+
+bool Arena::Owns(const void* data) const {
+  const auto* first = static_cast<const std::byte*>(memory_.get());
+  const auto* byte = static_cast<const std::byte*>(data);
+  return first != nullptr && byte >= first && byte < first + memory_bytes_;
+}
+
+std::unique_ptr<Arena> ArenaPool::Take() {
+  const absl::MutexLock lock(&mutex_);
+  if (idle_.empty()) return std::make_unique<Arena>();
+  std::unique_ptr<Arena> arena = std::move(idle_.back());
+  idle_.pop_back();
+  return arena;
+}
+
+void ArenaPool::Return(std::unique_ptr<Arena> arena) {
+  const absl::MutexLock lock(&mutex_);
+  idle_.push_back(std::move(arena));
+}
+
+}  // namespace amp

@@ -1,0 +1,115 @@
+// The memory of one run's tensors, planned from the run before.
+//
+//   first run of a shape    a: 64 bytes   b: 64 bytes   a dies   c: 32 bytes ...      from the heap, and noted
+//   later runs              a at 0        b at 64                c at 0               one block, no call to the heap
+//
+// The plan gives every allocation an offset such that those that are alive at the same time do not overlap, the largest
+// first, each as low as it fits. A run that allocates or frees otherwise than the noted one (a loop that goes on for
+// longer) gets the rest of its memory from the heap, and what it did is noted anew next time. Source of the method:
+// Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference" (2020), greedy by size.
+#ifndef AMP_RUNTIME_ARENA_H_
+#define AMP_RUNTIME_ARENA_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+// What one run allocated: times are counted in allocations and frees.
+struct ArenaBlock {
+  size_t size_bytes = 0;
+  size_t born = 0, died = 0;  // died == 0: it outlived the run
+  size_t offset = 0;
+};
+
+// Gives every block that died an offset; returns the bytes needed for all.
+size_t PlanOffsets(std::vector<ArenaBlock>& blocks);
+// The largest number of bytes alive at once, of blocks that died: what no plan can beat.
+size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks);
+
+// For one run at a time. Tensors that outlive the run must not lie within it (see Owns).
+class Arena : public TensorMemory {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // `key`: what the sizes depend on, the shapes of the inputs. Plans of the last few keys are kept.
+  void StartRun(const std::vector<int64_t>& key);
+  void EndRun();
+
+  std::shared_ptr<void> Allocate(size_t size_bytes) override;
+  // Whether this is memory that the next run writes to.
+  bool Owns(const void* data) const;
+
+  // Of the plan of the last run; 0 before there is one.
+  size_t planned_bytes() const { return plan_ == nullptr ? 0 : plan_->size_bytes; }
+  size_t largest_live_bytes() const { return plan_ == nullptr ? 0 : plan_->largest_live_bytes; }
+
+ private:
+  struct Plan {
+    std::vector<int64_t> key;
+    std::vector<ArenaBlock> blocks;  // in the order in which they were allocated
+    size_t size_bytes = 0, largest_live_bytes = 0;
+    bool is_ready = false;
+  };
+  // Of a run that is noted.
+  struct Notes {
+    std::vector<ArenaBlock> blocks;
+    size_t now = 0;
+  };
+
+  std::shared_ptr<void> AllocateAndNote(size_t size_bytes);
+  std::shared_ptr<void> AllocateAsPlanned(size_t size_bytes);
+  void FreedAsPlanned(const ArenaBlock& block);
+
+  std::list<Plan> plans_;  // the last used first
+  Plan* plan_ = nullptr;   // of the run under way
+  // While a run is noted; what outlives it finds them gone.
+  std::shared_ptr<Notes> notes_;
+  size_t next_block_ = 0, now_ = 0;
+  bool follows_plan_ = false;  // the run has done nothing that the plan does not have
+  std::shared_ptr<void> memory_;
+  size_t memory_bytes_ = 0;
+};
+
+// Arenas that no run uses at the moment.
+class ArenaPool {
+ public:
+  std::unique_ptr<Arena> Take();
+  void Return(std::unique_ptr<Arena> arena);
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<Arena>> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+// An arena for the time of one run. The run's tensors must be gone before it ends.
+class ArenaLease {
+ public:
+  ArenaLease(ArenaPool& pool, const std::vector<int64_t>& key) : pool_(pool), arena_(pool.Take()) {
+    arena_->StartRun(key);
+  }
+  ~ArenaLease() {
+    arena_->EndRun();
+    pool_.Return(std::move(arena_));
+  }
+  ArenaLease(const ArenaLease&) = delete;
+  ArenaLease& operator=(const ArenaLease&) = delete;
+  Arena& arena() { return *arena_; }
+
+ private:
+  ArenaPool& pool_;
+  std::unique_ptr<Arena> arena_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_ARENA_H_

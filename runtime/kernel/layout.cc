@@ -1,0 +1,71 @@
+#include "runtime/kernel/layout.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "ir/base/check.h"
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kTile = 32;  // rows and columns that stay in the nearest cache
+
+// [rows, columns] to [columns, rows].
+template <typename T>
+void Transpose(const T* from, T* to, size_t rows, size_t columns) {
+  for (size_t row = 0; row < rows; row += kTile) {
+    const size_t last_row = std::min(row + kTile, rows);
+    for (size_t column = 0; column < columns; column += kTile) {
+      const size_t last_column = std::min(column + kTile, columns);
+      for (size_t c = column; c < last_column; ++c) {
+        for (size_t r = row; r < last_row; ++r) to[c * rows + r] = from[r * columns + c];
+      }
+    }
+  }
+}
+
+template <typename T>
+void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, size_t columns) {
+  const auto in = from.elements<T>();
+  const auto out = to.mutable_elements<T>();
+  for (size_t n = 0; n < batch; ++n) {
+    Transpose(in.data() + n * rows * columns, out.data() + n * rows * columns, rows, columns);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemory* memory) {
+  if (tensor.layout() == layout) return tensor;
+  AMP_CHECK(tensor.rank() >= 3 && tensor.dtype() != DType::kString);
+  AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
+  result.set_layout(layout);
+  if (tensor.num_elements() == 0) return result;
+  const auto batch = static_cast<size_t>(tensor.dim(0));
+  const auto channels = static_cast<size_t>(tensor.dim(1));
+  const auto pixels = static_cast<size_t>(ElementsBetween(tensor.dims(), 2, tensor.rank()));
+  const size_t rows = layout == Layout::kChannelsLast ? channels : pixels;
+  const size_t columns = layout == Layout::kChannelsLast ? pixels : channels;
+  switch (ElementBytes(tensor.dtype())) {
+    case 1:
+      TransposeEach<uint8_t>(tensor, result, batch, rows, columns);
+      break;
+    case 2:
+      TransposeEach<uint16_t>(tensor, result, batch, rows, columns);
+      break;
+    case 4:
+      TransposeEach<uint32_t>(tensor, result, batch, rows, columns);
+      break;
+    case 8:
+      TransposeEach<uint64_t>(tensor, result, batch, rows, columns);
+      break;
+    default:
+      return ModelError("no layout but row by row for ", DTypeName(tensor.dtype()));
+  }
+  return result;
+}
+
+}  // namespace amp

@@ -1,0 +1,19 @@
+// The two orders in which a tensor's elements may lie.
+//
+//   [N, C, H, W] row-major       n c h w
+//   [N, C, H, W] channels-last   n h w c
+#ifndef AMP_RUNTIME_KERNEL_LAYOUT_H_
+#define AMP_RUNTIME_KERNEL_LAYOUT_H_
+
+#include "absl/status/statusor.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+// The same tensor in another layout; itself if it has that. REQUIRES: for kChannelsLast a rank of at least 3, no
+// strings. Errors: memory.
+absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemory* memory);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_KERNEL_LAYOUT_H_
