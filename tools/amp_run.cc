@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/hardware.h"
@@ -13,6 +14,7 @@
 #include "tools/bench_run.h"
 #include "tools/compare_runs.h"
 #include "tools/explain_run.h"
+#include "tools/profile_run.h"
 #include "tools/run_arguments.h"
 #include "tools/run_inputs.h"
 #include "tools/run_outputs.h"
@@ -83,10 +85,21 @@ absl::Status Bench(const RunArguments& arguments, const Session& session, const 
   return absl::OkStatus();
 }
 
+absl::Status WriteProfile(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                          ToolOutput& output) {
+  AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
+  const std::string trace = ProfileTrace(profile);
+  AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, [&](AtomicFile& file) { return file.Append(trace); }));
+  output.out += ProfileTable(profile);
+  if (!arguments.quiet) absl::StrAppend(&output.out, "wrote ", Escaped(arguments.profile), "\n");
+  return absl::OkStatus();
+}
+
 absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
                       ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
+  if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
     case BenchMode::kOff:
       return RunAndWrite(arguments, session, inputs, output);

@@ -25,7 +25,7 @@ struct RunArguments {
   std::string inputs;                                            // an archive
   std::optional<uint64_t> random_seed;
   std::map<std::string, int64_t> dims;
-  std::string outputs, output_dir, compare;
+  std::string outputs, output_dir, compare, profile;  // files, a folder, a model, a file
   BenchMode bench = BenchMode::kOff;
   bool explain = false, json = false, devices = false, quiet = false;
   int64_t iterations = 10, warmup = 2;

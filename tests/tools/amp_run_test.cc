@@ -140,6 +140,14 @@ TEST_CASE("explain says which kernel runs each node") {
         "second  Sigmoid-13    reference Sigmoid    float32    float64      cpu\n");
 }
 
+TEST_CASE("profile prints the time by operator, and writes that of each node") {
+  const Runs runs;
+  const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.json", "--warmup", "1"});
+  CHECK_THAT(out, Contains("operator") && Contains("Sigmoid-13") && Contains("the whole run: ") && Contains("wrote "));
+  CHECK_THAT(runs.folder().Read("trace.json"), Contains("\"traceEvents\": [") && Contains("\"node\": \"second\""));
+  runs.Fails({"--inputs", "@sample.npz", "--profile", "@none/trace.json"}, 6, "trace.json");
+}
+
 TEST_CASE("bench prints a line, or JSON") {
   const Runs runs;
   const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--bench", "--iterations", "3", "--warmup", "0"};
@@ -231,7 +239,8 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--bench=stdin", "--json"}, 2, "--json is for --bench without =stdin");
   runs.Fails({"--bench=stdout"}, 2, "--bench: expected loop or stdin, found 'stdout'");
   runs.Fails({"--bench", "--iterations", "0"}, 2, "--iterations: expected at least 1");
-  runs.Fails({"--bench", "--outputs", "@o.npz"}, 2, "expected one of --outputs, --output-dir, --compare and --bench");
+  runs.Fails({"--bench", "--outputs", "@o.npz"}, 2,
+             "expected one of --outputs, --output-dir, --compare, --bench and --profile, found 2");
   runs.Fails({"--autotune"}, 2, "--autotune: not available, there is one kernel for each operator");
   runs.Fails({"--threads=2"}, 2, "--threads: not available");
   runs.Fails({}, 2, "expected input 'x', found none of that name");
