@@ -78,13 +78,6 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
   return absl::OkStatus();
 }
 
-absl::Status Bench(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
-                   ToolOutput& output) {
-  AMP_ASSIGN_OR_RETURN(const std::string text, BenchRun(arguments, session, inputs));
-  output.out += text;
-  return absl::OkStatus();
-}
-
 absl::Status WriteProfile(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                           ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
@@ -98,13 +91,14 @@ absl::Status WriteProfile(const RunArguments& arguments, const Session& session,
 absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
                       ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
+  streams.show_progress("running");
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
   if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
     case BenchMode::kOff:
       return RunAndWrite(arguments, session, inputs, output);
     case BenchMode::kLoop:
-      return Bench(arguments, session, inputs, output);
+      return BenchRun(arguments, session, inputs, streams);
     case BenchMode::kRequests:
       return AnswerBenchRequests(arguments, session, inputs, streams);
   }
@@ -116,6 +110,7 @@ absl::Status Run(const RunArguments& arguments, const ToolStreams& streams, Tool
     output.out = arguments.devices ? DescribeDevices() : arguments.text;
     return absl::OkStatus();
   }
+  streams.show_progress("loading");
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
   const absl::Status status = RunModel(arguments, streams, *session, output);
   if (arguments.explain) output.out += ExplainRun(*session);
@@ -137,13 +132,9 @@ absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams
 
 ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams) {
   ToolOutput output;
-  if (!streams.print) {
-    streams.print = [&](absl::string_view text) {
-      absl::StrAppend(&output.out, text);
-      return absl::OkStatus();
-    };
-  }
+  if (!streams.print) streams.print = CollectIn(output);
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
+  if (!streams.show_progress || (parsed.ok() && parsed->quiet)) streams.show_progress = [](const std::string&) {};
   const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 #include <istream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -97,15 +98,18 @@ std::string AsText(const RunArguments& arguments, const Timing& timing) {
 
 }  // namespace
 
-absl::StatusOr<std::string> BenchRun(const RunArguments& arguments, const Session& session, const NamedDatums& inputs) {
+absl::Status BenchRun(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                      const ToolStreams& streams) {
+  streams.show_progress("warming up");
   AMP_RETURN_IF_ERROR(WarmUp(session, inputs, arguments.warmup));
   std::vector<double> runs_ms;
   for (int64_t i = 0; i < arguments.iterations; ++i) {
+    streams.show_progress(absl::StrCat("run ", i + 1, " of ", arguments.iterations));
     AMP_ASSIGN_OR_RETURN(const RunTime time, MeanRunTime(session, inputs, 1));
     runs_ms.push_back(time.wall_ms);
   }
   const Timing timing = Summarize(std::move(runs_ms), NumItems(session, inputs));
-  return arguments.json ? AsJson(arguments, timing) : AsText(arguments, timing);
+  return streams.print(arguments.json ? AsJson(arguments, timing) : AsText(arguments, timing));
 }
 
 absl::Status AnswerBenchRequests(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,

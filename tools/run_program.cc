@@ -6,9 +6,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <iostream>
+#include <utility>
 
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "tools/progress_line.h"
 #include "tools/run_on_large_stack.h"
 
 namespace amp {
@@ -56,10 +58,16 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Too
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;
+  ProgressLine progress(STDERR_FILENO, name);
   ToolStreams streams;
-  streams.print = [&](absl::string_view text) { return standard_output.Print(text); };
+  streams.print = [&](absl::string_view text) {
+    progress.Clear();
+    return standard_output.Print(text);
+  };
+  streams.show_progress = [&](std::string what) { progress.Show(std::move(what)); };
   streams.requests = &std::cin;
   const absl::Status ran = RunOnLargeStack([&] { output = work(streams); });
+  progress.Clear();
   if (!ran.ok()) {
     output.exit_code = ExitCode(ran);
     output.err = absl::StrCat(name, ": error: ", ran.message(), "\n");

@@ -165,7 +165,9 @@ TEST_CASE("bench answers each line of stdin with what that many runs take") {
   const auto answer = [&](const std::string& lines) {
     std::istringstream requests(lines);
     const std::vector<std::string> arguments = {runs.folder().File("model.onnx"), "--random-inputs", "--bench=stdin"};
-    return RunAmpRun(arguments, {.print = {}, .requests = &requests});
+    ToolStreams streams;
+    streams.requests = &requests;
+    return RunAmpRun(arguments, streams);
   };
   CHECK(answer("").out == "ready\n");
   const ToolOutput output = answer("1\n20\n");
