@@ -55,6 +55,7 @@ std::vector<OperatorTime> SumByOperator(const std::vector<ProfiledNode>& nodes) 
     sum.us += node.own_us;
   }
   std::vector<OperatorTime> sorted;
+  sorted.reserve(sums.size());
   for (auto& [op, sum] : sums) sorted.push_back(std::move(sum));
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.us > b.us; });
   return sorted;

@@ -67,7 +67,7 @@ std::string ProgressLine::Text() const {
 }
 
 // Spaces go over what was longer before: no terminal is too simple for that.
-void ProgressLine::Write(std::string text) {
+void ProgressLine::Write(const std::string& text) {
   const size_t length = text.size();
   if (length == 0 && written_ == 0) return;
   const std::string spaces(std::max(written_, length) - length, ' ');

@@ -28,7 +28,7 @@ class ProgressLine {
 
   void Rewrite(const std::stop_token& stop);
   std::string Text() const;
-  void Write(std::string text);
+  void Write(const std::string& text);
 
   const int file_;
   const std::string program_;
