@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "ir/graph/attributes.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/prepared.h"
@@ -31,6 +32,34 @@ const char* WhyNotConvolution(const KernelContext& context) {
   if (rank < 3 || rank > 5 || context.Input(1).rank() != rank) return "not of one to three spatial axes";
   if (context.node().Input(2) == kNone) return nullptr;
   return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "a bias of another type";
+}
+
+// The activation of FusedConv; nothing for names that the library does not know.
+std::optional<EpilogueStep> StepOfActivation(const Node& node) {
+  const std::string name = GetString(node, "activation", "");
+  const std::vector<float> parameters = GetFloats(node, "activation_params").value_or(std::vector<float>());
+  const bool has_two = parameters.size() == 2;
+  if (name == "Relu") return EpilogueStep{.kind = EpilogueKind::kRelu};
+  if (name == "Tanh") return EpilogueStep{.kind = EpilogueKind::kTanh};
+  if (name == "Sigmoid") return EpilogueStep{.kind = EpilogueKind::kSigmoid};
+  if (name == "LeakyRelu" && parameters.size() == 1) {
+    return EpilogueStep{.kind = EpilogueKind::kRelu, .alpha = parameters[0]};
+  }
+  if (name == "Clip" && has_two && parameters[0] <= parameters[1]) {
+    return EpilogueStep{.kind = EpilogueKind::kClip, .alpha = parameters[0], .beta = parameters[1]};
+  }
+  if (name == "HardSigmoid" && has_two) {
+    return EpilogueStep{.kind = EpilogueKind::kHardSigmoid, .alpha = parameters[0], .beta = parameters[1]};
+  }
+  return std::nullopt;
+}
+
+constexpr size_t kAddend = 3;  // Z of FusedConv
+
+const char* WhyNotFusedConv(const KernelContext& context) {
+  if (const char* reason = WhyNotConvolution(context)) return reason;
+  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype()) return "Z has another type";
+  return StepOfActivation(context.node()).has_value() ? nullptr : "an activation that the library does not know";
 }
 
 absl::StatusOr<Form> ReadConvolution(const KernelContext& context) {
@@ -119,13 +148,22 @@ Dims Numbers(const Window& window, int64_t WindowAxis::*member, int64_t one) {
   return Spatial(std::move(numbers), 0, one);
 }
 
+// What FusedConv states itself, or what nodes behind a Conv do.
+std::vector<EpilogueStep> StepsOf(const KernelContext& context) {
+  std::vector<EpilogueStep> steps = context.epilogue().steps;
+  if (!HasAttribute(context.node(), "activation")) return steps;
+  if (context.HasInput(kAddend)) steps.push_back({.kind = EpilogueKind::kAdd, .input = kAddend});
+  if (const auto step = StepOfActivation(context.node())) steps.push_back(*step);
+  return steps;
+}
+
 PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute, DType result) {
   auto convolution = std::make_shared<PreparedConvolution>();
   convolution->y_dims = form.y_dims;
   const bool has_bias = context.node().Input(2) != kNone;
   const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
   std::optional<LibraryEpilogue> epilogue =
-      FitEpilogue(context, context.epilogue().steps, channels, Fitter(form.y_dims, compute));
+      FitEpilogue(context, StepsOf(context), channels, Fitter(form.y_dims, compute));
   if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
   if (has_bias) epilogue->bias_port = 2;
   if (has_bias || epilogue->bias.dtype != DType::kUndefined) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
@@ -201,6 +239,12 @@ constexpr KernelRow kRows[] = {
      .family = "onednn",
      .takes_channels_last = true,
      .takes_epilogue = true},
+    {.op_type = "FusedConv",
+     .function = Convolution<ReadConvolution>,
+     .domain = "com.microsoft",
+     .why_not = WhyNotFusedConv,
+     .family = "onednn",
+     .takes_channels_last = true},
     {.op_type = "ConvTranspose",
      .function = Convolution<ReadTransposed>,
      .why_not = WhyNotConvolution,
