@@ -44,7 +44,9 @@ FOLDERS = {
     "runtime/hardware": [],
     "runtime/kernel": [],
     "runtime/reference": ["runtime/kernel"],
-    "runtime": ["runtime/reference", "runtime/hardware"],
+    "runtime/loops/raw": [],
+    "runtime/loops": ["runtime/loops/raw", "runtime/kernel", "runtime/hardware"],
+    "runtime": ["runtime/loops", "runtime/reference", "runtime/hardware"],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}
 OPERATOR_TABLE = "ir/schema/operator_table.cc"  # the one place that says what operators do; passes ask for roles
