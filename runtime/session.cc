@@ -37,8 +37,6 @@ absl::Status CheckTensor(const Model& model, ValueId id, const Tensor& tensor) {
   return absl::OkStatus();
 }
 
-constexpr int kInitializersNeedNoInput = 4;  // IR version
-
 // Bodies may need bodies in turn; ONNX's own are three deep at most.
 constexpr int kMaxBodyDepth = 8;
 

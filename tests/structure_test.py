@@ -44,8 +44,10 @@ FOLDERS = {
     "runtime/hardware": [],
     "runtime/kernel": [],
     "runtime/reference": ["runtime/kernel"],
+    "runtime/loops/raw": [],
+    "runtime/loops": ["runtime/loops/raw", "runtime/kernel", "runtime/hardware"],
     "runtime/onednn": ["runtime/hardware", "runtime/kernel"],
-    "runtime/cpu": ["runtime/onednn", "runtime/reference"],
+    "runtime/cpu": ["runtime/loops", "runtime/onednn", "runtime/reference"],
     "runtime": ["runtime/cpu"],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}

@@ -195,7 +195,7 @@ absl::Status Identity(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {"Cast", Cast},
     {"CastLike", CastLike},
-    {"Identity", Identity},
+    {.op_type = "Identity", .function = Identity, .takes_channels_last = true},
 };
 
 }  // namespace

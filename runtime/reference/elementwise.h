@@ -16,46 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernel/broadcast.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/kernel/shape_math.h"
 
 namespace amp {
-
-// The shape of a result, and for every operand the strides along its axes, 0 where the operand is repeated.
-struct Broadcast {
-  Dims dims;
-  std::vector<Dims> strides;
-};
-
-// Inputs [0, count), NumPy's way.
-absl::StatusOr<Broadcast> BroadcastInputs(const KernelContext& context, size_t count);
-// Inputs 0 and 1: NumPy's way; before opset 7 only what the attributes `broadcast` and `axis` say, to the first one's
-// shape.
-absl::StatusOr<Broadcast> BroadcastPair(const KernelContext& context);
-
-// "expected operands of one type, found float32 and int64".
-absl::Status CheckSameType(const Tensor& a, const Tensor& b);
-
-// Visits a result row by row, where a row is as long as strides allow: one row in all when nothing is repeated.
-class RowWalk {
- public:
-  explicit RowWalk(const Broadcast& broadcast);
-
-  bool AtEnd() const { return walk_.AtEnd(); }
-  void Next() {
-    walk_.Next();
-    first_ += count_;
-  }
-  size_t count() const { return count_; }  // elements of a row
-  size_t first() const { return first_; }  // the row's first element in the result
-  // Where the operand's element for the i-th one of the row is.
-  size_t At(size_t operand, size_t i) const { return walk_[operand] + i * steps_[operand]; }
-
- private:
-  std::vector<size_t> steps_;
-  size_t count_, first_ = 0;
-  StridedWalk walk_;
-};
 
 // out = of(a, b), element by element.
 template <typename A, typename B, typename Out, typename Function>

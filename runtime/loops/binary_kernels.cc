@@ -1,0 +1,268 @@
+// Arithmetic of two operands or more, comparisons, PRelu, the choice between two tensors; Gelu with a bias.
+#include <algorithm>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+#include "runtime/loops/memory_broadcast.h"
+
+namespace amp {
+namespace {
+
+const char* WhyNotTogether(const KernelContext& context, size_t count) {
+  const DType dtype = context.Input(0).dtype();
+  if (!IsLoopFloat(dtype)) return kNoLoopFloat;
+  for (size_t i = 1; i < count; ++i) {
+    if (context.Input(i).dtype() != dtype) return "operands of different types";
+  }
+  return WhyNotInMemory(context, count);
+}
+
+const char* WhyNotPair(const KernelContext& context) { return WhyNotTogether(context, 2); }
+
+// ---- rows of two operands -----------------------------------------------------------------------------------------
+
+// What a row of two operands is made of in float32.
+struct PairOfRows {
+  PairOfRows(const Loops& loops, const KernelContext& context)
+      : a(loops, context.Input(0)), b(loops, context.Input(1)) {}
+
+  FloatSource a, b;
+  float buffer_a[kPartSize], buffer_b[kPartSize];
+};
+
+// y = of(a, b) for `count` elements, at most kPartSize of them.
+template <typename Result>
+void ZipPart(const BinaryForms<Result>& of, PairOfRows& rows, const RowWalk& row, size_t first, size_t count,
+             Result* y) {
+  const bool one_a = row.step(0) == 0 && row.count() > 1, one_b = row.step(1) == 0 && row.count() > 1;
+  const float* a = rows.a.Read(row.At(0, first), one_a ? 1 : count, rows.buffer_a);
+  const float* b = rows.b.Read(row.At(1, first), one_b ? 1 : count, rows.buffer_b);
+  (one_a ? of.of_one_a : one_b ? of.of_one_b : of.of_both)(a, b, y, count);
+}
+
+absl::Status ZipFloats(KernelContext& context, const BinaryLoop& of) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 2));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, context.Input(0).dtype()));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  PairOfRows rows(loops, context);
+  const FloatSink out(loops, *y);
+  float buffer[kPartSize];
+  for (RowWalk row(memory.broadcast); !row.AtEnd(); row.Next()) {
+    ForEachPart(row.count(), [&](size_t first, size_t count) {
+      const size_t at = row.first() + first;
+      ZipPart(of, rows, row, first, count, out.Begin(at, buffer));
+      out.End(at, count, buffer);
+    });
+  }
+  return absl::OkStatus();
+}
+
+template <BinaryLoop BinaryLoops::*kLoop>
+absl::Status Zipped(KernelContext& context) {
+  return ZipFloats(context, BestLoops().binary.*kLoop);
+}
+
+template <CompareLoop BinaryLoops::*kLoop>
+absl::Status Compared(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 2));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, DType::kBool));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  PairOfRows rows(loops, context);
+  uint8_t* const out = y->mutable_elements<uint8_t>().data();
+  for (RowWalk row(memory.broadcast); !row.AtEnd(); row.Next()) {
+    ForEachPart(row.count(), [&](size_t first, size_t count) {
+      ZipPart(loops.binary.*kLoop, rows, row, first, count, out + row.first() + first);
+    });
+  }
+  return absl::OkStatus();
+}
+
+// ---- PRelu --------------------------------------------------------------------------------------------------------
+
+const char* WhyNotPRelu(const KernelContext& context) {
+  if (context.version() < 7) return "slopes before opset 7";
+  const absl::StatusOr<Dims> dims = BroadcastDims(context.Input(0).dims(), context.Input(1).dims());
+  if (!dims.ok() || *dims != context.Input(0).dims()) return "a slope that does not fit";
+  return WhyNotPair(context);
+}
+
+// ---- any number of operands ---------------------------------------------------------------------------------------
+
+const char* WhyNotFold(const KernelContext& context) {
+  const size_t count = context.num_inputs();
+  if (count < 2) return "one operand";
+  for (size_t i = 1; i < count && count > 2; ++i) {
+    const Tensor& x = context.Input(i);
+    const bool is_like = x.dims() == context.Input(0).dims() && x.layout() == context.Input(0).layout();
+    if (!is_like) return "several operands of different shapes";
+  }
+  return WhyNotTogether(context, count);
+}
+
+// Operands of one shape, part by part.
+absl::Status FoldEqual(KernelContext& context, const BinaryLoop& of, float divisor) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  std::vector<FloatSource> in;
+  for (size_t i = 0; i < context.num_inputs(); ++i) in.emplace_back(loops, context.Input(i));
+  const FloatSink out(loops, *y);
+  float buffer[kPartSize], total[kPartSize];
+  ForEachPart(static_cast<size_t>(y->num_elements()), [&](size_t first, size_t count) {
+    float* const result = out.Begin(first, total);
+    of.of_both(in[0].Read(first, count, total), in[1].Read(first, count, buffer), result, count);
+    for (size_t i = 2; i < in.size(); ++i) of.of_both(result, in[i].Read(first, count, buffer), result, count);
+    if (divisor != 1) loops.binary.divide.of_one_b(result, &divisor, result, count);
+    out.End(first, count, total);
+  });
+  return absl::OkStatus();
+}
+
+template <BinaryLoop BinaryLoops::*kLoop>
+absl::Status Folded(KernelContext& context) {
+  const BinaryLoop& of = BestLoops().binary.*kLoop;
+  return context.num_inputs() == 2 ? ZipFloats(context, of) : FoldEqual(context, of, 1);
+}
+
+// Two operands of different shapes as well would be rounded twice.
+const char* WhyNotMean(const KernelContext& context) {
+  if (context.Input(0).dims() != context.Input(1).dims() || context.Input(0).layout() != context.Input(1).layout()) {
+    return "operands of different shapes";
+  }
+  return WhyNotFold(context);
+}
+
+absl::Status Mean(KernelContext& context) {
+  return FoldEqual(context, BestLoops().binary.add, static_cast<float>(context.num_inputs()));
+}
+
+// ---- Gelu with a bias ---------------------------------------------------------------------------------------------
+
+const char* WhyNotBiased(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (!context.HasInput(1)) return nullptr;
+  const Tensor& bias = context.Input(1);
+  if (x.layout() != Layout::kRowMajor || bias.layout() != Layout::kRowMajor) return "channels-last with a bias";
+  const bool fits = bias.rank() == 1 && x.rank() > 0 && bias.dim(0) == x.dim(x.rank() - 1);
+  return fits && bias.dtype() == x.dtype() ? nullptr : "a bias that is none of the last axis";
+}
+
+// of(x + bias), where the bias is one of the last axis.
+template <UnaryLoop UnaryLoops::*kLoop>
+absl::Status Biased(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  if (!context.HasInput(1)) return MapOutput(context, loops.unary.*kLoop, {});
+  context.Report(loops.name, DType::kFloat32);
+  const std::vector<float> bias = ReadAll(loops, context.Input(1));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  const auto count = static_cast<size_t>(y->num_elements());
+  if (count == 0) return absl::OkStatus();
+  const FloatSource in(loops, context.Input(0));
+  const FloatSink out(loops, *y);
+  float buffer[kPartSize];
+  for (size_t start = 0; start < count; start += bias.size()) {
+    ForEachPart(bias.size(), [&](size_t first, size_t size) {
+      float* const part = out.Begin(start + first, buffer);
+      loops.binary.add.of_both(in.Read(start + first, size, buffer), bias.data() + first, part, size);
+      (loops.unary.*kLoop)(part, part, size, {});
+      out.End(start + first, size, buffer);
+    });
+  }
+  return absl::OkStatus();
+}
+
+// ---- Where --------------------------------------------------------------------------------------------------------
+
+ChooseLoop FindChooseLoop(const ChooseLoops& loops, size_t element_bytes) {
+  switch (element_bytes) {
+    case 1:
+      return loops.of_1_byte;
+    case 2:
+      return loops.of_2_bytes;
+    case 4:
+      return loops.of_4_bytes;
+    case 8:
+      return loops.of_8_bytes;
+    default:
+      return nullptr;
+  }
+}
+
+const char* WhyNotWhere(const KernelContext& context) {
+  const DType dtype = context.Input(1).dtype();
+  if (context.Input(0).dtype() != DType::kBool || context.Input(2).dtype() != dtype) return "types that do not fit";
+  const bool has_loop = dtype != DType::kString && FindChooseLoop(BestLoops().choose, ElementBytes(dtype)) != nullptr;
+  return has_loop ? WhyNotInMemory(context, 3) : "elements of another size than 1, 2, 4 or 8 bytes";
+}
+
+absl::Status Where(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 3));
+  const DType dtype = context.Input(1).dtype();
+  context.Report(loops.name, dtype);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, dtype));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  const size_t bytes = ElementBytes(dtype);
+  const ChooseLoop choose = FindChooseLoop(loops.choose, bytes);
+  const auto condition = context.Input(0).elements<uint8_t>();
+  const auto a = context.Input(1).bytes(), b = context.Input(2).bytes();
+  for (RowWalk row(memory.broadcast); !row.AtEnd(); row.Next()) {
+    choose({.condition = condition.data() + row.At(0, 0),
+            .a = a.data() + row.At(1, 0) * bytes,
+            .b = b.data() + row.At(2, 0) * bytes,
+            .step_condition = row.step(0),
+            .step_a = row.step(1),
+            .step_b = row.step(2)},
+           y->mutable_bytes().data() + row.first() * bytes, row.count());
+  }
+  return absl::OkStatus();
+}
+
+// ---- rows ---------------------------------------------------------------------------------------------------------
+
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
+                        const char* (*why_not)(const KernelContext&) = WhyNotPair, absl::string_view domain = "") {
+  return {.op_type = op_type,
+          .function = function,
+          .domain = domain,
+          .why_not = why_not,
+          .family = "loops",
+          .takes_channels_last = true};
+}
+
+constexpr KernelRow kRows[] = {
+    Row("Add", Zipped<&BinaryLoops::add>),
+    Row("Div", Zipped<&BinaryLoops::divide>),
+    Row("Mul", Zipped<&BinaryLoops::multiply>),
+    Row("Sub", Zipped<&BinaryLoops::subtract>),
+    Row("PRelu", Zipped<&BinaryLoops::prelu>, WhyNotPRelu),
+    Row("Equal", Compared<&BinaryLoops::equal>),
+    Row("Greater", Compared<&BinaryLoops::greater>),
+    Row("GreaterOrEqual", Compared<&BinaryLoops::greater_or_equal>),
+    Row("Less", Compared<&BinaryLoops::less>),
+    Row("LessOrEqual", Compared<&BinaryLoops::less_or_equal>),
+    Row("Max", Folded<&BinaryLoops::max>, WhyNotFold),
+    Row("Mean", Mean, WhyNotMean),
+    Row("Min", Folded<&BinaryLoops::min>, WhyNotFold),
+    Row("Sum", Folded<&BinaryLoops::add>, WhyNotFold),
+    Row("Where", Where, WhyNotWhere),
+    Row("BiasGelu", Biased<&UnaryLoops::gelu>, WhyNotBiased, "com.microsoft"),
+    Row("FastGelu", Biased<&UnaryLoops::gelu_tanh>, WhyNotBiased, "com.microsoft"),
+    Row("Gelu", Biased<&UnaryLoops::gelu>, WhyNotBiased, "com.microsoft"),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> BinaryLoopKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,15 @@
+// The families of kernels made of loops, a file each; loops_kernels.cc makes one table of them.
+#ifndef AMP_RUNTIME_LOOPS_FAMILIES_H_
+#define AMP_RUNTIME_LOOPS_FAMILIES_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+absl::Span<const KernelRow> BinaryLoopKernels();
+absl::Span<const KernelRow> UnaryLoopKernels();
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_LOOPS_FAMILIES_H_

@@ -1,0 +1,15 @@
+// All loops of one instruction set.
+#include "runtime/loops/raw/loops.h"
+
+namespace amp::AMP_LOOPS_ISA {
+
+extern const ConvertLoops kConvert;
+extern const UnaryLoops kUnary;
+extern const BinaryLoops kBinary;
+extern const ChooseLoops kChoose;
+
+extern const Loops kLoops;
+const Loops kLoops = {
+    .name = AMP_LOOPS_NAME, .convert = kConvert, .unary = kUnary, .binary = kBinary, .choose = kChoose};
+
+}  // namespace amp::AMP_LOOPS_ISA
