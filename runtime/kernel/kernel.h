@@ -63,9 +63,9 @@ struct KernelRow;
 
 // A node as its kernels know it from run to run.
 struct KernelSite {
-  std::vector<bool> constant_inputs;  // the same elements at every run
-  std::vector<bool> last_uses;        // an input that nobody reads after this node, and that comes once
-  Epilogue epilogue;                  // only rows that ask for it see one
+  std::vector<const void*> constants;  // by input: where the elements of the model's own constant are; null: it has none
+  std::vector<bool> last_uses;         // an input that nobody reads after this node, and that comes once
+  Epilogue epilogue;                   // only rows that ask for it see one
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
@@ -124,8 +124,11 @@ class KernelContext {
   void SetOutput(size_t port, Datum datum);
 
   const Epilogue& epilogue() const { return site_.epilogue; }
-  // Whether the input holds the same elements at every run, so that what is made of them may be kept.
-  bool IsConstantInput(size_t port) const { return port < inputs_.size() && site_.constant_inputs[port]; }
+  // Whether the input is a constant of the model, so that what is made of it may be kept: not where a caller gives
+  // another one for this run.
+  bool IsConstantInput(size_t port) const {
+    return HasInput(port) && site_.constants[port] != nullptr && Input(port).data() == site_.constants[port];
+  }
   // What a row keeps for this node, as its default constructor makes it at first.
   template <typename T>
   T& State() {
