@@ -110,7 +110,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   SessionOptions options = stated;
   if (options.find_kernels == nullptr) options.find_kernels = FindAllKernels;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
-  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels));
+  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels,
+                                                       options.fuse ? FindFusions(*model) : std::vector<Fusion>()));
   auto state = std::make_unique<State>();
   state->model = std::move(model);
   state->program = std::move(program);
