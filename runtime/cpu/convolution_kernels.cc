@@ -17,6 +17,8 @@ namespace {
 
 struct PreparedConvolution : PreparedOperation {
   LibraryEpilogue epilogue;
+  DType computed_as = DType::kUndefined;
+  bool adds_bias = false;  // behind the library, to a result in float32
 };
 
 struct Form {
@@ -58,7 +60,8 @@ constexpr size_t kAddend = 3;  // Z of FusedConv
 
 const char* WhyNotFusedConv(const KernelContext& context) {
   if (const char* reason = WhyNotConvolution(context)) return reason;
-  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype()) return "Z has another type";
+  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype())
+    return "Z has another type";
   return StepOfActivation(context.node()).has_value() ? nullptr : "an activation that the library does not know";
 }
 
@@ -123,8 +126,7 @@ FitOperand Fitter(const Dims& y_dims, DType compute) {
     if (operand.rank() > y_dims.size()) return std::nullopt;
     Dims dims(y_dims.size() - operand.rank(), 1);
     dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
-    const bool is_along_channels =
-        operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
+    const bool is_along_channels = operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
     if (!is_along_channels) return std::nullopt;
     return RowMajorOperand(compute, Spatial(dims, 2, 1));
   };
@@ -157,35 +159,57 @@ std::vector<EpilogueStep> StepsOf(const KernelContext& context) {
   return steps;
 }
 
-PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute, DType result) {
+// Strided, the library (3.2) adds the bias to partial sums, and applies post-ops to them, where channels times taps are
+// many: 512 channels of 4 x 4 are.
+bool IsStridedTransposed(const Form& form) {
+  return form.is_transposed &&
+         std::any_of(form.window.begin(), form.window.end(), [](const WindowAxis& axis) { return axis.stride > 1; });
+}
+
+// y[..., c] += bias[c]: channels last.
+absl::Status AddBias(const KernelContext& context, Tensor& y) {
+  AMP_ASSIGN_OR_RETURN(const Tensor bias, Converted(context.Input(2), DType::kFloat32, context.memory()));
+  const auto addends = bias.elements<float>();
+  const auto elements = y.mutable_elements<float>();
+  for (size_t pixel = 0; pixel < elements.size(); pixel += addends.size()) {
+    for (size_t channel = 0; channel < addends.size(); ++channel) elements[pixel + channel] += addends[channel];
+  }
+  return absl::OkStatus();
+}
+
+PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute) {
   auto convolution = std::make_shared<PreparedConvolution>();
   convolution->y_dims = form.y_dims;
   const bool has_bias = context.node().Input(2) != kNone;
   if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return absl::UnimplementedError("another bias");
+  if (IsStridedTransposed(form) && !StepsOf(context).empty()) return absl::UnimplementedError("post-ops are wrong");
+  convolution->adds_bias = has_bias && IsStridedTransposed(form);
+  convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, StoredType(context));
   const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
   std::optional<LibraryEpilogue> epilogue =
       FitEpilogue(context, StepsOf(context), channels, Fitter(form.y_dims, compute));
   if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
   if (has_bias) epilogue->bias_port = 2;
-  if (has_bias || epilogue->bias.dtype != DType::kUndefined) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
+  const bool gives_bias = (has_bias && !convolution->adds_bias) || epilogue->bias.dtype != DType::kUndefined;
+  if (gives_bias) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
   convolution->epilogue = *std::move(epilogue);
   std::string why_not;
-  convolution->primitive = onednn::OpenLibrary().library->MakeConvolution(
-      {.x = ChannelsLast(compute, context.Input(0).dims()),
-       .w = Weights(compute, context.Input(1), form),
-       .y = ChannelsLast(result, form.y_dims),
-       .bias = convolution->epilogue.bias,
-       .strides = Numbers(form.window, &WindowAxis::stride, 1),
-       .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
-       .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
-       .pads_end = PadsEnd(form),
-       .is_transposed = form.is_transposed,
-       .post_ops = convolution->epilogue.post_ops},
-      &why_not);
+  convolution->primitive =
+      onednn::OpenLibrary().library->MakeConvolution({.x = ChannelsLast(compute, context.Input(0).dims()),
+                                                      .w = Weights(compute, context.Input(1), form),
+                                                      .y = ChannelsLast(convolution->computed_as, form.y_dims),
+                                                      .bias = convolution->epilogue.bias,
+                                                      .strides = Numbers(form.window, &WindowAxis::stride, 1),
+                                                      .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
+                                                      .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
+                                                      .pads_end = PadsEnd(form),
+                                                      .is_transposed = form.is_transposed,
+                                                      .post_ops = convolution->epilogue.post_ops},
+                                                     &why_not);
   if (convolution->primitive == nullptr) return absl::UnimplementedError(why_not);
   if (!context.IsConstantInput(1)) return convolution;
-  AMP_ASSIGN_OR_RETURN(convolution->weights, context.State<PreparedOperations>().Packed(
-                                                 *convolution->primitive, context.Input(1), compute));
+  AMP_ASSIGN_OR_RETURN(convolution->weights,
+                       context.State<PreparedOperations>().Packed(*convolution->primitive, context.Input(1), compute));
   return convolution;
 }
 
@@ -206,7 +230,6 @@ absl::StatusOr<Tensor> WeightsOfThisRun(KernelContext& context, const PreparedOp
 template <absl::StatusOr<Form> (*read)(const KernelContext&)>
 absl::Status Convolution(KernelContext& context) {
   const DType compute = ComputeTypeFor(*onednn::OpenLibrary().library, context.Input(0).dtype());
-  const DType computed_as = ResultTypeOf(compute, StoredType(context));
   std::vector<int64_t> key;
   AppendShapes(context, key);
   AMP_ASSIGN_OR_RETURN(const auto prepared,
@@ -215,20 +238,21 @@ absl::Status Convolution(KernelContext& context) {
                          if (ElementsBetween(form.y_dims, 0, form.y_dims.size()) == 0) {
                            return absl::UnimplementedError("no elements");
                          }
-                         return Prepare(context, form, compute, computed_as);
+                         return Prepare(context, form, compute);
                        }));
   const auto& convolution = static_cast<const PreparedConvolution&>(*prepared);
 
   AMP_ASSIGN_OR_RETURN(const Tensor x, OperandTensor(context, 0, compute, Layout::kChannelsLast));
   AMP_ASSIGN_OR_RETURN(const Tensor w, WeightsOfThisRun(context, convolution, compute));
   const Layout layout = IsSameInBoth(convolution.y_dims) ? Layout::kRowMajor : Layout::kChannelsLast;
-  AMP_ASSIGN_OR_RETURN(LibraryResult result, MakeResult(context, computed_as, convolution.y_dims, layout));
+  AMP_ASSIGN_OR_RETURN(LibraryResult result, MakeResult(context, convolution.computed_as, convolution.y_dims, layout));
   onednn::Primitive::Arguments arguments;
   arguments.a = x.bytes().data();
   arguments.b = w.bytes().data();
   arguments.y = result.data();
-  AMP_RETURN_IF_ERROR(RunPrepared(context, convolution, convolution.epilogue, std::move(arguments), compute,
-                                  Layout::kChannelsLast));
+  AMP_RETURN_IF_ERROR(
+      RunPrepared(context, convolution, convolution.epilogue, std::move(arguments), compute, Layout::kChannelsLast));
+  if (convolution.adds_bias) AMP_RETURN_IF_ERROR(AddBias(context, result.tensor()));
   result.Store();
   return absl::OkStatus();
 }

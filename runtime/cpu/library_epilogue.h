@@ -43,12 +43,10 @@ struct LibraryResult {
   Tensor* output = nullptr;  // of the node
   Tensor computed;           // another type's; undefined where there is none
 
-  void* data() { return computed.dtype() == DType::kUndefined ? Data(*output) : Data(computed); }
+  Tensor& tensor() { return computed.dtype() == DType::kUndefined ? *output : computed; }
+  void* data() { return tensor().mutable_bytes().data(); }
   // Rounds what was computed into the output.
   void Store();
-
- private:
-  static void* Data(Tensor& tensor) { return tensor.mutable_bytes().data(); }
 };
 absl::StatusOr<LibraryResult> MakeResult(KernelContext& context, DType computed_as, Dims dims, Layout layout);
 

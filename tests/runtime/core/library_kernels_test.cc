@@ -340,6 +340,18 @@ TEST_CASE("ConvTranspose") {
   CHECK(Transposed("<group = 8>", {2, 8, 5, 6}, {8, 1, 3, 3}, 8) == "onednn");
 }
 
+TEST_CASE("ConvTranspose of many channels or taps: the bias comes once, the activation last") {
+  CHECK(Transposed("<strides = [2,2]>", {1, 512, 4, 4}, {512, 16, 4, 4}, 16) == "onednn");
+  CHECK(Transposed("<strides = [8,8]>", {1, 64, 4, 4}, {64, 16, 16, 16}, 16) == "onednn");
+  CHECK(Transposed("<strides = [8]>", {1, 1024, 5}, {1024, 16, 16}, 16) == "onednn");
+  CHECK(Transposed("", {1, 512, 4, 4}, {512, 16, 4, 4}, 16) == "onednn");
+  const std::vector<Dims> inputs = {{1, 512, 4, 4}, {512, 16, 4, 4}, {16}};
+  for (const std::string strides : {"<strides = [2,2]>", ""}) {
+    const std::string node = "h = ConvTranspose" + strides + "(a, b, c) y = Tanh(h)";
+    CHECK(Families({.node = node, .inputs = inputs, .constants = "bc", .scale = 0.1}) == "onednn");
+  }
+}
+
 TEST_CASE("ConvTranspose whose bias does not fit") {
   for (const Dims& bias : {Dims{8}, Dims{15}, Dims{1}, Dims{16, 1}}) {
     CHECK(absl::StartsWith(
