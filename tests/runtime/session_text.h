@@ -48,6 +48,7 @@ inline absl::StatusOr<std::unique_ptr<Session>> CreateSession(const SessionText&
 inline absl::StatusOr<std::vector<Tensor>> TryToRun(const Session& session, const NamedDatums& inputs) {
   AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(inputs));
   std::vector<Tensor> tensors;
+  tensors.reserve(outputs.size());
   for (const Datum& output : outputs) tensors.push_back(output.tensor() == nullptr ? Tensor() : *output.tensor());
   return tensors;
 }

@@ -68,7 +68,7 @@ double ErrorOf(const Tensor& found, const Tensor& expected) {
 std::string NodeWithoutAmx(const Session& session) {
   for (const auto& block : session.program().blocks) {
     for (const Instruction& instruction : block) {
-      const std::string kernel = KernelText(instruction);
+      std::string kernel = KernelText(instruction);
       if (absl::StartsWith(kernel, "onednn") && !absl::StrContains(kernel, "amx")) return kernel;
     }
   }

@@ -56,7 +56,7 @@ std::string Fused(const FuseCase& each, DType dtype = DType::kFloat32) {
   const std::vector<Tensor> expected = RunSession(*plain, inputs);
   const double tolerance = each.tolerance + 4 * LastPlace(dtype);
   for (int run = 0; run < 3; ++run) {
-    const std::string difference = DifferenceOf(RunSession(*fused, inputs), expected, tolerance);
+    std::string difference = DifferenceOf(RunSession(*fused, inputs), expected, tolerance);
     if (!difference.empty()) return difference;
   }
   return OperatorsOf(*fused);

@@ -86,7 +86,7 @@ class TwoSessions {
                  ? absl::StrCat("both: ", found.status().message())
                  : absl::StrCat("found ", found.status().ToString(), ", expected ", expected.status().ToString());
     }
-    const std::string difference = DifferenceOf(*found, *expected, ToleranceOf(dtype_));
+    std::string difference = DifferenceOf(*found, *expected, ToleranceOf(dtype_));
     if (!difference.empty()) return difference;
     return KernelsOf(*library_)[0].substr(0, KernelsOf(*library_)[0].find(' '));
   }
@@ -185,7 +185,7 @@ TEST_CASE("Gemm: transposed operands, factors, C of every shape that broadcasts"
     const Dims a = of_a ? Dims{7, 4} : Dims{4, 7}, b = of_b ? Dims{5, 7} : Dims{7, 5};
     const std::string flags = absl::StrCat("transA = ", of_a ? 1 : 0, ", transB = ", of_b ? 1 : 0);
     for (const std::string factors : {"", ", alpha = 0.5", ", beta = 0.0", ", alpha = -2.0, beta = 3.0"}) {
-      const std::string gemm = "y = Gemm<" + flags + factors + ">";
+      const std::string gemm = absl::StrCat("y = Gemm<", flags, factors, ">");
       const std::string with_beta = absl::StrContains(factors, "3.0") ? "float32: reference" : "onednn";
       INFO(gemm);
       CHECK(Families({.node = gemm + "(a, b)", .inputs = {a, b}}) == "onednn");
