@@ -34,12 +34,7 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
     return ModelError("expected ", scope.inputs.size(), " inputs of the body, found ", inputs.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) AMP_RETURN_IF_ERROR(Keep(scope.inputs[i], std::move(inputs[i])));
-  for (const Instruction& instruction : program_.blocks[graph]) {
-    const absl::Status status = timings_ == nullptr ? RunNode(instruction) : RunTimed(instruction);
-    if (!status.ok()) {
-      return absl::Status(status.code(), absl::StrCat(Describe(model_, instruction.node), ": ", status.message()));
-    }
-  }
+  AMP_RETURN_IF_ERROR(RunAll(program_.blocks[graph]));
   std::vector<Datum> outputs;
   for (const ValueId output : scope.outputs) {
     if (output != kNone) AMP_RETURN_IF_ERROR(MakeRowMajor(output));
@@ -50,6 +45,13 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
     if (is_own && program_.constants[output].IsEmpty()) frame_[output] = Datum();
   }
   return outputs;
+}
+
+absl::Status Execution::RunAll(const std::vector<Instruction>& instructions) {
+  for (const Instruction& instruction : instructions) {
+    AMP_RETURN_IF_ERROR(timings_ == nullptr ? RunNode(instruction) : RunTimed(instruction));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Execution::Keep(ValueId value, Datum datum) {
@@ -79,29 +81,40 @@ absl::Status Execution::MakeRowMajor(ValueId value) {
 absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, KernelContext& context) {
   for (const KernelRow* row : instruction.kernels) {
     if (!row->takes_channels_last) {
-      for (const ValueId input : model_.node(instruction.node).PresentInputs()) {
-        AMP_RETURN_IF_ERROR(MakeRowMajor(input));
+      for (const ValueId input : instruction.inputs) {
+        if (input != kNone) AMP_RETURN_IF_ERROR(MakeRowMajor(input));
       }
     }
     if (row->why_not != nullptr && row->why_not(context) != nullptr) continue;
-    AMP_RETURN_IF_ERROR(row->function(context));
+    const absl::Status status = row->function(context);
+    if (absl::IsUnimplemented(status)) continue;
+    AMP_RETURN_IF_ERROR(status);
     context.Ran(*row);
     return absl::OkStatus();
   }
-  return context.TypeError(context.Input(0).dtype());
+  return absl::UnimplementedError("no kernel takes it");
 }
 
 absl::Status Execution::RunNode(const Instruction& instruction) {
   const Node& node = model_.node(instruction.node);
   absl::InlinedVector<const Datum*, 6> inputs;
-  for (const ValueId input : node.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
-  absl::InlinedVector<Datum, 2> outputs(node.outputs.size());
+  for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
+  absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
                         *instruction.site);
-  AMP_RETURN_IF_ERROR(CheckPresent(node, context));
-  AMP_RETURN_IF_ERROR(RunFirstThatApplies(instruction, context));
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (node.outputs[i] != kNone) AMP_RETURN_IF_ERROR(Keep(node.outputs[i], std::move(outputs[i])));
+  absl::Status status = CheckPresent(node, context);
+  // Observers see what is inside a fusion, too.
+  if (status.ok() && observer_ != nullptr && !instruction.parts.empty()) status = absl::UnimplementedError("observed");
+  if (status.ok()) status = RunFirstThatApplies(instruction, context);
+  if (absl::IsUnimplemented(status) && !instruction.parts.empty()) {
+    AMP_RETURN_IF_ERROR(RunAll(instruction.parts));
+  } else if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(Describe(model_, instruction.node), ": ", status.message()));
+  } else {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const ValueId output = instruction.outputs[i];
+      if (output != kNone) AMP_RETURN_IF_ERROR(Keep(output, std::move(outputs[i])));
+    }
   }
   for (const ValueId value : instruction.frees) frame_[value] = Datum();
   return absl::OkStatus();

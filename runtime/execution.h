@@ -30,6 +30,7 @@ class Execution : public BodyRunner {
  private:
   absl::Status Keep(ValueId value, Datum datum);
   absl::Status RunTimed(const Instruction& instruction);
+  absl::Status RunAll(const std::vector<Instruction>& instructions);
   absl::Status RunNode(const Instruction& instruction);
   absl::Status RunFirstThatApplies(const Instruction& instruction, KernelContext& context);
   // Gives the value the order of elements that all kernels know.

@@ -1,9 +1,11 @@
 #include "runtime/program.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "ir/base/status.h"
 #include "ir/graph/tensor_content.h"
 #include "ir/schema/schema.h"
@@ -64,7 +66,10 @@ bool GivesToRunner(const Model& model, ValueId id) {
 void FindFrees(const Model& model, Program& program) {
   IdVector<NodeId, size_t> position(model.num_nodes(), 0);
   for (const auto& block : program.blocks) {
-    for (size_t i = 0; i < block.size(); ++i) position[block[i].node] = i;
+    for (size_t i = 0; i < block.size(); ++i) {
+      position[block[i].node] = i;
+      for (const Instruction& part : block[i].parts) position[part.node] = i;
+    }
   }
   for (const ValueId id : model.AllValues()) {
     if (IsConstant(program, id) || GivesToRunner(model, id)) continue;
@@ -76,13 +81,62 @@ void FindFrees(const Model& model, Program& program) {
 
 // What the instruction's kernels may know of its inputs.
 void DescribeInputs(const Model& model, const Program& program, Instruction& instruction) {
-  const auto& inputs = model.node(instruction.node).inputs;
+  const auto& inputs = instruction.inputs;
   for (const ValueId input : inputs) {
     const bool is_constant = IsConstant(program, input) && !model.value(input).is_graph_input;
     const bool dies = std::find(instruction.frees.begin(), instruction.frees.end(), input) != instruction.frees.end();
     instruction.site->constant_inputs.push_back(is_constant);
     instruction.site->last_uses.push_back(dies && std::count(inputs.begin(), inputs.end(), input) == 1);
   }
+  for (Instruction& part : instruction.parts) DescribeInputs(model, program, part);
+}
+
+absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindKernels find) {
+  const Node& node = model.node(id);
+  Instruction instruction{.node = id};
+  instruction.inputs.assign(node.inputs.begin(), node.inputs.end());
+  instruction.outputs.assign(node.outputs.begin(), node.outputs.end());
+  instruction.kernels = find(node.domain(), node.op_type(), VersionOf(model, node));
+  if (instruction.kernels.empty()) {
+    return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id));
+  }
+  return instruction;
+}
+
+Instruction MakeFused(const Fusion& fusion, std::vector<Instruction> parts) {
+  const Instruction& first = *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) {
+    return part.node == fusion.nodes[0];
+  });
+  Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
+  fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
+  std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),
+               [](const KernelRow* row) { return row->takes_epilogue; });
+  fused.site->epilogue = fusion.epilogue;
+  fused.parts = std::move(parts);
+  return fused;
+}
+
+// Puts the fusions in the places of their last nodes, where all that they read is there.
+void Fuse(const Model& model, const std::vector<Fusion>& fusions, std::vector<Instruction>& block) {
+  IdVector<NodeId, const Fusion*> fusion_of(model.num_nodes(), nullptr);
+  for (const Fusion& fusion : fusions) {
+    for (const NodeId node : fusion.nodes) fusion_of[node] = &fusion;
+  }
+  absl::flat_hash_map<const Fusion*, size_t> num_parts;  // constants are none
+  for (const Instruction& instruction : block) ++num_parts[fusion_of[instruction.node]];
+  absl::flat_hash_map<const Fusion*, std::vector<Instruction>> parts;
+  std::vector<Instruction> fused;
+  for (Instruction& instruction : block) {
+    const Fusion* fusion = fusion_of[instruction.node];
+    if (fusion == nullptr) {
+      fused.push_back(std::move(instruction));
+      continue;
+    }
+    std::vector<Instruction>& collected = parts[fusion];
+    collected.push_back(std::move(instruction));
+    if (collected.size() == num_parts[fusion]) fused.push_back(MakeFused(*fusion, std::move(collected)));
+  }
+  block = std::move(fused);
 }
 
 }  // namespace
@@ -103,20 +157,17 @@ bool LacksKernel(const Model& model, NodeId id, FindKernels find) {
   return !is_constant && find(node.domain(), node.op_type(), VersionOf(model, node)).empty();
 }
 
-absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find) {
+absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find, const std::vector<Fusion>& fusions) {
   Program program;
   AMP_RETURN_IF_ERROR(LoadConstants(model, program));
   program.blocks.resize(model.num_graphs());
   for (const GraphId graph : model.AllGraphs()) {
     for (const NodeId id : model.NodesInOrder(graph)) {
-      const Node& node = model.node(id);
-      if (IsConstant(program, node.Output(0))) continue;
-      std::vector<const KernelRow*> kernels = find(node.domain(), node.op_type(), VersionOf(model, node));
-      if (kernels.empty()) {
-        return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id));
-      }
-      program.blocks[graph].push_back({id, std::move(kernels), {}, std::make_shared<KernelSite>()});
+      if (IsConstant(program, model.node(id).Output(0))) continue;
+      AMP_ASSIGN_OR_RETURN(Instruction instruction, MakeInstruction(model, id, find));
+      program.blocks[graph].push_back(std::move(instruction));
     }
+    Fuse(model, fusions, program.blocks[graph]);
   }
   FindFrees(model, program);
   for (auto& block : program.blocks) {

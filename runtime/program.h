@@ -14,17 +14,21 @@
 
 #include "absl/status/statusor.h"
 #include "ir/graph/graph.h"
+#include "runtime/fuse.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/tensor.h"
 #include "runtime/session.h"
 
 namespace amp {
 
+// A node, or several that one kernel computes: the first of them with what the others do to its result as an epilogue.
 struct Instruction {
   NodeId node;
-  std::vector<const KernelRow*> kernels;  // best first
-  std::vector<ValueId> frees;             // what nobody reads after it
-  std::shared_ptr<KernelSite> site;
+  std::vector<ValueId> inputs = {}, outputs = {};  // kNone where absent; the node's, then the epilogue's operands
+  std::vector<const KernelRow*> kernels = {};      // best first
+  std::shared_ptr<KernelSite> site = std::make_shared<KernelSite>();
+  std::vector<ValueId> frees = {};      // what nobody reads after it
+  std::vector<Instruction> parts = {};  // of a fused one: the nodes in order, for when no kernel takes them all at once
 };
 
 struct Program {
@@ -36,7 +40,7 @@ struct Program {
 bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 
 // Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node; reading constants.
-absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find);
+absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find, const std::vector<Fusion>& fusions);
 
 // "my.domain::Gate-1", "MatMul-13": as escaped text.
 std::string OperatorText(const Model& model, NodeId node);

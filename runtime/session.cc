@@ -14,6 +14,7 @@
 #include "ir/graph/shape.h"
 #include "runtime/arena.h"
 #include "runtime/execution.h"
+#include "runtime/fold_batch_norms.h"
 #include "runtime/program.h"
 #include "runtime/all_kernels.h"
 
@@ -110,7 +111,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   SessionOptions options = stated;
   if (options.find_kernels == nullptr) options.find_kernels = FindAllKernels;
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
-  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels));
+  // Before IR version 4 every initializer had to be an input too: that it is says nothing.
+  if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
+  if (options.fuse) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
+  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels,
+                                                       options.fuse ? FindFusions(*model) : std::vector<Fusion>()));
   auto state = std::make_unique<State>();
   state->model = std::move(model);
   state->program = std::move(program);

@@ -49,6 +49,7 @@ struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
   uint64_t seed = 0;                 // of nodes that draw random numbers and state no seed
+  bool fuse = true;                      // compute several nodes in one kernel; values inside are then not rounded
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };
 

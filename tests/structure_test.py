@@ -45,8 +45,10 @@ FOLDERS = {
     "runtime/kernel": [],
     "runtime/reference": ["runtime/kernel"],
     "runtime/loops/raw": [],
-    "runtime/loops": ["runtime/loops/raw", "runtime/kernel", "runtime/hardware"],
-    "runtime": ["runtime/loops", "runtime/reference", "runtime/hardware"],
+    "runtime/loops": ["runtime/loops/raw", "runtime/reference", "runtime/hardware"],
+    "runtime/onednn": ["runtime/hardware", "runtime/kernel"],
+    "runtime/cpu": ["runtime/loops", "runtime/onednn", "runtime/reference"],
+    "runtime": ["runtime/cpu"],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}
 OPERATOR_TABLE = "ir/schema/operator_table.cc"  # the one place that says what operators do; passes ask for roles
@@ -56,7 +58,7 @@ MAX_BUILD_LINES = 20  # of their CMakeLists.txt
 # What an included header's name looks like, and the only places that may include it.
 FENCES = [
     ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/amp\.(h|cc)$"),
-    ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/cpu/"),
+    ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/onednn/"),
     ("CUDA, cuBLAS or cuDNN", r"cuda|cublas|cudnn|nvrtc|nv_", r"runtime/cuda/"),
     ("Catch2", r"catch2/|catch\.hpp", r"tests/"),
     ("CLI11", r"CLI/", r"tools/|tests/"),

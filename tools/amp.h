@@ -39,8 +39,10 @@ struct RewriteSummary;
 
 // Where a rewrite is.
 struct Progress {
-  std::string step;             // "load", a stage (see stop_after), "write"
-  int64_t done = 0, total = 0;  // bytes of weights, while they are written; else 0
+  // "load", a stage (see stop_after), "write"; before each run on data "calibrate", "verify", and "mend" while nodes are
+  // sought whose denial makes the models agree.
+  std::string step;
+  int64_t done = 0, total = 0;  // bytes of weights, while they are written; runs on data, or attempts; else 0
 };
 
 struct RewriteOptions {
@@ -95,7 +97,7 @@ struct RewriteOptions {
   bool report = false, explain = false, diff = false;  // fill the summary's texts of these names
   bool explain_float32 = false;                        // of nodes the explanation has those alone that stay float32
 
-  // Called at the end of each step, and while weights are written; on the caller's thread. An error ends the rewrite
+  // Called at the end of each step, before each run on data, and while weights are written; on the caller's thread. An error ends the rewrite
   // with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
   std::function<absl::Status(const Progress&)> on_progress;
 

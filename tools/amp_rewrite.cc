@@ -39,12 +39,27 @@ std::string Products(const Arguments& a, const RewriteSummary& summary) {
   return text;
 }
 
-absl::Status Rewrite(Arguments& a, const Printer& print, ToolOutput& output) {
+// "calibrate, 2 of 3 done"
+std::string ProgressText(const Progress& progress) {
+  if (progress.total == 0) return absl::StrCat(progress.step, " done");
+  constexpr int64_t kPercent = 100;
+  const std::string done = progress.step == "write" ? absl::StrCat(kPercent * progress.done / progress.total, " %")
+                                                    : absl::StrCat(progress.done, " of ", progress.total);
+  return absl::StrCat(progress.step, ", ", done, " done");
+}
+
+absl::Status Rewrite(Arguments& a, const ToolStreams& streams, ToolOutput& output) {
   const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
   a.options.before_replacing = [&](const RewriteSummary& summary) {
     const std::string text = report_on_stdout ? summary.report : Products(a, summary);
-    return text.empty() ? absl::OkStatus() : print(text);
+    return text.empty() ? absl::OkStatus() : streams.print(text);
   };
+  if (streams.show_progress && !a.quiet) {
+    a.options.on_progress = [&](const Progress& progress) {
+      streams.show_progress(ProgressText(progress));
+      return absl::OkStatus();
+    };
+  }
   AMP_ASSIGN_OR_RETURN(const RewriteSummary summary, RewriteFile(a.input, a.output, a.options));
   if (!a.options.dry_run) output.written = a.output;
   if (a.quiet) {
@@ -63,9 +78,9 @@ absl::Status Rewrite(Arguments& a, const Printer& print, ToolOutput& output) {
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RewriteFenced(Arguments& a, const Printer& print, ToolOutput& output) {
+absl::Status RewriteFenced(Arguments& a, const ToolStreams& streams, ToolOutput& output) {
   try {
-    return Rewrite(a, print, output);
+    return Rewrite(a, streams, output);
   } catch (const std::bad_alloc&) {
     return InFile(a.input, LimitError("out of memory"));
   } catch (const std::exception& error) {
@@ -73,7 +88,7 @@ absl::Status RewriteFenced(Arguments& a, const Printer& print, ToolOutput& outpu
   }
 }
 
-absl::Status Run(ParsedArguments parsed, const Printer& print, ToolOutput& output) {
+absl::Status Run(ParsedArguments parsed, const ToolStreams& streams, ToolOutput& output) {
   Arguments& arguments = parsed.arguments;
   if (!parsed.text.empty()) {
     output.out = std::move(parsed.text);
@@ -82,21 +97,18 @@ absl::Status Run(ParsedArguments parsed, const Printer& print, ToolOutput& outpu
   } else if (arguments.print_lists) {
     AMP_ASSIGN_OR_RETURN(output.out, PrintLists(arguments.options));
   } else {
-    return RewriteFenced(arguments, print, output);
+    return RewriteFenced(arguments, streams, output);
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, const Printer& print) {
+ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, ToolStreams streams) {
   ToolOutput output;
-  const Printer collect = [&](absl::string_view text) {
-    absl::StrAppend(&output.out, text);
-    return absl::OkStatus();
-  };
+  if (!streams.print) streams.print = CollectIn(output);
   absl::StatusOr<ParsedArguments> parsed = ParseArguments(arguments);
-  const absl::Status status = parsed.ok() ? Run(*std::move(parsed), print ? print : collect, output) : parsed.status();
+  const absl::Status status = parsed.ok() ? Run(*std::move(parsed), streams, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-rewrite: error: ", std::string(status.message()), "\n");

@@ -10,7 +10,7 @@
 namespace amp {
 
 // `arguments` without the program's name; without a printer all text is in the result. Never throws, never exits.
-ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, const Printer& print = nullptr);
+ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, ToolStreams streams = {});
 
 }  // namespace amp
 

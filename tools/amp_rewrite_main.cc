@@ -7,5 +7,5 @@
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return amp::RunProgram("amp-rewrite",
-                         [&](const amp::Printer& print) { return amp::RunAmpRewrite(arguments, print); });
+                         [&](const amp::ToolStreams& streams) { return amp::RunAmpRewrite(arguments, streams); });
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/hardware.h"
@@ -13,6 +14,7 @@
 #include "tools/bench_run.h"
 #include "tools/compare_runs.h"
 #include "tools/explain_run.h"
+#include "tools/profile_run.h"
 #include "tools/run_arguments.h"
 #include "tools/run_inputs.h"
 #include "tools/run_outputs.h"
@@ -76,30 +78,49 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
   return absl::OkStatus();
 }
 
-absl::Status RunModel(const RunArguments& arguments, const Session& session, ToolOutput& output) {
-  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
-  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
-  if (!arguments.bench) return RunAndWrite(arguments, session, inputs, output);
-  AMP_ASSIGN_OR_RETURN(const std::string text, BenchRun(arguments, session, inputs));
-  output.out += text;
+absl::Status WriteProfile(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                          ToolOutput& output) {
+  AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
+  const std::string trace = ProfileTrace(profile);
+  AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, [&](AtomicFile& file) { return file.Append(trace); }));
+  output.out += ProfileTable(profile);
+  if (!arguments.quiet) absl::StrAppend(&output.out, "wrote ", Escaped(arguments.profile), "\n");
   return absl::OkStatus();
 }
 
-absl::Status Run(const RunArguments& arguments, ToolOutput& output) {
+absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+                      ToolOutput& output) {
+  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
+  streams.show_progress("running");
+  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
+  if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
+  switch (arguments.bench) {
+    case BenchMode::kOff:
+      return RunAndWrite(arguments, session, inputs, output);
+    case BenchMode::kLoop:
+      return BenchRun(arguments, session, inputs, streams);
+    case BenchMode::kRequests:
+      return AnswerBenchRequests(arguments, session, inputs, streams);
+  }
+  return absl::InternalError("no such mode of --bench");
+}
+
+absl::Status Run(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {
     output.out = arguments.devices ? DescribeDevices() : arguments.text;
     return absl::OkStatus();
   }
+  streams.show_progress("loading");
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
-  const absl::Status status = RunModel(arguments, *session, output);
+  const absl::Status status = RunModel(arguments, streams, *session, output);
   if (arguments.explain) output.out += ExplainRun(*session);
   return InFile(arguments.model, status);
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RunFenced(const RunArguments& arguments, ToolOutput& output) {
+absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output) {
   try {
-    return Run(arguments, output);
+    return Run(arguments, streams, output);
   } catch (const std::bad_alloc&) {
     return InFile(arguments.model, LimitError("out of memory"));
   } catch (const std::exception& error) {
@@ -109,10 +130,12 @@ absl::Status RunFenced(const RunArguments& arguments, ToolOutput& output) {
 
 }  // namespace
 
-ToolOutput RunAmpRun(const std::vector<std::string>& arguments) {
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams) {
   ToolOutput output;
+  if (!streams.print) streams.print = CollectIn(output);
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
-  const absl::Status status = parsed.ok() ? RunFenced(*parsed, output) : parsed.status();
+  if (!streams.show_progress || (parsed.ok() && parsed->quiet)) streams.show_progress = [](const std::string&) {};
+  const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-run: error: ", std::string(status.message()), "\n");

@@ -9,8 +9,9 @@
 
 namespace amp {
 
-// `arguments` without the program's name. Never throws, never exits.
-ToolOutput RunAmpRun(const std::vector<std::string>& arguments);
+// `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at
+// the end. Never throws, never exits.
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams = {});
 
 }  // namespace amp
 

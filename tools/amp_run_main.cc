@@ -6,5 +6,6 @@
 
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return amp::RunProgram("amp-run", [&](const amp::Printer&) { return amp::RunAmpRun(arguments); });
+  return amp::RunProgram("amp-run",
+                         [&](const amp::ToolStreams& streams) { return amp::RunAmpRun(arguments, streams); });
 }

@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
+#include <istream>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
@@ -14,6 +19,27 @@
 
 namespace amp {
 namespace {
+
+// What one run takes.
+struct RunTime {
+  double wall_ms = 0, cpu_ms = 0;
+};
+
+// REQUIRES: count > 0.
+absl::StatusOr<RunTime> MeanRunTime(const Session& session, const NamedDatums& inputs, int64_t count) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kMsPerCpuTick = 1e3 / CLOCKS_PER_SEC;
+  const std::clock_t cpu_start = std::clock();
+  const Clock::time_point start = Clock::now();
+  for (int64_t i = 0; i < count; ++i) AMP_RETURN_IF_ERROR(session.Run(inputs).status());
+  const std::chrono::duration<double, std::milli> wall = Clock::now() - start;
+  const double cpu_ms = static_cast<double>(std::clock() - cpu_start) * kMsPerCpuTick;
+  return RunTime{wall.count() / static_cast<double>(count), cpu_ms / static_cast<double>(count)};
+}
+
+absl::Status WarmUp(const Session& session, const NamedDatums& inputs, int64_t count) {
+  return count == 0 ? absl::OkStatus() : MeanRunTime(session, inputs, count).status();
+}
 
 struct Timing {
   double median_ms = 0, min_ms = 0, p90_ms = 0;
@@ -72,17 +98,34 @@ std::string AsText(const RunArguments& arguments, const Timing& timing) {
 
 }  // namespace
 
-absl::StatusOr<std::string> BenchRun(const RunArguments& arguments, const Session& session, const NamedDatums& inputs) {
-  using Clock = std::chrono::steady_clock;
+absl::Status BenchRun(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                      const ToolStreams& streams) {
+  streams.show_progress("warming up");
+  AMP_RETURN_IF_ERROR(WarmUp(session, inputs, arguments.warmup));
   std::vector<double> runs_ms;
-  for (int64_t i = 0; i < arguments.warmup + arguments.iterations; ++i) {
-    const Clock::time_point start = Clock::now();
-    AMP_RETURN_IF_ERROR(session.Run(inputs).status());
-    const std::chrono::duration<double, std::milli> took = Clock::now() - start;
-    if (i >= arguments.warmup) runs_ms.push_back(took.count());
+  for (int64_t i = 0; i < arguments.iterations; ++i) {
+    streams.show_progress(absl::StrCat("run ", i + 1, " of ", arguments.iterations));
+    AMP_ASSIGN_OR_RETURN(const RunTime time, MeanRunTime(session, inputs, 1));
+    runs_ms.push_back(time.wall_ms);
   }
   const Timing timing = Summarize(std::move(runs_ms), NumItems(session, inputs));
-  return arguments.json ? AsJson(arguments, timing) : AsText(arguments, timing);
+  return streams.print(arguments.json ? AsJson(arguments, timing) : AsText(arguments, timing));
+}
+
+absl::Status AnswerBenchRequests(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+                                 const ToolStreams& streams) {
+  AMP_RETURN_IF_ERROR(WarmUp(session, inputs, arguments.warmup));
+  AMP_RETURN_IF_ERROR(streams.print("ready\n"));
+  std::string line;
+  while (streams.requests != nullptr && std::getline(*streams.requests, line)) {
+    int64_t count = 0;
+    if (!absl::SimpleAtoi(line, &count) || count < 1) {
+      return UsageError("--bench=stdin: expected a number of runs, found '", Escaped(line), "'");
+    }
+    AMP_ASSIGN_OR_RETURN(const RunTime time, MeanRunTime(session, inputs, count));
+    AMP_RETURN_IF_ERROR(streams.print(absl::StrFormat("%.6g %.6g\n", time.wall_ms, time.cpu_ms)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace amp

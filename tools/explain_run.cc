@@ -25,15 +25,6 @@ std::string TypesOf(const Model& model, const Node& node) {
   return absl::StrJoin(types, ",");
 }
 
-// "onednn brgconv:avx512_core", "reference", "not run".
-std::string KernelText(const Instruction& instruction) {
-  const absl::MutexLock lock(&instruction.site->mutex);
-  const KernelRow* row = instruction.site->row;
-  if (row == nullptr) return "not run";
-  const std::string& implementation = instruction.site->implementation;
-  return absl::StrCat(row->family, implementation.empty() ? "" : " ", implementation);
-}
-
 // Reference kernels compute floats in float64 and everything else in its own type.
 std::string ComputeText(const Model& model, const Instruction& instruction) {
   const absl::MutexLock lock(&instruction.site->mutex);
@@ -57,6 +48,14 @@ std::vector<Row> Rows(const Session& session) {
 }
 
 }  // namespace
+
+std::string KernelText(const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* row = instruction.site->row;
+  if (row == nullptr) return "not run";
+  const std::string& implementation = instruction.site->implementation;
+  return absl::StrCat(row->family, implementation.empty() ? "" : " ", implementation);
+}
 
 std::string ExplainRun(const Session& session) {
   const std::vector<Row> rows = Rows(session);

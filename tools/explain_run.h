@@ -8,8 +8,12 @@
 
 namespace amp {
 
+struct Instruction;
+
 // A line for each node that runs, in order; what is constant does not run.
 std::string ExplainRun(const Session& session);
+// The kernel of the instruction's last run: "onednn brgconv:avx512_core", "reference", "not run".
+std::string KernelText(const Instruction& instruction);
 
 }  // namespace amp
 

@@ -21,6 +21,7 @@ constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --input x=x.npy --outputs y.npz
   amp-run model.onnx --inputs sample.npz --compare mixed.onnx      how far are the two apart
   amp-run model.onnx --random-inputs --dim batch=8 --bench
+  amp-run model.onnx --inputs sample.npz --profile trace.json      where the time goes, by operator and node
 
 Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit, 6 input or output,
   7 --compare found a difference, 8 no such device, 70 internal error. A failure is one line.)";
@@ -28,13 +29,15 @@ Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit
 // What other executors offer, and users may ask for; refused with a reason rather than ignored.
 constexpr std::pair<const char*, const char*> kNotServed[] = {
     {"--threads", "every kernel runs in one thread"},
-    {"--profile", "kernels are not timed one by one"},
     {"--strict", "no kernel computes in 16 bits: all run widened"},
     {"--no-fuse", "nothing is fused"},
     {"--autotune", "there is one kernel for each operator"},
     {"--allow-tf32", "floats are computed in float64"},
     {"--allow-bf16-compute", "floats are computed in float64"},
 };
+
+constexpr absl::string_view kBenchLoop = "loop";
+const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
 
 // Words that need a look before they are values.
 struct Words {
@@ -74,7 +77,13 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
 void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   const std::string group = "How it runs";
   app.add_flag("--explain", a.explain, "print which kernel runs each node, and in which types")->group(group);
-  app.add_flag("--bench", a.bench, "time runs: median, smallest, 90th percentile")->group(group);
+  AddChoice(app, group, "--bench", a.bench, kBenchModes, "loop or stdin",
+            "time runs: median, smallest, 90th percentile; stdin: as many as each line there says, answered with the "
+            "mean milliseconds of one, by the clock and of the processor");
+  app.get_option("--bench")->type_name("[=stdin]");
+  app.add_option("--profile", a.profile, "time each node of a run: print the time by operator, write a Chrome trace")
+      ->type_name("FILE.json")
+      ->group(group);
   AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
   app.add_flag("--json", a.json, "print what --bench finds as JSON")->group(group);
@@ -139,11 +148,16 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   };
   AMP_RETURN_IF_ERROR(requires_flag("--dim", "--random-inputs", a.random_seed.has_value()));
   AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
-  for (const char* const flag : {"--iterations", "--warmup", "--json"}) {
-    AMP_RETURN_IF_ERROR(requires_flag(flag, "--bench", a.bench));
+  const bool benches = a.bench != BenchMode::kOff;
+  AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));
+  for (const char* const flag : {"--iterations", "--json"}) {
+    AMP_RETURN_IF_ERROR(requires_flag(flag, "--bench without =stdin", a.bench == BenchMode::kLoop));
   }
-  const int ends = (a.outputs.empty() ? 0 : 1) + (a.output_dir.empty() ? 0 : 1) + (a.compare.empty() ? 0 : 1) + a.bench;
-  if (ends > 1) return UsageError("expected one of --outputs, --output-dir, --compare and --bench, found ", ends);
+  int ends = benches ? 1 : 0;
+  for (const std::string* end : {&a.outputs, &a.output_dir, &a.compare, &a.profile}) ends += end->empty() ? 0 : 1;
+  if (ends > 1) {
+    return UsageError("expected one of --outputs, --output-dir, --compare, --bench and --profile, found ", ends);
+  }
   if (a.iterations < 1) return UsageError("--iterations: expected at least 1, found 0");
   if (a.model.empty() && !a.devices) return UsageError("expected MODEL, a path to an ONNX file; see --help");
   return absl::OkStatus();
@@ -160,10 +174,11 @@ absl::Status CheckServed(const std::vector<std::string>& arguments) {
   return absl::OkStatus();
 }
 
-// Alone, the flag means "--random-inputs=0": what follows it is no seed.
-std::vector<std::string> WithSeed(std::vector<std::string> arguments) {
+// Flags whose value is not stated get their usual one: what follows them is none.
+std::vector<std::string> WithUsualValues(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
     if (argument == "--random-inputs") argument += "=0";
+    if (argument == "--bench") absl::StrAppend(&argument, "=", kBenchLoop);
   }
   return arguments;
 }
@@ -185,7 +200,7 @@ absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& a
   DeclareOutputs(app, a);
   DeclareRest(app, a, words);
   AMP_RETURN_IF_ERROR(CheckServed(arguments));
-  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithSeed(arguments)));
+  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithUsualValues(arguments)));
   if (!a.text.empty()) return a;
   AMP_RETURN_IF_ERROR(Interpret(words, a));
   AMP_RETURN_IF_ERROR(CheckCombinations(app, a));

@@ -13,14 +13,21 @@
 
 namespace amp {
 
+enum class BenchMode {
+  kOff,
+  kLoop,      // a number of runs, and what they took altogether
+  kRequests,  // as many runs as each line of stdin says, and what those took
+};
+
 struct RunArguments {
   std::string model;
   std::vector<std::pair<std::string, std::string>> input_files;  // name and file
   std::string inputs;                                            // an archive
   std::optional<uint64_t> random_seed;
   std::map<std::string, int64_t> dims;
-  std::string outputs, output_dir, compare;
-  bool explain = false, bench = false, json = false, devices = false, quiet = false;
+  std::string outputs, output_dir, compare, profile;  // files, a folder, a model, a file
+  BenchMode bench = BenchMode::kOff;
+  bool explain = false, json = false, devices = false, quiet = false;
   int64_t iterations = 10, warmup = 2;
   double tolerance = 0.02;
   SessionOptions session;

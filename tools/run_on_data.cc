@@ -1,5 +1,6 @@
 #include "tools/run_on_data.h"
 
+#include <iterator>
 #include <utility>
 
 #include "ir/base/status.h"
@@ -20,6 +21,7 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const RewriteOptions& optio
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
   SessionOptions how;
   how.limits = options.limits;
+  how.fuse = false;  // every value is rounded where the rewritten model has it
   return Session::Create(std::move(file), how);
 }
 
@@ -49,7 +51,11 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
   }
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(options, load));
   ObservedValues observed;
-  for (const std::string& path : options.calibration) {
+  for (size_t i = 0; i < options.calibration.size(); ++i) {
+    const std::string& path = options.calibration[i];
+    if (options.on_progress) {
+      AMP_RETURN_IF_ERROR(options.on_progress({"calibrate", static_cast<int64_t>(i), std::ssize(options.calibration)}));
+    }
     AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadSample(path, *session));
     const absl::Status run = ObserveValues(*session, sample, observed);
     if (!run.ok()) return InFile(Escaped(path), run);
@@ -68,8 +74,12 @@ absl::StatusOr<std::string> VerifyModel(const RewriteOptions& options, DType low
     return MakeSession(options, *denied.model, denied.external);
   };
   const double usual = low == DType::kFloat16 ? kFloat16Tolerance : kBfloat16Tolerance;
-  AMP_ASSIGN_OR_RETURN(std::string line,
-                       Verify({*before, *after, samples, options.tolerance.value_or(usual), rewrite_denying}));
+  AMP_ASSIGN_OR_RETURN(std::string line, Verify({.original = *before,
+                                                 .rewritten = *after,
+                                                 .samples = samples,
+                                                 .tolerance = options.tolerance.value_or(usual),
+                                                 .deny = rewrite_denying,
+                                                 .on_progress = options.on_progress}));
   if (options.verify->empty()) line += " (inputs made up by declared type and shape: give a file for real ones)";
   return line;
 }

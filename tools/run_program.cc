@@ -5,9 +5,12 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
+#include <utility>
 
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "tools/progress_line.h"
 #include "tools/run_on_large_stack.h"
 
 namespace amp {
@@ -49,14 +52,22 @@ class StandardOutput {
 
 }  // namespace
 
-int RunProgram(const std::string& name, const std::function<ToolOutput(const Printer&)>& work) {
+int RunProgram(const std::string& name, const std::function<ToolOutput(const ToolStreams&)>& work) {
   bool stdout_is_closed = false;
   OccupyStandardStreams(&stdout_is_closed);
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;
-  const absl::Status ran =
-      RunOnLargeStack([&] { output = work([&](absl::string_view text) { return standard_output.Print(text); }); });
+  ProgressLine progress(STDERR_FILENO, name);
+  ToolStreams streams;
+  streams.print = [&](absl::string_view text) {
+    progress.Clear();
+    return standard_output.Print(text);
+  };
+  streams.show_progress = [&](std::string what) { progress.Show(std::move(what)); };
+  streams.requests = &std::cin;
+  const absl::Status ran = RunOnLargeStack([&] { output = work(streams); });
+  progress.Clear();
   if (!ran.ok()) {
     output.exit_code = ExitCode(ran);
     output.err = absl::StrCat(name, ": error: ", ran.message(), "\n");

@@ -10,7 +10,7 @@
 namespace amp {
 
 // Prints what `work` gives, and returns the exit code. `name`: of the program, for messages.
-int RunProgram(const std::string& name, const std::function<ToolOutput(const Printer&)>& work);
+int RunProgram(const std::string& name, const std::function<ToolOutput(const ToolStreams&)>& work);
 
 }  // namespace amp
 

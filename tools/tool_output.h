@@ -3,6 +3,7 @@
 #define AMP_TOOLS_TOOL_OUTPUT_H_
 
 #include <functional>
+#include <iosfwd>
 #include <string>
 
 #include "absl/status/status.h"
@@ -19,6 +20,22 @@ struct ToolOutput {
 // Puts text on stdout at once: what was asked for beside the model (a report, a table), before any file changes. An
 // error ends the run, and no file does.
 using Printer = std::function<absl::Status(absl::string_view)>;
+
+// Puts text in `output` instead, for who runs a program in their own process.
+inline Printer CollectIn(ToolOutput& output) {
+  return [&output](absl::string_view text) {
+    output.out.append(text.data(), text.size());
+    return absl::OkStatus();
+  };
+}
+
+// What a program talks through while it runs.
+struct ToolStreams {
+  Printer print;
+  std::istream* requests = nullptr;  // stdin
+  // Says what the program is at, "run 3 of 12", to who watches a terminal. ASCII.
+  std::function<void(std::string)> show_progress;
+};
 
 }  // namespace amp
 

@@ -54,16 +54,24 @@ class Verifier {
   explicit Verifier(const Verification& task) : task_(task) {}
 
   absl::StatusOr<std::string> Run() {
+    AMP_RETURN_IF_ERROR(Report("verify", 0, 2));
     AMP_RETURN_IF_ERROR(RunOriginal());
+    AMP_RETURN_IF_ERROR(Report("verify", 1, 2));
     AMP_ASSIGN_OR_RETURN(const OutputVerdict verdict, Judge(task_.rewritten));
     if (IsWithin(verdict.worst, task_.tolerance)) return Passed(verdict);
+    AMP_ASSIGN_OR_RETURN(const std::string divergence, DivergenceText());
     const std::string output = task_.original.model().value(task_.original.outputs()[verdict.output]).name;
     return absl::FailedPreconditionError(absl::StrCat("--verify: output '", Escaped(output),
                                                       "': ", DifferenceText(verdict.worst), ", expected at most ",
-                                                      task_.tolerance, DivergenceText()));
+                                                      task_.tolerance, divergence));
   }
 
  private:
+  absl::Status Report(const char* step, size_t done, size_t total) const {
+    if (!task_.on_progress) return absl::OkStatus();
+    return task_.on_progress({step, static_cast<int64_t>(done), static_cast<int64_t>(total)});
+  }
+
   absl::Status RunOriginal() {
     for (const NamedDatums& sample : task_.samples) {
       AMP_ASSIGN_OR_RETURN(expected_.emplace_back(), task_.original.Run(sample));
@@ -99,12 +107,13 @@ class Verifier {
     return text;
   }
 
-  std::string DivergenceText() const {
+  absl::StatusOr<std::string> DivergenceText() const {
     const std::vector<Divergence> divergences = FindDivergences();
     if (divergences.empty()) return "; no value in between differs by more";
     const Divergence& first = divergences.front();
+    AMP_ASSIGN_OR_RETURN(const std::string outcome, TryDenying(divergences));
     return absl::StrCat("; the first value that differs by more is '", Escaped(first.value), "' of node '",
-                        Escaped(first.node), "' (", DifferenceText(first.difference), "); ", TryDenying(divergences));
+                        Escaped(first.node), "' (", DifferenceText(first.difference), "); ", outcome);
   }
 
   // In the order of the rewritten model, on the first sample where there are any.
@@ -172,20 +181,24 @@ class Verifier {
     return verdict.ok() ? std::optional(verdict->worst) : std::nullopt;
   }
 
-  std::string TryDenying(const std::vector<Divergence>& divergences) const {
+  absl::StatusOr<std::string> TryDenying(const std::vector<Divergence>& divergences) const {
     const std::vector<std::string> nodes = Candidates(divergences);
+    const std::vector<std::string> first = FirstNodes(divergences);
+    size_t attempts = 0;
+    const auto report = [&] { return Report("mend", attempts++, nodes.size() + first.size() - 1); };
     const auto mends = [&](const std::optional<ValueDifference>& left) {
       return left.has_value() && IsWithin(*left, task_.tolerance);
     };
     for (const std::string& node : nodes) {
+      AMP_RETURN_IF_ERROR(report());
       const std::optional<ValueDifference> left = Denying({node});
       if (mends(left)) {
         return absl::StrFormat("--deny-node '%s' mends it (tried: %s)", Escaped(node), DifferenceText(*left));
       }
     }
     // What keeps a value float32 is of no use where its reader narrows it: the first nodes together, in the model's order.
-    const std::vector<std::string> first = FirstNodes(divergences);
     for (size_t count = 2; count <= first.size(); ++count) {
+      AMP_RETURN_IF_ERROR(report());
       const std::vector<std::string> some(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(count));
       const std::optional<ValueDifference> left = Denying(some);
       if (!mends(left)) continue;

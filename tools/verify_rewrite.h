@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
+#include "tools/amp.h"
 
 namespace amp {
 
@@ -21,10 +22,12 @@ struct Verification {
   double tolerance = 0;                     // relative L2 error of a float output
   // The model rewritten with these nodes denied as well, and nothing else changed.
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const std::vector<std::string>&)> deny;
+  // May be null; an error ends the verification with that error.
+  std::function<absl::Status(const Progress&)> on_progress;
 };
 
 // "verified: largest relative error 0.0012 (tolerance 0.02) over 3 outputs of 1 sample". Errors: kFailedPrecondition,
-// with the output, the first value that diverges, and what mends it; those of running the models.
+// with the output, the first value that diverges, and what mends it; those of running the models; those of on_progress.
 absl::StatusOr<std::string> Verify(const Verification& verification);
 
 }  // namespace amp

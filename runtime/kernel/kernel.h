@@ -31,6 +31,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/graph.h"
+#include "runtime/kernel/epilogue.h"
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
@@ -64,6 +65,7 @@ struct KernelRow;
 struct KernelSite {
   std::vector<bool> constant_inputs;  // the same elements at every run
   std::vector<bool> last_uses;        // an input that nobody reads after this node, and that comes once
+  Epilogue epilogue;                  // only rows that ask for it see one
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
@@ -76,6 +78,7 @@ struct KernelSite {
 class KernelContext {
  public:
   // `inputs`: null where absent. `outputs`: one per port of the node.
+  // Behind the node's own inputs come those of the epilogue.
   KernelContext(const Model& model, NodeId node, absl::Span<const Datum* const> inputs, absl::Span<Datum> outputs,
                 RunResources& resources, BodyRunner& bodies, KernelSite& site)
       : model_(model),
@@ -120,6 +123,7 @@ class KernelContext {
   absl::StatusOr<Tensor> MakeScratch(DType dtype, Dims dims) const;
   void SetOutput(size_t port, Datum datum);
 
+  const Epilogue& epilogue() const { return site_.epilogue; }
   // Whether the input holds the same elements at every run, so that what is made of them may be kept.
   bool IsConstantInput(size_t port) const { return port < inputs_.size() && site_.constant_inputs[port]; }
   // What a row keeps for this node, as its default constructor makes it at first.
@@ -142,6 +146,7 @@ class KernelContext {
   GraphId Body(absl::string_view attribute) const { return GetBody(model_, node(), attribute); }
   BodyRunner& bodies() { return bodies_; }
   RunResources& resources() { return resources_; }
+  TensorMemory* memory() const { return resources_.memory; }
   const Model& model() const { return model_; }
 
  private:
@@ -159,7 +164,8 @@ class KernelContext {
 
 using KernelFunction = absl::Status (*)(KernelContext&);
 
-// A kernel for an operator, from one version of it to another.
+// A kernel for an operator, from one version of it to another. What ends with kUnimplemented before it has done anything
+// leaves the node to the next row: a library may refuse what its caller cannot foresee.
 struct KernelRow {
   absl::string_view op_type;
   KernelFunction function;
@@ -169,6 +175,7 @@ struct KernelRow {
   const char* (*why_not)(const KernelContext&) = nullptr;
   absl::string_view family = "reference";
   bool takes_channels_last = false;  // inputs of any layout; else they are row-major
+  bool takes_epilogue = false;
 };
 
 }  // namespace amp

@@ -41,6 +41,12 @@ void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, si
 absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemory* memory) {
   if (tensor.layout() == layout) return tensor;
   AMP_CHECK(tensor.rank() >= 3 && tensor.dtype() != DType::kString);
+  const bool is_same_in_both = tensor.dim(1) == 1 || ElementsBetween(tensor.dims(), 2, tensor.rank()) == 1;
+  if (is_same_in_both) {
+    Tensor result = tensor;
+    result.set_layout(layout);
+    return result;
+  }
   AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
   result.set_layout(layout);
   if (tensor.num_elements() == 0) return result;

@@ -125,7 +125,15 @@ absl::StatusOr<std::vector<int64_t>> ReadAxisNumbers(const Node& node, absl::str
   return numbers;
 }
 
-absl::StatusOr<Window> TransposedWindow(const Node& node, const Tensor& x, const Tensor& w) {
+Dims ImageDims(const Window& window, int64_t batch, int64_t channels) {
+  Dims dims = {batch, channels};
+  for (const WindowAxis& axis : window) dims.push_back(axis.input);
+  return dims;
+}
+
+}  // namespace
+
+absl::StatusOr<Window> SlideWindowOverOutput(const Node& node, const Tensor& x, const Tensor& w) {
   AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(node, SpatialDims(x), SpatialDims(w)));
   AMP_ASSIGN_OR_RETURN(const std::string auto_pad, ReadAutoPad(node));
   AMP_ASSIGN_OR_RETURN(const auto padding, ReadAxisNumbers(node, "output_padding", window.size()));
@@ -142,14 +150,6 @@ absl::StatusOr<Window> TransposedWindow(const Node& node, const Tensor& x, const
   }
   return window;
 }
-
-Dims ImageDims(const Window& window, int64_t batch, int64_t channels) {
-  Dims dims = {batch, channels};
-  for (const WindowAxis& axis : window) dims.push_back(axis.input);
-  return dims;
-}
-
-}  // namespace
 
 absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels) {
   const int64_t group = GetInt(node, "group", 1);
@@ -193,7 +193,7 @@ absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, con
   }
   int64_t filters = 0;
   if (__builtin_mul_overflow(w.dim(1), group, &filters)) return LimitError("expected fewer output channels");
-  AMP_ASSIGN_OR_RETURN(const Window window, TransposedWindow(node, x, w));
+  AMP_ASSIGN_OR_RETURN(const Window window, SlideWindowOverOutput(node, x, w));
   AMP_ASSIGN_OR_RETURN(Tensor y, FilledFloat64(ImageDims(window, x.dim(0), filters), 0));
   if (y.num_elements() == 0 || x.num_elements() == 0) return y;
   ConvolveAllTransposed(window, SizesOf(window, x.dim(0), group, w), Doubles(x).data(), Doubles(w).data(),

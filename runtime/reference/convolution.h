@@ -21,6 +21,9 @@ absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, con
 absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels);
 absl::Status CheckConvolution(const Node& node, const Tensor& x, const Tensor& w);
 
+// The window of ConvTranspose, which slides over the output: its `input` is the output's size. Errors: as SlideWindow's.
+absl::StatusOr<Window> SlideWindowOverOutput(const Node& node, const Tensor& x, const Tensor& w);
+
 // y [N, M, ...] += bias [M]. Errors: another shape.
 absl::Status AddBias(const Tensor& bias, Tensor& y);
 

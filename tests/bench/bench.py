@@ -11,9 +11,11 @@ import os
 import pathlib
 import shutil
 import statistics
-import subprocess
 import sys
 import time
+
+import made_models
+import verdicts
 
 GIB, MB = 2**30, 1e6
 # This process imports nothing large and reads no model: a child starts with its parent's peak memory on its account.
@@ -53,19 +55,7 @@ class Copy:
 def make_models(folder):
     kinds = {f"graph{n}": ["graph", str(n)] for n in (10_000, 50_000, 100_000)}
     kinds |= {"denied": ["denied", "100000"], "branches": ["branches", "20000"], "hubs": ["hubs", "50000"], "casts": ["casts", "100000"], "external": ["external"], "embedded": ["embedded"]}
-    models = {}
-    for name, arguments in kinds.items():
-        models[name] = folder / f"{name}.onnx"
-        if not models[name].exists():
-            print(f"bench: making {models[name]}", file=sys.stderr)
-            script = pathlib.Path(__file__).with_name("generate_models.py")
-            part = folder / "part" / models[name].name
-            shutil.rmtree(part.parent, ignore_errors=True)
-            part.parent.mkdir()
-            subprocess.run([sys.executable, str(script), *arguments, str(part)], check=True)
-            for file in sorted(part.parent.iterdir(), reverse=True):  # the model last: its presence means complete
-                file.rename(folder / file.name)
-    return models
+    return {name: made_models.make_once(folder / f"{name}.onnx", "generate_models.py", arguments) for name, arguments in kinds.items()}
 
 
 def measure(tool, models, folder, runs):
@@ -132,12 +122,7 @@ def main():
     args.folder.mkdir(parents=True, exist_ok=True)
     models = make_models(args.folder)
     median = measure(os.path.abspath(args.tool), models, args.folder, args.runs)
-    missed = 0
-    print(f"{'what':46} {'measured':>10} {'goal':>10}   verdict   (medians of {args.runs} runs)")
-    for what, measured, goal, unit, larger in rows(median, models):
-        ok = measured >= goal if larger else measured <= goal
-        missed += not ok
-        print(f"{what:46} {measured:7.3g} {unit:2} {'>=' if larger else '<='} {goal:5.3g} {unit:2}   {'met' if ok else 'MISSED'}")
+    missed = verdicts.print_verdicts(rows(median, models), f"medians of {args.runs} runs")
     copy = median("copy", "wall")
     print(f"copying the 1 GiB model with fsync: {copy:.2f} s, {GIB / copy / MB:.0f} MB/s")
     sys.exit(1 if missed else 0)

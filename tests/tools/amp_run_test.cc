@@ -1,8 +1,12 @@
 // What amp-run takes, prints and writes. What fails is one line and its exit code.
 #include "tools/amp_run.h"
 
+#include <sstream>
+
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/npy.h"
@@ -136,6 +140,14 @@ TEST_CASE("explain says which kernel runs each node") {
         "second  Sigmoid-13    reference Sigmoid    float32    float64      cpu\n");
 }
 
+TEST_CASE("profile prints the time by operator, and writes that of each node") {
+  const Runs runs;
+  const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.json", "--warmup", "1"});
+  CHECK_THAT(out, Contains("operator") && Contains("Sigmoid-13") && Contains("the whole run: ") && Contains("wrote "));
+  CHECK_THAT(runs.folder().Read("trace.json"), Contains("\"traceEvents\": [") && Contains("\"node\": \"second\""));
+  runs.Fails({"--inputs", "@sample.npz", "--profile", "@none/trace.json"}, 6, "trace.json");
+}
+
 TEST_CASE("bench prints a line, or JSON") {
   const Runs runs;
   const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--bench", "--iterations", "3", "--warmup", "0"};
@@ -146,6 +158,30 @@ TEST_CASE("bench prints a line, or JSON") {
   for (const char* const field : {"median_ms", "min_ms", "p90_ms", "items_per_second", "peak_bytes"}) {
     CHECK_THAT(json, Contains(absl::StrCat("\"", field, "\": ")));
   }
+}
+
+TEST_CASE("bench answers each line of stdin with what that many runs take") {
+  const Runs runs;
+  const auto answer = [&](const std::string& lines) {
+    std::istringstream requests(lines);
+    const std::vector<std::string> arguments = {runs.folder().File("model.onnx"), "--random-inputs", "--bench=stdin"};
+    ToolStreams streams;
+    streams.requests = &requests;
+    return RunAmpRun(arguments, streams);
+  };
+  CHECK(answer("").out == "ready\n");
+  const ToolOutput output = answer("1\n20\n");
+  CHECK(output.exit_code == 0);
+  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 3);
+  for (const std::string& line : {lines[1], lines[2]}) {
+    double wall_ms = 0, cpu_ms = -1;
+    const std::pair<std::string, std::string> numbers = absl::StrSplit(line, ' ');
+    CHECK((absl::SimpleAtod(numbers.first, &wall_ms) && absl::SimpleAtod(numbers.second, &cpu_ms)));
+    CHECK((wall_ms > 0 && cpu_ms >= 0));
+  }
+  CHECK(answer("0\n").exit_code == 2);
+  CHECK_THAT(answer("one\n").err, Contains("--bench=stdin: expected a number of runs, found 'one'"));
 }
 
 TEST_CASE("compare prints how far outputs are off, and fails beyond the tolerance") {
@@ -202,8 +238,11 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--random-inputs", "--dim", "n=-3"}, 2, "--dim: expected a whole number");
   runs.Fails({"--random-inputs=a"}, 2, "--random-inputs: expected a whole number, found 'a'");
   runs.Fails({"--json"}, 2, "--json is for --bench");
+  runs.Fails({"--bench=stdin", "--json"}, 2, "--json is for --bench without =stdin");
+  runs.Fails({"--bench=stdout"}, 2, "--bench: expected loop or stdin, found 'stdout'");
   runs.Fails({"--bench", "--iterations", "0"}, 2, "--iterations: expected at least 1");
-  runs.Fails({"--bench", "--outputs", "@o.npz"}, 2, "expected one of --outputs, --output-dir, --compare and --bench");
+  runs.Fails({"--bench", "--outputs", "@o.npz"}, 2,
+             "expected one of --outputs, --output-dir, --compare, --bench and --profile, found 2");
   runs.Fails({"--autotune"}, 2, "--autotune: not available, there is one kernel for each operator");
   runs.Fails({"--threads=2"}, 2, "--threads: not available");
   runs.Fails({}, 2, "expected input 'x', found none of that name");

@@ -5,6 +5,7 @@
 #include "runtime/npy.h"
 #include "tests/catch2.h"
 #include "tests/tool_run.h"
+#include "tools/amp.h"
 
 namespace amp {
 namespace {
@@ -141,6 +142,25 @@ TEST_CASE("a model that does not is not written, and the deny that mends it is n
   CHECK(absl::StrContains(error, "the first value that differs by more is 'h' of node 'second'"));
   CHECK(absl::StrContains(error, "--deny-node 'second' --deny-node 'third' mend it together (tried: relative error "));
   CHECK(!run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("progress is told before each run on data") {
+  const DataFolder run;
+  std::vector<std::string> told;
+  RewriteOptions options;
+  options.calibration = {run.SampleOf(0.001f), run.SampleOf(0.002f)};
+  options.verify = run.SampleOf(0.1f);
+  options.on_progress = [&](const Progress& progress) {
+    if (progress.total > 0 && progress.step != "write") {
+      told.push_back(absl::StrCat(progress.step, " ", progress.done, " of ", progress.total));
+    }
+    return absl::OkStatus();
+  };
+  CHECK(RewriteFile(run.in, run.out, options).status().code() == absl::StatusCode::kFailedPrecondition);
+  REQUIRE(told.size() >= 5);
+  CHECK(std::vector<std::string>(told.begin(), told.begin() + 4) ==
+        std::vector<std::string>{"calibrate 0 of 2", "calibrate 1 of 2", "verify 0 of 2", "verify 1 of 2"});
+  CHECK(absl::StartsWith(told[4], "mend 0 of "));
 }
 
 TEST_CASE("calibration and verification on the same data agree") {

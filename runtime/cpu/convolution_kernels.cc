@@ -1,0 +1,260 @@
+// Conv and ConvTranspose by oneDNN, channels-last: the layout that all its fast convolutions have.
+#include <algorithm>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "ir/graph/attributes.h"
+#include "runtime/cpu/families.h"
+#include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/prepared.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/onednn/open_library.h"
+#include "runtime/reference/convolution.h"
+
+namespace amp {
+namespace {
+
+struct PreparedConvolution : PreparedOperation {
+  LibraryEpilogue epilogue;
+};
+
+struct Form {
+  Window window;
+  int64_t groups = 1;
+  Dims y_dims;
+  bool is_transposed = false;
+};
+
+const char* WhyNotConvolution(const KernelContext& context) {
+  if (const char* reason = WhyNotForLibrary(context)) return reason;
+  const size_t rank = context.Input(0).rank();
+  if (rank < 3 || rank > 5 || context.Input(1).rank() != rank) return "not of one to three spatial axes";
+  if (context.node().Input(2) == kNone) return nullptr;
+  return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "a bias of another type";
+}
+
+// The activation of FusedConv; nothing for names that the library does not know.
+std::optional<EpilogueStep> StepOfActivation(const Node& node) {
+  const std::string name = GetString(node, "activation", "");
+  const std::vector<float> parameters = GetFloats(node, "activation_params").value_or(std::vector<float>());
+  const bool has_two = parameters.size() == 2;
+  if (name == "Relu") return EpilogueStep{.kind = EpilogueKind::kRelu};
+  if (name == "Tanh") return EpilogueStep{.kind = EpilogueKind::kTanh};
+  if (name == "Sigmoid") return EpilogueStep{.kind = EpilogueKind::kSigmoid};
+  if (name == "LeakyRelu" && parameters.size() == 1) {
+    return EpilogueStep{.kind = EpilogueKind::kRelu, .alpha = parameters[0]};
+  }
+  if (name == "Clip" && has_two && parameters[0] <= parameters[1]) {
+    return EpilogueStep{.kind = EpilogueKind::kClip, .alpha = parameters[0], .beta = parameters[1]};
+  }
+  if (name == "HardSigmoid" && has_two) {
+    return EpilogueStep{.kind = EpilogueKind::kHardSigmoid, .alpha = parameters[0], .beta = parameters[1]};
+  }
+  return std::nullopt;
+}
+
+constexpr size_t kAddend = 3;  // Z of FusedConv
+
+const char* WhyNotFusedConv(const KernelContext& context) {
+  if (const char* reason = WhyNotConvolution(context)) return reason;
+  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype()) return "Z has another type";
+  return StepOfActivation(context.node()).has_value() ? nullptr : "an activation that the library does not know";
+}
+
+absl::StatusOr<Form> ReadConvolution(const KernelContext& context) {
+  const Tensor &x = context.Input(0), &w = context.Input(1);
+  AMP_RETURN_IF_ERROR(CheckConvolution(context.node(), x, w));
+  Form form;
+  AMP_ASSIGN_OR_RETURN(form.groups, ReadGroup(context.node(), x.dim(1)));
+  if (w.dim(1) != x.dim(1) / form.groups || w.dim(0) % form.groups != 0) return absl::UnimplementedError("channels");
+  AMP_ASSIGN_OR_RETURN(form.window, SlideWindow(context.node(), SpatialDims(x), SpatialDims(w)));
+  form.y_dims = OutputDims(form.window, x.dim(0), w.dim(0));
+  return form;
+}
+
+absl::StatusOr<Form> ReadTransposed(const KernelContext& context) {
+  const Tensor &x = context.Input(0), &w = context.Input(1);
+  AMP_RETURN_IF_ERROR(CheckConvolution(context.node(), x, w));
+  Form form{.window = {}, .y_dims = {}, .is_transposed = true};
+  AMP_ASSIGN_OR_RETURN(form.groups, ReadGroup(context.node(), x.dim(1)));
+  if (w.dim(0) != x.dim(1)) return absl::UnimplementedError("channels");
+  AMP_ASSIGN_OR_RETURN(form.window, SlideWindowOverOutput(context.node(), x, w));
+  form.y_dims = {x.dim(0), w.dim(1) * form.groups};
+  for (const WindowAxis& axis : form.window) form.y_dims.push_back(axis.input);
+  return form;
+}
+
+// One spatial axis is done as two, the first of which is 1 long: the library has better kernels for that.
+Dims Spatial(Dims dims, size_t at, int64_t one) {
+  if (dims.size() - at == 1) dims.insert(dims.begin() + static_cast<int>(at), one);
+  return dims;
+}
+
+onednn::Operand ChannelsLast(DType dtype, const Dims& dims) {
+  onednn::Operand operand{dtype, Spatial(dims, 2, 1), {}};
+  operand.strides.assign(operand.dims.size(), 1);
+  int64_t stride = operand.dims[1];
+  for (size_t axis = operand.dims.size() - 1; axis >= 2; --axis) {
+    operand.strides[axis] = stride;
+    stride *= operand.dims[axis];
+  }
+  operand.strides[0] = stride;
+  return operand;
+}
+
+// [groups, outputs, inputs, ...] with the strides that ONNX's weights have.
+onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
+  Dims dims = Spatial(w.dims(), 2, 1);
+  dims[0] /= form.groups;
+  dims.insert(dims.begin(), form.groups);
+  onednn::Operand operand = RowMajorOperand(dtype, std::move(dims));
+  if (form.is_transposed) {  // ONNX has the inputs first
+    std::swap(operand.dims[1], operand.dims[2]);
+    std::swap(operand.strides[1], operand.strides[2]);
+  }
+  return operand;
+}
+
+// A residual of y's shape, one number for each channel, or one in all.
+FitOperand Fitter(const Dims& y_dims, DType compute) {
+  return [y_dims, compute](const Tensor& operand) -> std::optional<onednn::Operand> {
+    if (operand.dims() == y_dims) return ChannelsLast(compute, y_dims);
+    if (operand.rank() > y_dims.size()) return std::nullopt;
+    Dims dims(y_dims.size() - operand.rank(), 1);
+    dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
+    const bool is_along_channels =
+        operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
+    if (!is_along_channels) return std::nullopt;
+    return RowMajorOperand(compute, Spatial(dims, 2, 1));
+  };
+}
+
+// Of a transposed convolution the window slides over the result, which output_padding may have made larger.
+int64_t PadEnd(const WindowAxis& axis, bool is_transposed) {
+  if (!is_transposed) return axis.pad_end;
+  return (axis.output - 1) * axis.stride + axis.Extent() - axis.pad_begin - axis.input;
+}
+
+Dims PadsEnd(const Form& form) {
+  Dims pads;
+  for (const WindowAxis& axis : form.window) pads.push_back(PadEnd(axis, form.is_transposed));
+  return Spatial(std::move(pads), 0, 0);
+}
+
+Dims Numbers(const Window& window, int64_t WindowAxis::*member, int64_t one) {
+  Dims numbers;
+  for (const WindowAxis& axis : window) numbers.push_back(axis.*member);
+  return Spatial(std::move(numbers), 0, one);
+}
+
+// What FusedConv states itself, or what nodes behind a Conv do.
+std::vector<EpilogueStep> StepsOf(const KernelContext& context) {
+  std::vector<EpilogueStep> steps = context.epilogue().steps;
+  if (!HasAttribute(context.node(), "activation")) return steps;
+  if (context.HasInput(kAddend)) steps.push_back({.kind = EpilogueKind::kAdd, .input = kAddend});
+  if (const auto step = StepOfActivation(context.node())) steps.push_back(*step);
+  return steps;
+}
+
+PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute, DType result) {
+  auto convolution = std::make_shared<PreparedConvolution>();
+  convolution->y_dims = form.y_dims;
+  const bool has_bias = context.node().Input(2) != kNone;
+  const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
+  std::optional<LibraryEpilogue> epilogue =
+      FitEpilogue(context, StepsOf(context), channels, Fitter(form.y_dims, compute));
+  if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
+  if (has_bias) epilogue->bias_port = 2;
+  if (has_bias || epilogue->bias.dtype != DType::kUndefined) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
+  convolution->epilogue = *std::move(epilogue);
+  std::string why_not;
+  convolution->primitive = onednn::OpenLibrary().library->MakeConvolution(
+      {.x = ChannelsLast(compute, context.Input(0).dims()),
+       .w = Weights(compute, context.Input(1), form),
+       .y = ChannelsLast(result, form.y_dims),
+       .bias = convolution->epilogue.bias,
+       .strides = Numbers(form.window, &WindowAxis::stride, 1),
+       .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
+       .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
+       .pads_end = PadsEnd(form),
+       .is_transposed = form.is_transposed,
+       .post_ops = convolution->epilogue.post_ops},
+      &why_not);
+  if (convolution->primitive == nullptr) return absl::UnimplementedError(why_not);
+  if (!context.IsConstantInput(1)) return convolution;
+  AMP_ASSIGN_OR_RETURN(convolution->weights, context.State<PreparedOperations>().Packed(
+                                                 *convolution->primitive, context.Input(1), compute));
+  return convolution;
+}
+
+// Both layouts are one where there is one channel, or one pixel.
+bool IsSameInBoth(const Dims& dims) { return dims[1] == 1 || ElementsBetween(dims, 2, dims.size()) == 1; }
+
+absl::StatusOr<Tensor> WeightsOfThisRun(KernelContext& context, const PreparedOperation& operation, DType compute) {
+  if (operation.weights.dtype() != DType::kUndefined) return operation.weights;
+  AMP_ASSIGN_OR_RETURN(const Tensor w, Converted(context.Input(1), compute, context.memory()));
+  const onednn::Primitive& primitive = *operation.primitive;
+  if (primitive.packed_bytes() == 0) return w;
+  AMP_ASSIGN_OR_RETURN(Tensor packed,
+                       context.MakeScratch(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
+  if (primitive.Pack(w.bytes().data(), packed.mutable_bytes().data())) return packed;
+  return absl::InternalError("oneDNN does not pack the weights");
+}
+
+template <absl::StatusOr<Form> (*read)(const KernelContext&)>
+absl::Status Convolution(KernelContext& context) {
+  const DType compute = ComputeTypeFor(*onednn::OpenLibrary().library, context.Input(0).dtype());
+  const DType computed_as = ResultTypeOf(compute, StoredType(context));
+  std::vector<int64_t> key;
+  AppendShapes(context, key);
+  AMP_ASSIGN_OR_RETURN(const auto prepared,
+                       context.State<PreparedOperations>().Get(key, [&]() -> PreparedOperations::Made {
+                         AMP_ASSIGN_OR_RETURN(const Form form, read(context));
+                         if (ElementsBetween(form.y_dims, 0, form.y_dims.size()) == 0) {
+                           return absl::UnimplementedError("no elements");
+                         }
+                         return Prepare(context, form, compute, computed_as);
+                       }));
+  const auto& convolution = static_cast<const PreparedConvolution&>(*prepared);
+
+  AMP_ASSIGN_OR_RETURN(const Tensor x, OperandTensor(context, 0, compute, Layout::kChannelsLast));
+  AMP_ASSIGN_OR_RETURN(const Tensor w, WeightsOfThisRun(context, convolution, compute));
+  const Layout layout = IsSameInBoth(convolution.y_dims) ? Layout::kRowMajor : Layout::kChannelsLast;
+  AMP_ASSIGN_OR_RETURN(LibraryResult result, MakeResult(context, computed_as, convolution.y_dims, layout));
+  onednn::Primitive::Arguments arguments;
+  arguments.a = x.bytes().data();
+  arguments.b = w.bytes().data();
+  arguments.y = result.data();
+  AMP_RETURN_IF_ERROR(RunPrepared(context, convolution, convolution.epilogue, std::move(arguments), compute,
+                                  Layout::kChannelsLast));
+  result.Store();
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {.op_type = "Conv",
+     .function = Convolution<ReadConvolution>,
+     .why_not = WhyNotConvolution,
+     .family = "onednn",
+     .takes_channels_last = true,
+     .takes_epilogue = true},
+    {.op_type = "FusedConv",
+     .function = Convolution<ReadConvolution>,
+     .domain = "com.microsoft",
+     .why_not = WhyNotFusedConv,
+     .family = "onednn",
+     .takes_channels_last = true},
+    {.op_type = "ConvTranspose",
+     .function = Convolution<ReadTransposed>,
+     .why_not = WhyNotConvolution,
+     .family = "onednn",
+     .takes_channels_last = true,
+     .takes_epilogue = true},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> LibraryConvolutionKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,16 @@
+// The families of kernels that a library computes, a file each.
+#ifndef AMP_RUNTIME_CPU_FAMILIES_H_
+#define AMP_RUNTIME_CPU_FAMILIES_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+absl::Span<const KernelRow> LibraryMatrixKernels();
+absl::Span<const KernelRow> LibraryConvolutionKernels();
+absl::Span<const KernelRow> LibraryRecurrentKernels();
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_CPU_FAMILIES_H_

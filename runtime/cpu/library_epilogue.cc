@@ -1,0 +1,124 @@
+#include "runtime/cpu/library_epilogue.h"
+
+#include <utility>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/onednn/open_library.h"
+
+namespace amp {
+namespace {
+
+bool ReadsOperand(const EpilogueStep& step) {
+  return step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul;
+}
+
+// One number for each index of the axis, whatever the other indices are.
+bool IsAlong(const onednn::Operand& operand, size_t axis) {
+  for (size_t i = 0; i < operand.dims.size(); ++i) {
+    if (i != axis && operand.dims[i] != 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* WhyNotForLibrary(const KernelContext& context) {
+  if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
+  const Tensor &a = context.Input(0), &b = context.Input(1);
+  if (!IsFloatOfLibrary(a.dtype()) || a.dtype() != b.dtype()) return "not two of float32, float16 or bfloat16";
+  if (a.num_elements() == 0 || b.num_elements() == 0) return "no elements";
+  for (const EpilogueStep& step : context.epilogue().steps) {
+    if (ReadsOperand(step) && context.Input(step.input).dtype() != a.dtype()) return "an operand of another type";
+  }
+  return nullptr;
+}
+
+std::optional<LibraryEpilogue> FitEpilogue(const KernelContext& context, const std::vector<EpilogueStep>& steps,
+                                           std::optional<size_t> bias_axis, const FitOperand& fit) {
+  LibraryEpilogue result;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const EpilogueStep& step = steps[i];
+    onednn::PostOp post_op{.kind = step.kind, .alpha = step.alpha, .beta = step.beta, .operand = {}};
+    if (!ReadsOperand(step)) {
+      result.post_ops.push_back(std::move(post_op));
+      continue;
+    }
+    std::optional<onednn::Operand> operand = fit(context.Input(step.input));
+    if (!operand.has_value()) return std::nullopt;
+    const bool may_be_bias = i == 0 && step.kind == EpilogueKind::kAdd && bias_axis.has_value();
+    if (may_be_bias && operand->dims[*bias_axis] != 1 && IsAlong(*operand, *bias_axis)) {
+      result.bias = *std::move(operand);
+      result.bias_port = step.input;
+      continue;
+    }
+    post_op.operand = *std::move(operand);
+    result.post_ops.push_back(std::move(post_op));
+    result.ports.push_back(step.input);
+  }
+  return result;
+}
+
+absl::StatusOr<Tensor> OperandTensor(const KernelContext& context, size_t port, DType compute, Layout layout) {
+  const Tensor& x = context.Input(port);
+  const bool needs_layout = x.layout() != layout && x.rank() >= 3;
+  if (!needs_layout) return Converted(x, compute, context.memory());
+  AMP_ASSIGN_OR_RETURN(const Tensor ordered, InLayout(x, layout, context.memory()));
+  return Converted(ordered, compute, context.memory());
+}
+
+void AppendShapes(const KernelContext& context, std::vector<int64_t>& key) {
+  for (size_t port = 0; port < context.num_inputs(); ++port) {
+    const Tensor& x = context.Input(port);
+    key.push_back(static_cast<int64_t>(x.rank()));
+    key.push_back(static_cast<int64_t>(x.dtype()));
+    key.insert(key.end(), x.dims().begin(), x.dims().end());
+  }
+}
+
+void LibraryResult::Store() {
+  if (computed.dtype() != DType::kUndefined) ConvertInto(computed, *output);
+}
+
+absl::StatusOr<LibraryResult> MakeResult(KernelContext& context, DType computed_as, Dims dims, Layout layout) {
+  LibraryResult result;
+  const DType stored = StoredType(context);
+  AMP_ASSIGN_OR_RETURN(result.output, context.MakeOutput(0, stored, dims));
+  result.output->set_layout(layout);
+  if (stored != computed_as) {
+    AMP_ASSIGN_OR_RETURN(result.computed, context.MakeScratch(computed_as, std::move(dims)));
+    result.computed.set_layout(layout);
+  }
+  return result;
+}
+
+DType StoredType(const KernelContext& context) {
+  const DType stated = context.epilogue().stores_as;
+  return stated == DType::kUndefined ? context.Input(0).dtype() : stated;
+}
+
+DType ResultTypeOf(DType compute, DType stored) { return stored == compute ? stored : DType::kFloat32; }
+
+absl::Status RunPrepared(KernelContext& context, const PreparedOperation& operation, const LibraryEpilogue& epilogue,
+                         onednn::Primitive::Arguments arguments, DType compute, Layout layout) {
+  std::vector<Tensor> operands;
+  for (const size_t port : epilogue.ports) {
+    AMP_ASSIGN_OR_RETURN(operands.emplace_back(), OperandTensor(context, port, compute, layout));
+  }
+  for (const Tensor& operand : operands) arguments.post_operands.push_back(operand.bytes().data());
+  Tensor bias;
+  if (epilogue.bias.dtype != DType::kUndefined) {
+    AMP_ASSIGN_OR_RETURN(bias, OperandTensor(context, epilogue.bias_port, compute, Layout::kRowMajor));
+    arguments.bias = bias.bytes().data();
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor scratch,
+                       context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
+  arguments.scratch = scratch.mutable_bytes().data();
+  if (!operation.primitive->Run(arguments)) {
+    return absl::InternalError(absl::StrCat("oneDNN failed (", operation.primitive->implementation(), ")"));
+  }
+  context.Report(operation.primitive->implementation(), compute);
+  return absl::OkStatus();
+}
+
+}  // namespace amp

@@ -1,0 +1,14 @@
+#include "runtime/cpu/library_kernels.h"
+
+#include "runtime/cpu/families.h"
+#include "runtime/kernel/kernel_table.h"
+
+namespace amp {
+
+std::vector<const KernelRow*> FindLibraryKernels(absl::string_view domain, absl::string_view op_type, int version) {
+  static const auto& table =
+      *new KernelTable({LibraryMatrixKernels(), LibraryConvolutionKernels(), LibraryRecurrentKernels()});
+  return table.Find(domain, op_type, version);
+}
+
+}  // namespace amp

@@ -1,0 +1,63 @@
+// What the rows of oneDNN keep for a node: an operation for every set of shapes that it met, and packed weights.
+#ifndef AMP_RUNTIME_CPU_PREPARED_H_
+#define AMP_RUNTIME_CPU_PREPARED_H_
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/onednn/interface.h"
+
+namespace amp {
+
+// For one set of shapes; not changed once it is made.
+struct PreparedOperation {
+  std::unique_ptr<onednn::Primitive> primitive;
+  Dims y_dims;
+  Tensor weights;  // packed; undefined where they are packed, or read as they are, at every run
+  virtual ~PreparedOperation() = default;
+};
+
+class PreparedOperations : public KernelState {
+ public:
+  using Made = absl::StatusOr<std::shared_ptr<PreparedOperation>>;
+
+  // The operation for a key, made and kept if there is none. Errors: what `make` gives.
+  Made Get(const std::vector<int64_t>& key, const std::function<Made()>& make);
+  // Constant weights in the compute type and the packing that the primitive wants: shared between keys that want the
+  // same.
+  absl::StatusOr<Tensor> Packed(const onednn::Primitive& primitive, const Tensor& plain, DType compute);
+
+ private:
+  struct Entry {
+    std::vector<int64_t> key;
+    std::shared_ptr<PreparedOperation> operation;
+  };
+
+  absl::Mutex mutex_, packed_mutex_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the last used first
+  absl::flat_hash_map<std::string, Tensor> packed_ ABSL_GUARDED_BY(packed_mutex_);
+};
+
+// The type to compute in for tensors stored in `stored`: itself where the processor has arithmetic for it.
+DType ComputeTypeFor(const onednn::Library& library, DType stored);
+// float32, float16 or bfloat16.
+bool IsFloatOfLibrary(DType dtype);
+
+// The same elements in another of these types; itself where it has that. `memory`: null for the heap.
+absl::StatusOr<Tensor> Converted(const Tensor& tensor, DType dtype, TensorMemory* memory);
+// Elements of `from` into `to`, which has as many and the same layout.
+void ConvertInto(const Tensor& from, Tensor& to);
+
+onednn::Operand RowMajorOperand(DType dtype, Dims dims);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_CPU_PREPARED_H_

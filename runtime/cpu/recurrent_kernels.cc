@@ -1,0 +1,377 @@
+// RNN, GRU and LSTM as their usual forms have them: one product for the inputs of all steps, one per step for the state,
+// the gates by vectorised loops. Peepholes, clips, other activations and ragged sequences are the reference's.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "ir/graph/attributes.h"
+#include "runtime/cpu/families.h"
+#include "runtime/cpu/prepared.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/onednn/open_library.h"
+
+namespace amp {
+namespace {
+
+enum class CellKind { kRnn, kGru, kLstm };
+constexpr size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
+
+int64_t NumGates(CellKind kind) { return kind == CellKind::kRnn ? 1 : kind == CellKind::kGru ? 3 : 4; }
+
+struct LayerSizes {
+  int64_t steps, batch, input, hidden, gates, directions;
+  int64_t gate_rows() const { return gates * hidden; }
+  int64_t state() const { return batch * hidden; }
+};
+
+bool HasUsualAttributes(const KernelContext& context, CellKind kind) {
+  const Node& node = context.node();
+  if (GetFloat(node, "clip").has_value() || GetInt(node, "layout", 0) != 0) return false;
+  const std::string direction = GetString(node, "direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") return false;
+  if (GetInt(node, "input_forget", 0) != 0 || HasAttribute(node, "activation_alpha")) return false;
+  const auto activations = GetStrings(node, "activations");
+  if (!activations.has_value()) return true;
+  static constexpr std::array<absl::string_view, 3> kUsual = {"Sigmoid", "Tanh", "Tanh"};
+  const size_t first = kind == CellKind::kRnn ? 1 : 0;
+  const size_t count = kind == CellKind::kLstm ? 3 : kind == CellKind::kGru ? 2 : 1;
+  for (size_t i = 0; i < activations->size(); ++i) {
+    if ((*activations)[i] != kUsual[first + i % count]) return false;
+  }
+  return activations->size() % count == 0;
+}
+
+int64_t NumDirections(const Node& node) { return GetString(node, "direction", "forward") == "bidirectional" ? 2 : 1; }
+
+LayerSizes SizesOf(const KernelContext& context, CellKind kind) {
+  const Tensor &x = context.Input(kX), &r = context.Input(kR);
+  return {x.dim(0), x.dim(1), x.dim(2), r.dim(2), NumGates(kind), NumDirections(context.node())};
+}
+
+bool HasExpectedShapes(const KernelContext& context, CellKind kind) {
+  if (context.Input(kX).rank() != 3 || context.Input(kW).rank() != 3 || context.Input(kR).rank() != 3) return false;
+  const LayerSizes sizes = SizesOf(context, kind);
+  const auto is = [&](size_t port, const Dims& dims) {
+    return !context.HasInput(port) || context.Input(port).dims() == dims;
+  };
+  const Dims state = {sizes.directions, sizes.batch, sizes.hidden};
+  return is(kW, {sizes.directions, sizes.gate_rows(), sizes.input}) &&
+         is(kR, {sizes.directions, sizes.gate_rows(), sizes.hidden}) &&
+         is(kB, {sizes.directions, 2 * sizes.gate_rows()}) && is(kInitialH, state) && is(kInitialC, state) &&
+         GetInt(context.node(), "hidden_size", sizes.hidden) == sizes.hidden;
+}
+
+bool AreAllWhole(const KernelContext& context) {
+  if (!context.HasInput(kLengths)) return true;
+  const absl::StatusOr<std::vector<int64_t>> lengths = context.InputInts(kLengths);
+  const int64_t steps = context.Input(kX).dim(0);
+  return lengths.ok() && static_cast<int64_t>(lengths->size()) == context.Input(kX).dim(1) &&
+         std::all_of(lengths->begin(), lengths->end(), [&](int64_t length) { return length == steps; });
+}
+
+template <CellKind kind>
+const char* WhyNotLayer(const KernelContext& context) {
+  if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
+  const DType dtype = context.Input(kX).dtype();
+  if (!IsFloatOfLibrary(dtype)) return "not float32, float16 or bfloat16";
+  for (const size_t port : {kW, kR, kB, kInitialH, kInitialC}) {
+    if (context.HasInput(port) && context.Input(port).dtype() != dtype) return "inputs of several types";
+  }
+  if (!context.IsConstantInput(kW) || !context.IsConstantInput(kR)) return "weights that are computed";
+  if (context.HasInput(kB) && !context.IsConstantInput(kB)) return "a bias that is computed";
+  if (context.HasInput(kPeepholes)) return "peepholes";
+  if (!HasUsualAttributes(context, kind)) return "attributes other than usual";
+  if (!HasExpectedShapes(context, kind)) return "shapes that do not fit";
+  if (!AreAllWhole(context)) return "sequences of several lengths";
+  const LayerSizes sizes = SizesOf(context, kind);
+  return sizes.steps * sizes.batch * sizes.input * sizes.hidden == 0 ? "no elements" : nullptr;
+}
+
+// A product with a part of the rows of W or R, for every direction.
+struct LayerProduct {
+  std::unique_ptr<onednn::Primitive> primitive;
+  std::vector<Tensor> weights, bias;  // bias: empty, or one per direction
+};
+
+struct PreparedLayer : PreparedOperation {
+  LayerProduct from_x, from_h, from_reset;  // from_reset: GRU whose reset gate comes before the product
+  bool resets_before = false;
+};
+
+struct ProductPart {
+  int64_t rows, columns;         // of the left side
+  int64_t first_gate, num_gates;  // of W or R
+};
+
+class LayerMaker {
+ public:
+  LayerMaker(const KernelContext& context, CellKind kind)
+      : context_(context), sizes_(SizesOf(context, kind)), kind_(kind) {}
+
+  PreparedOperations::Made Make() {
+    auto layer = std::make_shared<PreparedLayer>();
+    layer->resets_before =
+        kind_ == CellKind::kGru && GetInt(context_.node(), "linear_before_reset", 0) == 0;
+    AMP_RETURN_IF_ERROR(ReadBiases(!layer->resets_before));
+    const int64_t gates_of_h = layer->resets_before ? 2 : sizes_.gates;
+    AMP_RETURN_IF_ERROR(Make(kW, {sizes_.steps * sizes_.batch, sizes_.input, 0, sizes_.gates}, x_bias_, layer->from_x));
+    AMP_RETURN_IF_ERROR(Make(kR, {sizes_.batch, sizes_.hidden, 0, gates_of_h}, h_bias_, layer->from_h));
+    if (layer->resets_before) {
+      AMP_RETURN_IF_ERROR(Make(kR, {sizes_.batch, sizes_.hidden, 2, 1}, {}, layer->from_reset));
+    }
+    return layer;
+  }
+
+ private:
+  // The biases of both products go to the first one, but GRU's of the state's candidate, which is reset with its product.
+  absl::Status ReadBiases(bool resets_after) {
+    if (!context_.HasInput(kB)) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(const Tensor b, Converted(context_.Input(kB), DType::kFloat32, nullptr));
+    const auto rows = static_cast<size_t>(sizes_.gate_rows());
+    const size_t kept = kind_ == CellKind::kGru && resets_after ? static_cast<size_t>(sizes_.hidden) : 0;
+    for (size_t direction = 0; direction < static_cast<size_t>(sizes_.directions); ++direction) {
+      const auto of_x = b.elements<float>().subspan(2 * direction * rows, rows);
+      const auto of_h = b.elements<float>().subspan((2 * direction + 1) * rows, rows);
+      std::vector<float> sum(of_x.begin(), of_x.end()), rest(rows, 0.0f);
+      for (size_t i = 0; i < rows; ++i) (i < rows - kept ? sum : rest)[i] += of_h[i];
+      x_bias_.push_back(Tensor::Of<float>(DType::kFloat32, {sizes_.gate_rows()}, sum));
+      if (kept > 0) h_bias_.push_back(Tensor::Of<float>(DType::kFloat32, {sizes_.gate_rows()}, rest));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Make(size_t port, const ProductPart& part, const std::vector<Tensor>& bias, LayerProduct& product) {
+    const int64_t n = part.num_gates * sizes_.hidden;
+    onednn::MatMulSpec spec{.a = RowMajorOperand(DType::kFloat32, {part.rows, part.columns}),
+                            .b = {DType::kFloat32, {part.columns, n}, {1, part.columns}},
+                            .y = RowMajorOperand(DType::kFloat32, {part.rows, n}),
+                            .bias = {},
+                            .packs_b = true,
+                            .post_ops = {}};
+    if (!bias.empty()) spec.bias = RowMajorOperand(DType::kFloat32, {1, n});
+    std::string why_not;
+    product.primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
+    if (product.primitive == nullptr) return absl::UnimplementedError(why_not);
+    product.bias = bias;
+    AMP_ASSIGN_OR_RETURN(const Tensor all, Converted(context_.Input(port), DType::kFloat32, nullptr));
+    const auto elements = all.elements<float>();
+    for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
+      const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
+      AMP_RETURN_IF_ERROR(Pack(elements.subspan(static_cast<size_t>(first), static_cast<size_t>(n * part.columns)),
+                               product));
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status Pack(absl::Span<const float> plain, LayerProduct& product) {
+    if (product.primitive->packed_bytes() == 0) {
+      product.weights.push_back(
+          Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(plain.size())}, plain));
+      return absl::OkStatus();
+    }
+    AMP_ASSIGN_OR_RETURN(
+        Tensor packed, Tensor::Create(DType::kUint8, {static_cast<int64_t>(product.primitive->packed_bytes())}));
+    if (!product.primitive->Pack(plain.data(), packed.mutable_bytes().data())) {
+      return absl::UnimplementedError("the library does not pack the weights");
+    }
+    product.weights.push_back(std::move(packed));
+    return absl::OkStatus();
+  }
+
+  const KernelContext& context_;
+  const LayerSizes sizes_;
+  const CellKind kind_;
+  std::vector<Tensor> x_bias_, h_bias_;  // one per direction, or none
+};
+
+// The steps of one direction. All arrays are float32; `gates` is where a step's sums are made into gates.
+class LayerRun {
+ public:
+  LayerRun(const PreparedLayer& layer, const LayerSizes& sizes, size_t direction, void* scratch)
+      : layer_(layer), sizes_(sizes), direction_(direction), scratch_(scratch), loops_(BestLoops()) {}
+
+  absl::Status Multiply(const LayerProduct& product, const float* a, float* y) const {
+    onednn::Primitive::Arguments arguments;
+    arguments.a = a;
+    arguments.b = product.weights[direction_].bytes().data();
+    if (!product.bias.empty()) arguments.bias = product.bias[direction_].elements<float>().data();
+    arguments.y = y;
+    arguments.scratch = scratch_;
+    return product.primitive->Run(arguments) ? absl::OkStatus() : absl::InternalError("oneDNN failed");
+  }
+
+  // gates[batch, gate_rows], from_h likewise; h, c [batch, hidden] are the state.
+  absl::Status Step(CellKind kind, float* from_x, float* from_h, float* h, float* c) const {
+    AMP_RETURN_IF_ERROR(Multiply(layer_.from_h, h, from_h));
+    const auto n = static_cast<size_t>(sizes_.hidden), rows = static_cast<size_t>(sizes_.gate_rows());
+    if (layer_.resets_before) return GruResetBefore(from_x, from_h, h);
+    for (size_t sequence = 0; sequence < static_cast<size_t>(sizes_.batch); ++sequence) {
+      float *gates = from_x + sequence * rows, *part = from_h + sequence * rows;
+      float *state = h + sequence * n, *cell = c == nullptr ? nullptr : c + sequence * n;
+      if (kind == CellKind::kRnn) Rnn(gates, part, state);
+      if (kind == CellKind::kGru) Gru(gates, part, state);
+      if (kind == CellKind::kLstm) Lstm(gates, part, {state, cell});
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    float *h, *c;
+  };
+
+  void Rnn(float* gates, const float* from_h, float* h) const {
+    const auto n = static_cast<size_t>(sizes_.hidden);
+    loops_.binary.add.of_both(gates, from_h, gates, n);
+    loops_.unary.tanh(gates, h, n, {});
+  }
+
+  // Gates i, o, f, c.
+  void Lstm(float* gates, const float* from_h, State state) const {
+    const auto n = static_cast<size_t>(sizes_.hidden);
+    loops_.binary.add.of_both(gates, from_h, gates, 4 * n);
+    loops_.unary.sigmoid(gates, gates, 3 * n, {});
+    float *in = gates, *out = gates + n, *forget = gates + 2 * n, *candidate = gates + 3 * n;
+    loops_.unary.tanh(candidate, candidate, n, {});
+    loops_.binary.multiply.of_both(forget, state.c, state.c, n);
+    loops_.binary.multiply.of_both(in, candidate, candidate, n);
+    loops_.binary.add.of_both(state.c, candidate, state.c, n);
+    loops_.unary.tanh(state.c, candidate, n, {});
+    loops_.binary.multiply.of_both(out, candidate, state.h, n);
+  }
+
+  // h = (1 - z) * candidate + z * h = candidate + z * (h - candidate)
+  void Mix(const float* z, const float* candidate, float* h) const {
+    const auto n = static_cast<size_t>(sizes_.hidden);
+    loops_.binary.subtract.of_both(h, candidate, h, n);
+    loops_.binary.multiply.of_both(h, z, h, n);
+    loops_.binary.add.of_both(h, candidate, h, n);
+  }
+
+  // Gates z, r, h.
+  void Gru(float* gates, float* from_h, float* h) const {
+    const auto n = static_cast<size_t>(sizes_.hidden);
+    loops_.binary.add.of_both(gates, from_h, gates, 2 * n);
+    loops_.unary.sigmoid(gates, gates, 2 * n, {});
+    float *reset = gates + n, *candidate = gates + 2 * n, *of_state = from_h + 2 * n;
+    loops_.binary.multiply.of_both(reset, of_state, of_state, n);
+    loops_.binary.add.of_both(candidate, of_state, candidate, n);
+    loops_.unary.tanh(candidate, candidate, n, {});
+    Mix(gates, candidate, h);
+  }
+
+  // from_h holds the sums of z and r of all sequences, [batch, 2 * hidden]; what is reset goes behind them.
+  absl::Status GruResetBefore(float* from_x, float* from_h, float* h) const {
+    const auto n = static_cast<size_t>(sizes_.hidden), batch = static_cast<size_t>(sizes_.batch);
+    const std::vector<float> old(h, h + batch * n);
+    for (size_t sequence = 0; sequence < batch; ++sequence) {
+      float* gates = from_x + sequence * 3 * n;
+      loops_.binary.add.of_both(gates, from_h + sequence * 2 * n, gates, 2 * n);
+      loops_.unary.sigmoid(gates, gates, 2 * n, {});
+      loops_.binary.multiply.of_both(gates + n, h + sequence * n, h + sequence * n, n);
+    }
+    AMP_RETURN_IF_ERROR(Multiply(layer_.from_reset, h, from_h));
+    std::copy(old.begin(), old.end(), h);
+    for (size_t sequence = 0; sequence < batch; ++sequence) {
+      float *gates = from_x + sequence * 3 * n, *candidate = gates + 2 * n;
+      loops_.binary.add.of_both(candidate, from_h + sequence * n, candidate, n);
+      loops_.unary.tanh(candidate, candidate, n, {});
+      Mix(gates, candidate, h + sequence * n);
+    }
+    return absl::OkStatus();
+  }
+
+  const PreparedLayer& layer_;
+  const LayerSizes& sizes_;
+  const size_t direction_;
+  void* scratch_;
+  const Loops& loops_;
+};
+
+// The state that the layer starts from, and ends with.
+absl::StatusOr<Tensor> ReadState(const KernelContext& context, size_t port, const LayerSizes& sizes) {
+  AMP_ASSIGN_OR_RETURN(Tensor state,
+                       context.MakeScratch(DType::kFloat32, {sizes.directions, sizes.batch, sizes.hidden}));
+  const auto elements = state.mutable_elements<float>();
+  if (context.HasInput(port)) {
+    ConvertInto(context.Input(port), state);
+  } else {
+    std::fill(elements.begin(), elements.end(), 0.0f);
+  }
+  return state;
+}
+
+absl::Status WriteOutput(KernelContext& context, size_t port, const Tensor& result) {
+  if (!context.HasOutput(port)) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(Tensor * output, context.MakeOutput(port, context.Input(kX).dtype(), result.dims()));
+  ConvertInto(result, *output);
+  return absl::OkStatus();
+}
+
+size_t ScratchBytes(const PreparedLayer& layer) {
+  size_t bytes = 0;
+  for (const LayerProduct* product : {&layer.from_x, &layer.from_h, &layer.from_reset}) {
+    if (product->primitive != nullptr) bytes = std::max(bytes, product->primitive->scratch_bytes());
+  }
+  return bytes;
+}
+
+template <CellKind kind>
+absl::Status Layer(KernelContext& context) {
+  const LayerSizes sizes = SizesOf(context, kind);
+  std::vector<int64_t> key = {sizes.steps, sizes.batch};
+  AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(
+                                                key, [&] { return LayerMaker(context, kind).Make(); }));
+  const auto& layer = static_cast<const PreparedLayer&>(*prepared);
+  AMP_ASSIGN_OR_RETURN(const Tensor x, Converted(context.Input(kX), DType::kFloat32, context.memory()));
+  AMP_ASSIGN_OR_RETURN(Tensor scratch,
+                       context.MakeScratch(DType::kUint8, {static_cast<int64_t>(ScratchBytes(layer))}));
+  AMP_ASSIGN_OR_RETURN(Tensor gates,
+                       context.MakeScratch(DType::kFloat32, {sizes.steps, sizes.batch, sizes.gate_rows()}));
+  AMP_ASSIGN_OR_RETURN(Tensor from_h, context.MakeScratch(DType::kFloat32, {sizes.batch, sizes.gate_rows()}));
+  AMP_ASSIGN_OR_RETURN(Tensor h, ReadState(context, kInitialH, sizes));
+  Tensor c;
+  if (kind == CellKind::kLstm) {
+    AMP_ASSIGN_OR_RETURN(c, ReadState(context, kInitialC, sizes));
+  }
+  AMP_ASSIGN_OR_RETURN(
+      Tensor y, context.MakeScratch(DType::kFloat32, {sizes.steps, sizes.directions, sizes.batch, sizes.hidden}));
+  const bool starts_reversed = GetString(context.node(), "direction", "forward") == "reverse";
+  for (int64_t direction = 0; direction < sizes.directions; ++direction) {
+    const LayerRun run(layer, sizes, static_cast<size_t>(direction), scratch.mutable_bytes().data());
+    float* all_gates = gates.mutable_elements<float>().data();
+    AMP_RETURN_IF_ERROR(run.Multiply(layer.from_x, x.elements<float>().data(), all_gates));
+    float* state = h.mutable_elements<float>().data() + direction * sizes.state();
+    float* cell = kind == CellKind::kLstm ? c.mutable_elements<float>().data() + direction * sizes.state() : nullptr;
+    for (int64_t i = 0; i < sizes.steps; ++i) {
+      const int64_t step = starts_reversed || direction == 1 ? sizes.steps - 1 - i : i;
+      AMP_RETURN_IF_ERROR(run.Step(kind, all_gates + step * sizes.batch * sizes.gate_rows(),
+                                   from_h.mutable_elements<float>().data(), state, cell));
+      std::copy(state, state + sizes.state(),
+                y.mutable_elements<float>().data() + (step * sizes.directions + direction) * sizes.state());
+    }
+  }
+  context.Report(layer.from_x.primitive->implementation(), DType::kFloat32);
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 0, y));
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 1, h));
+  return kind == CellKind::kLstm ? WriteOutput(context, 2, c) : absl::OkStatus();
+}
+
+template <CellKind kind>
+constexpr KernelRow RowOf(absl::string_view op_type) {
+  return {.op_type = op_type, .function = Layer<kind>, .first_version = 7, .why_not = WhyNotLayer<kind>,
+          .family = "onednn"};
+}
+
+constexpr KernelRow kRows[] = {
+    RowOf<CellKind::kRnn>("RNN"),
+    RowOf<CellKind::kGru>("GRU"),
+    RowOf<CellKind::kLstm>("LSTM"),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> LibraryRecurrentKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,95 @@
+// What the executor asks of oneDNN, in types of our own: the library is large, so that a shared object that holds it is
+// opened when a session needs it, and nothing else links it.
+//
+//   const Library* library = OpenLibrary(&why_not);                      runtime/onednn/open_library.h
+//   auto primitive = library->MakeMatMul({.a = ..., .b = ..., .y = ...}, &why_not);
+//   primitive->Run({.a = a, .b = packed, .y = y, .scratch = scratch});
+//
+// Nothing here throws or allocates what the other side frees. Facts about the library: oneDNN's developer guide.
+#ifndef AMP_RUNTIME_ONEDNN_INTERFACE_H_
+#define AMP_RUNTIME_ONEDNN_INTERFACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/base/dtype.h"
+#include "runtime/kernel/epilogue.h"
+
+namespace amp::onednn {
+
+// An array: float32, bfloat16 or (where the processor computes in it) float16.
+struct Operand {
+  DType dtype = DType::kUndefined;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> strides;  // in elements
+};
+
+// A step of an epilogue, with what it reads.
+struct PostOp {
+  EpilogueKind kind = EpilogueKind::kRelu;
+  float alpha = 0, beta = 0;
+  Operand operand;  // kAdd, kMul
+};
+
+// y = post_ops(a b + bias): matrices in the last two dims, the others broadcast.
+struct MatMulSpec {
+  Operand a, b, y;
+  Operand bias;  // kUndefined: none; else of y's rank, [1, ..., 1, n]
+  bool packs_b = false;
+  std::vector<PostOp> post_ops;
+};
+
+// y = post_ops(convolution of x with w + bias). Dims: x and y [n, c, spatial...]; w [groups, c / groups of y,
+// c / groups of x, spatial...], in any order of elements by its strides; bias [c of y].
+struct ConvolutionSpec {
+  Operand x, w, y;
+  Operand bias;  // kUndefined: none
+  std::vector<int64_t> strides, dilations, pads_begin, pads_end;
+  bool is_transposed = false;
+  std::vector<PostOp> post_ops;
+};
+
+// One operation, made for one set of shapes. Several threads may run it at once, with scratch of their own.
+class Primitive {
+ public:
+  struct Arguments {
+    const void* a = nullptr;     // x of a convolution
+    const void* b = nullptr;     // packed, where packed_bytes() is not 0; w of a convolution
+    const void* bias = nullptr;
+    void* y = nullptr;
+    void* scratch = nullptr;     // scratch_bytes()
+    std::vector<const void*> post_operands;  // of kAdd and kMul, in order
+  };
+
+  virtual ~Primitive() = default;
+  virtual size_t scratch_bytes() const = 0;
+  // Of b in the order that the library wants it in, the same for all whose packing() is the same; 0: as it is.
+  virtual size_t packed_bytes() const = 0;
+  virtual const std::string& packing() const = 0;
+  virtual bool Pack(const void* plain, void* packed) const = 0;
+  virtual bool Run(const Arguments& arguments) const = 0;
+  virtual const std::string& implementation() const = 0;  // "brgconv:avx512_core"
+};
+
+class Library {
+ public:
+  virtual ~Library() = default;
+  // Whether the processor has arithmetic for the type that is worth its while.
+  virtual bool ComputesIn(DType dtype) const = 0;
+  // Of the calling thread.
+  virtual void SetThreads(int count) const = 0;
+  // Null and a reason where the library has none.
+  virtual std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const = 0;
+  virtual std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const = 0;
+  virtual std::string Version() const = 0;  // "3.2.0"
+};
+
+}  // namespace amp::onednn
+
+// What the shared object exports. Null on a processor that it has nothing fast for.
+extern "C" const amp::onednn::Library* AmpOneDnnLibrary();
+
+#endif  // AMP_RUNTIME_ONEDNN_INTERFACE_H_

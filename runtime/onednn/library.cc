@@ -1,0 +1,256 @@
+// The inside of the shared object: oneDNN behind runtime/onednn/interface.h.
+#include <omp.h>
+
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "runtime/onednn/dnnl.h"
+#include "runtime/onednn/interface.h"
+
+namespace amp::onednn {
+namespace {
+
+using Descriptor = dnnl::memory::desc;
+using Dims = std::vector<int64_t>;
+
+const dnnl::engine& Engine() {
+  static const auto& engine = *new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+dnnl::stream& Stream() {
+  thread_local dnnl::stream stream(Engine());
+  return stream;
+}
+
+dnnl::memory::data_type TypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32:
+      return dnnl::memory::data_type::f32;
+    case DType::kBfloat16:
+      return dnnl::memory::data_type::bf16;
+    case DType::kFloat16:
+      return dnnl::memory::data_type::f16;
+    default:
+      return dnnl::memory::data_type::undef;
+  }
+}
+
+Descriptor AsIs(const Operand& operand) {
+  if (operand.dtype == DType::kUndefined) return {};
+  return Descriptor(operand.dims, TypeOf(operand.dtype), operand.strides);
+}
+Descriptor AsTheLibraryLikes(const Operand& operand) {
+  return Descriptor(operand.dims, TypeOf(operand.dtype), dnnl::memory::format_tag::any);
+}
+
+void AppendPostOp(const PostOp& op, dnnl::post_ops& post_ops) {
+  using dnnl::algorithm;
+  using Kind = EpilogueKind;
+  switch (op.kind) {
+    case Kind::kRelu:
+      return post_ops.append_eltwise(algorithm::eltwise_relu, op.alpha, 0);
+    case Kind::kClip:
+      return post_ops.append_eltwise(algorithm::eltwise_clip, op.alpha, op.beta);
+    case Kind::kSigmoid:
+      return post_ops.append_eltwise(algorithm::eltwise_logistic, 0, 0);
+    case Kind::kTanh:
+      return post_ops.append_eltwise(algorithm::eltwise_tanh, 0, 0);
+    case Kind::kGeluErf:
+      return post_ops.append_eltwise(algorithm::eltwise_gelu_erf, 0, 0);
+    case Kind::kGeluTanh:
+      return post_ops.append_eltwise(algorithm::eltwise_gelu_tanh, 0, 0);
+    case Kind::kSwish:
+      return post_ops.append_eltwise(algorithm::eltwise_swish, op.alpha, 0);
+    case Kind::kHardSwish:
+      return post_ops.append_eltwise(algorithm::eltwise_hardswish, 1.0f / 6.0f, 0.5f);
+    case Kind::kHardSigmoid:
+      return post_ops.append_eltwise(algorithm::eltwise_hardsigmoid, op.alpha, op.beta);
+    case Kind::kElu:
+      return post_ops.append_eltwise(algorithm::eltwise_elu, op.alpha, 0);
+    case Kind::kLinear:
+      return post_ops.append_eltwise(algorithm::eltwise_linear, op.alpha, op.beta);
+    case Kind::kAdd:
+      return post_ops.append_binary(algorithm::binary_add, AsIs(op.operand));
+    case Kind::kMul:
+      return post_ops.append_binary(algorithm::binary_mul, AsIs(op.operand));
+  }
+}
+
+bool HasOperand(const PostOp& op) { return op.kind == EpilogueKind::kAdd || op.kind == EpilogueKind::kMul; }
+
+dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops post_ops;
+  for (const PostOp& op : ops) AppendPostOp(op, post_ops);
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+// What identifies a descriptor: the bytes of it.
+std::string NameOf(const Descriptor& descriptor) {
+  std::string name;
+  const auto append = [&](const auto& numbers) {
+    for (const auto number : numbers) name += std::to_string(number) + ",";
+    name += ';';
+  };
+  append(descriptor.get_dims());
+  append(descriptor.get_padded_dims());
+  append(descriptor.get_strides());
+  append(descriptor.get_inner_blks());
+  append(descriptor.get_inner_idxs());
+  return name + std::to_string(static_cast<int>(descriptor.get_data_type()));
+}
+
+dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
+  return {descriptor, Engine(), const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
+}
+
+class OneDnnPrimitive : public Primitive {
+ public:
+  template <typename PrimitiveDescriptor>
+  OneDnnPrimitive(const PrimitiveDescriptor& pd, const dnnl::primitive& primitive, const Descriptor& plain_b,
+                  const std::vector<PostOp>& post_ops)
+      : primitive_(primitive),
+        a_(pd.src_desc()),
+        plain_b_(plain_b),
+        b_(pd.weights_desc()),
+        y_(pd.dst_desc()),
+        scratch_(pd.scratchpad_desc()),
+        packs_(b_ != plain_b_),
+        implementation_(pd.impl_info_str()) {
+    if (packs_) packing_ = NameOf(b_);
+    for (size_t i = 0; i < post_ops.size(); ++i) {
+      if (HasOperand(post_ops[i])) post_operands_.emplace_back(static_cast<int>(i), AsIs(post_ops[i].operand));
+    }
+  }
+  void SetBias(const Descriptor& bias) { bias_ = bias; }
+
+  size_t scratch_bytes() const override { return scratch_.get_size(); }
+  size_t packed_bytes() const override { return packs_ ? b_.get_size() : 0; }
+  const std::string& packing() const override { return packing_; }
+  const std::string& implementation() const override { return implementation_; }
+
+  bool Pack(const void* plain, void* packed) const override {
+    try {
+      dnnl::memory from = MemoryAt(plain_b_, plain), to = MemoryAt(b_, packed);
+      dnnl::reorder(from, to).execute(Stream(), from, to);
+      Stream().wait();
+      return true;
+    } catch (const dnnl::error&) {
+      return false;
+    }
+  }
+
+  bool Run(const Arguments& arguments) const override {
+    try {
+      std::unordered_map<int, dnnl::memory> memories = {{DNNL_ARG_SRC, MemoryAt(a_, arguments.a)},
+                                                        {DNNL_ARG_WEIGHTS, MemoryAt(b_, arguments.b)},
+                                                        {DNNL_ARG_DST, MemoryAt(y_, arguments.y)},
+                                                        {DNNL_ARG_SCRATCHPAD, MemoryAt(scratch_, arguments.scratch)}};
+      if (arguments.bias != nullptr) memories.emplace(DNNL_ARG_BIAS, MemoryAt(bias_, arguments.bias));
+      for (size_t i = 0; i < post_operands_.size(); ++i) {
+        const auto& [at, descriptor] = post_operands_[i];
+        memories.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(at) | DNNL_ARG_SRC_1,
+                         MemoryAt(descriptor, arguments.post_operands[i]));
+      }
+      primitive_.execute(Stream(), memories);
+      Stream().wait();
+      return true;
+    } catch (const dnnl::error&) {
+      return false;
+    }
+  }
+
+ private:
+  dnnl::primitive primitive_;
+  Descriptor a_, plain_b_, b_, y_, scratch_, bias_;
+  std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
+  bool packs_;
+  std::string packing_, implementation_;
+};
+
+template <typename Make>
+std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
+  try {
+    return make();
+  } catch (const std::exception& error) {
+    *why_not = error.what();
+    return nullptr;
+  }
+}
+
+std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
+  const Descriptor b = AsIs(spec.b);
+  const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
+                                        AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops));
+  auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops);
+  result->SetBias(AsIs(spec.bias));
+  return result;
+}
+
+Dims LessOne(Dims dims) {
+  for (int64_t& dim : dims) --dim;
+  return dims;
+}
+
+// Weights as the library has them: without the groups where there is one.
+Operand Weights(const ConvolutionSpec& spec) {
+  Operand w = spec.w;
+  if (w.dims[0] != 1) return w;
+  w.dims.erase(w.dims.begin());
+  w.strides.erase(w.strides.begin());
+  return w;
+}
+
+template <typename Operation>
+std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
+  const Operand w = Weights(spec);
+  const Descriptor bias = AsIs(spec.bias);
+  const typename Operation::primitive_desc pd(Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x),
+                                              AsTheLibraryLikes(w), bias, AsIs(spec.y), spec.strides,
+                                              LessOne(spec.dilations), spec.pads_begin, spec.pads_end,
+                                              AttributesOf(spec.post_ops));
+  auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
+  result->SetBias(bias);
+  return result;
+}
+
+class OneDnnLibrary : public Library {
+ public:
+  bool ComputesIn(DType dtype) const override {
+    const auto isa = dnnl::get_effective_cpu_isa();
+    const auto has = [&](dnnl::cpu_isa wanted) {
+      const auto bits = static_cast<unsigned>(wanted);
+      return (static_cast<unsigned>(isa) & bits) == bits;
+    };
+    // AVX512_FP16 never pays against float32 (executor benchmarks); bfloat16 does on dot products and tiles.
+    return dtype == DType::kFloat32 || (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
+  }
+  void SetThreads(int count) const override { omp_set_num_threads(count); }
+  std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const override {
+    return Guarded(why_not, [&] { return MatMul(spec); });
+  }
+  std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const override {
+    return Guarded(why_not, [&] {
+      return spec.is_transposed
+                 ? Convolution<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
+                 : Convolution<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
+    });
+  }
+  std::string Version() const override {
+    const dnnl_version_t* version = dnnl_version();
+    return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
+           std::to_string(version->patch);
+  }
+};
+
+}  // namespace
+}  // namespace amp::onednn
+
+extern "C" __attribute__((visibility("default"))) const amp::onednn::Library* AmpOneDnnLibrary() {
+  static const auto& library = *new amp::onednn::OneDnnLibrary;
+  return &library;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Runs a model in another runtime whenever it is told to: engine.py onnxruntime|openvino-f32|openvino-bf16 MODEL.onnx INPUTS.npz WARMUP.
+
+Talks as `amp-run --bench=stdin` does: "ready" and what there is to be said of it once the model is loaded and warmed up; then each line read is a number
+of runs, answered with the mean milliseconds of one, by the clock and of the process. One thread, all optimisations.
+"""
+import sys
+import time
+
+import numpy as np
+
+
+def load_onnxruntime(path, _):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    names = {value.name for value in session.get_inputs()}
+    return (lambda feeds: session.run(None, feeds)), names, ""
+
+
+def load_openvino(path, precision):
+    import openvino
+    options = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": precision}
+    compiled = openvino.Core().compile_model(path, "CPU", options)
+    request = compiled.create_infer_request()
+    names = {name for value in compiled.inputs for name in value.get_names()}
+    used = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
+    return request.infer, names, "" if used == precision else f"computes in {used}"
+
+
+def mean_run_time(run, feeds, count):
+    start, cpu_start = time.perf_counter(), time.process_time()
+    for _ in range(count):
+        run(feeds)
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu_start
+    return wall * 1000 / count, cpu * 1000 / count
+
+
+def main():
+    kind, model, inputs, warmup = sys.argv[1:]
+    name, _, precision = kind.partition("-")
+    run, names, note = {"onnxruntime": load_onnxruntime, "openvino": load_openvino}[name](model, precision)
+    arrays = np.load(inputs)
+    feeds = {key: arrays[key] for key in arrays.files if key in names}
+    mean_run_time(run, feeds, max(1, int(warmup)))
+    print("ready", note, flush=True)
+    for line in sys.stdin:
+        print(*mean_run_time(run, feeds, int(line)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Writes a model of the executor's benchmark, and inputs for it beside it: executor_models.py NAME OUT.onnx (and OUT.npz).
+
+mlp_b256: 784-4096-4096-10, batch 256. resnet50_b1, resnet50_b16: 224 x 224 pictures. bert_base_s128: 12 layers, 768 wide, one sequence of 128 ids.
+Graphs are those that PyTorch exports in evaluation mode: BatchNormalizations are folded into their Conv, heads are split by Reshape and Transpose, GELU
+is Div, Erf, Add, Mul, Mul. Weights are random with a fixed seed, and scaled so that values neither grow nor vanish: float16 holds them all.
+"""
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET, IR_VERSION = 17, 8
+VOCABULARY = 30522
+
+
+class Graph:
+    """Nodes and weights in order. Methods that add a node give the name of its output."""
+
+    def __init__(self):
+        self.nodes, self.weights, self.random = [], [], np.random.default_rng(7)
+
+    def constant(self, name, array):
+        self.weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def normal(self, name, shape, deviation):
+        return self.constant(name, self.random.standard_normal(shape, np.float32) * np.float32(deviation))
+
+    def add(self, op_type, path, *inputs, **attributes):
+        name = f"{path}/{op_type}"
+        output = f"{name}_output_0"
+        self.nodes.append(helper.make_node(op_type, list(inputs), [output], name=name, **attributes))
+        return output
+
+    def model(self, name, inputs, output, output_shape):
+        self.nodes[-1].output[0] = output
+        infos = [helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for key, array in inputs.items()]
+        outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, output_shape)]
+        graph = helper.make_graph(self.nodes, name, infos, outputs, self.weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION, producer_name="bench")
+
+
+def mlp(batch):
+    graph, value, widths = Graph(), "x", (784, 4096, 4096, 10)
+    for i, (rows, columns) in enumerate(zip(widths, widths[1:])):
+        weight = graph.normal(f"fc{i}.weight", (columns, rows), (2 / rows) ** 0.5)
+        value = graph.add("Gemm", f"/fc{i}", value, weight, graph.normal(f"fc{i}.bias", (columns,), 0.01), transB=1)
+        if columns != widths[-1]:
+            value = graph.add("Relu", f"/relu{i}", value)
+    inputs = {"x": graph.random.standard_normal((batch, widths[0]), np.float32)}
+    return graph.model("mlp", inputs, "logits", [batch, widths[-1]]), inputs
+
+
+class ResNet:
+    """Residual branches add a tenth of the variance of what they are added to, so that sixteen of them do no harm."""
+    BLOCKS, BRANCH_GAIN = (3, 4, 6, 3), 0.1
+
+    def __init__(self):
+        self.graph = Graph()
+
+    def convolve(self, path, value, channels_in, channels_out, size, stride=1, gain=2.0):
+        weight = self.graph.normal(f"{path}.weight", (channels_out, channels_in, size, size), (gain / (channels_in * size * size)) ** 0.5)
+        bias = self.graph.normal(f"{path}.bias", (channels_out,), 0.01)
+        return self.graph.add("Conv", path, value, weight, bias, dilations=[1, 1], group=1, kernel_shape=[size, size], pads=[size // 2] * 4, strides=[stride, stride])
+
+    def block(self, path, value, channels_in, width, stride):
+        relu = lambda i, x: self.graph.add("Relu", f"{path}/relu{i}", x)
+        y = relu(1, self.convolve(f"{path}/conv1", value, channels_in, width, 1))
+        y = relu(2, self.convolve(f"{path}/conv2", y, width, width, 3, stride))
+        y = self.convolve(f"{path}/conv3", y, width, 4 * width, 1, gain=self.BRANCH_GAIN)
+        if channels_in != 4 * width:
+            value = self.convolve(f"{path}/downsample", value, channels_in, 4 * width, 1, stride, gain=1.0)
+        return relu(3, self.graph.add("Add", path, y, value))
+
+    def model(self, batch):
+        graph = self.graph
+        value = graph.add("Relu", "/relu", self.convolve("/conv1", "x", 3, 64, 7, stride=2))
+        value = graph.add("MaxPool", "/maxpool", value, ceil_mode=0, kernel_shape=[3, 3], pads=[1] * 4, strides=[2, 2])
+        channels = 64
+        for stage, blocks in enumerate(self.BLOCKS):
+            width = 64 << stage
+            for i in range(blocks):
+                value = self.block(f"/layer{stage + 1}.{i}", value, channels, width, 2 if stage and not i else 1)
+                channels = 4 * width
+        value = graph.add("Flatten", "/flatten", graph.add("GlobalAveragePool", "/avgpool", value), axis=1)
+        graph.add("Gemm", "/fc", value, graph.normal("fc.weight", (1000, channels), channels**-0.5), graph.normal("fc.bias", (1000,), 0.01), transB=1)
+        inputs = {"x": graph.random.standard_normal((batch, 3, 224, 224), np.float32)}
+        return graph.model("resnet50", inputs, "logits", [batch, 1000]), inputs
+
+
+class Bert:
+    LAYERS, WIDTH, HEADS, DEVIATION = 12, 768, 12, 0.02
+
+    def __init__(self, length):
+        self.graph, self.length = Graph(), length
+        self.split = self.graph.constant("split", np.array([1, length, self.HEADS, self.WIDTH // self.HEADS], np.int64))
+        self.joined = self.graph.constant("joined", np.array([1, length, self.WIDTH], np.int64))
+        numbers = {"scale": (self.WIDTH // self.HEADS) ** 0.5, "root": 2**0.5, "one": 1, "half": 0.5}
+        self.numbers = {name: self.graph.constant(name, np.float32(number)) for name, number in numbers.items()}
+
+    def linear(self, path, value, rows, columns):
+        product = self.graph.add("MatMul", path, value, self.graph.normal(f"{path}.weight", (rows, columns), self.DEVIATION))
+        return self.graph.add("Add", path, self.graph.normal(f"{path}.bias", (columns,), self.DEVIATION), product)
+
+    def norm(self, path, value):
+        scale = self.graph.constant(f"{path}.weight", np.ones(self.WIDTH, np.float32))
+        bias = self.graph.constant(f"{path}.bias", np.zeros(self.WIDTH, np.float32))
+        return self.graph.add("LayerNormalization", path, value, scale, bias, axis=-1, epsilon=1e-12)
+
+    def heads(self, path, value, order):
+        value = self.linear(path, value, self.WIDTH, self.WIDTH)
+        return self.graph.add("Transpose", path, self.graph.add("Reshape", path, value, self.split), perm=order)
+
+    def attention(self, path, value):
+        add = self.graph.add
+        query, key = self.heads(f"{path}/query", value, [0, 2, 1, 3]), self.heads(f"{path}/key", value, [0, 2, 3, 1])
+        scores = add("Div", f"{path}/scores", add("MatMul", f"{path}/scores", query, key), self.numbers["scale"])
+        context = add("MatMul", f"{path}/context", add("Softmax", path, scores, axis=-1), self.heads(f"{path}/value", value, [0, 2, 1, 3]))
+        context = add("Reshape", f"{path}/context", add("Transpose", f"{path}/context", context, perm=[0, 2, 1, 3]), self.joined)
+        return self.linear(f"{path}/output", context, self.WIDTH, self.WIDTH)
+
+    def gelu(self, path, value):
+        error = self.graph.add("Erf", path, self.graph.add("Div", path, value, self.numbers["root"]))
+        product = self.graph.add("Mul", path, value, self.graph.add("Add", path, error, self.numbers["one"]))
+        return self.graph.add("Mul", f"{path}/half", product, self.numbers["half"])
+
+    def model(self):
+        graph, width = self.graph, self.WIDTH
+        words = graph.add("Gather", "/embeddings/words", graph.normal("embeddings.words", (VOCABULARY, width), self.DEVIATION), "input_ids")
+        value = graph.add("Add", "/embeddings", words, graph.normal("embeddings.positions", (1, self.length, width), self.DEVIATION))
+        value = self.norm("/embeddings/norm", value)
+        for i in range(self.LAYERS):
+            path = f"/layer.{i}"
+            value = self.norm(f"{path}/attention/norm", graph.add("Add", f"{path}/attention", self.attention(f"{path}/attention", value), value))
+            wide = self.gelu(f"{path}/gelu", self.linear(f"{path}/intermediate", value, width, 4 * width))
+            value = self.norm(f"{path}/norm", graph.add("Add", path, self.linear(f"{path}/output", wide, 4 * width, width), value))
+        inputs = {"input_ids": graph.random.integers(0, VOCABULARY, (1, self.length), np.int64)}
+        return graph.model("bert_base", inputs, "last_hidden_state", [1, self.length, width]), inputs
+
+
+MAKERS = {
+    "mlp_b256": lambda: mlp(256),
+    "resnet50_b1": lambda: ResNet().model(1),
+    "resnet50_b16": lambda: ResNet().model(16),
+    "bert_base_s128": lambda: Bert(128).model(),
+}
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in MAKERS:
+        sys.exit(__doc__)
+    model, inputs = MAKERS[sys.argv[1]]()
+    onnx.checker.check_model(model, full_check=True)
+    np.savez(pathlib.Path(sys.argv[2]).with_suffix(".npz"), **inputs)
+    onnx.save(model, sys.argv[2])
+
+
+if __name__ == "__main__":
+    main()
