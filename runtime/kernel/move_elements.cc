@@ -5,6 +5,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/kernel/turn_matrix.h"
 
 namespace amp {
 namespace {
@@ -46,24 +47,6 @@ void CopyRow(const T* from, int64_t step, T* to, int64_t length) {
     std::copy_n(from, length, to);
   } else {
     for (int64_t i = 0; i < length; ++i) to[i] = from[i * step];
-  }
-}
-
-// A matrix turned: to[r * to_step + c] = from[r + c * step], tile by tile, so that the lines of both stay in the cache.
-struct Turn {
-  int64_t rows, columns, step, to_step;
-};
-template <typename T>
-void TurnMatrix(const T* from, T* to, const Turn& turn) {
-  constexpr int64_t kTile = 16;
-  for (int64_t row = 0; row < turn.rows; row += kTile) {
-    const int64_t last_row = std::min(row + kTile, turn.rows);
-    for (int64_t column = 0; column < turn.columns; column += kTile) {
-      const int64_t last_column = std::min(column + kTile, turn.columns);
-      for (int64_t r = row; r < last_row; ++r) {
-        for (int64_t c = column; c < last_column; ++c) to[r * turn.to_step + c] = from[r + c * turn.step];
-      }
-    }
   }
 }
 

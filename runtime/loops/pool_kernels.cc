@@ -72,33 +72,81 @@ const BinaryLoop& JoinOf(const Loops& loops, Kind kind) {
 
 // ---- row-major ------------------------------------------------------------------------------------------------------
 
-float JoinTwo(Kind kind, float a, float b) { return kind == Kind::kAverage ? a + b : a > b || a != a ? a : b; }
+// A row with its padding, cut into as many phases as the stride is long: tap k of all outputs is a part of one of them.
+//
+//   stride 2:  p 0 1 2 3 4 p   phase 0: p 1 3 p   phase 1: 0 2 4   tap 0: p 1 3   tap 1: 0 2 4   tap 2: 1 3 p
+class Phases {
+ public:
+  Phases(const WindowAxis& axis, float start)
+      : stride_(static_cast<size_t>(axis.stride)),
+        dilation_(static_cast<size_t>(axis.dilation)),
+        pad_(static_cast<size_t>(axis.pad_begin)),
+        length_(static_cast<size_t>(axis.output + axis.Extent() / axis.stride + 1)),
+        elements_(length_ * stride_, start) {}
 
-// One row of the result: the rows of the window joined, `joined` of [width], and of these the columns.
-void PoolRow(const Loops& loops, const Pooling& pooling, const Taps& row, const float* image, float* joined,
-             float* out) {
-  std::fill_n(joined, pooling.width, pooling.Start());
-  for (const size_t place : row.places) {
-    JoinOf(loops, pooling.kind).of_both(joined, image + place * pooling.width, joined, pooling.width);
+  void Set(absl::Span<const float> row) {
+    for (size_t phase = 0; phase < stride_; ++phase) {
+      // The first element of the row that is in this phase.
+      const size_t first = (phase + stride_ - pad_ % stride_) % stride_;
+      float* to = elements_.data() + phase * length_ + (first + pad_) / stride_;
+      float* const end = elements_.data() + (phase + 1) * length_;
+      for (size_t i = first; i < row.size() && to < end; i += stride_) *to++ = row[i];
+    }
   }
-  for (size_t i = 0; i < pooling.columns.size(); ++i) {
-    const Taps& column = pooling.columns[i];
-    float value = pooling.Start();
-    for (const size_t place : column.places) value = JoinTwo(pooling.kind, value, joined[place]);
-    out[i] = pooling.kind == Kind::kAverage ? value / pooling.Count(row, column) : value;
+  const float* OfTap(size_t tap) const {
+    return elements_.data() + tap * dilation_ % stride_ * length_ + tap * dilation_ / stride_;
   }
-}
 
-void PoolImages(const Loops& loops, const Pooling& pooling, const Tensor& x, Tensor& y) {
+ private:
+  size_t stride_, dilation_, pad_, length_;
+  std::vector<float> elements_;
+};
+
+// Pools one image after another, row by row of the result.
+class ImagePooling {
+ public:
+  ImagePooling(const Loops& loops, const Pooling& pooling, const WindowAxis& axis)
+      : loops_(loops),
+        pooling_(pooling),
+        taps_(static_cast<size_t>(axis.kernel)),
+        joined_(pooling.width),
+        counts_(pooling.columns.size()),
+        phases_(axis, pooling.Start()) {}
+
+  void PoolRow(const Taps& row, const float* image, float* out) {
+    const BinaryLoop& join = JoinOf(loops_, pooling_.kind);
+    const size_t columns = pooling_.columns.size();
+    std::fill(joined_.begin(), joined_.end(), pooling_.Start());
+    for (const size_t place : row.places) {
+      join.of_both(joined_.data(), image + place * pooling_.width, joined_.data(), pooling_.width);
+    }
+    phases_.Set(joined_);
+    std::copy_n(phases_.OfTap(0), columns, out);
+    for (size_t tap = 1; tap < taps_; ++tap) join.of_both(out, phases_.OfTap(tap), out, columns);
+    if (pooling_.kind == Kind::kMax) return;
+    for (size_t i = 0; i < columns; ++i) counts_[i] = pooling_.Count(row, pooling_.columns[i]);
+    loops_.binary.divide.of_both(out, counts_.data(), out, columns);
+  }
+
+ private:
+  const Loops& loops_;
+  const Pooling& pooling_;
+  size_t taps_;
+  std::vector<float> joined_, counts_;
+  Phases phases_;
+};
+
+void PoolImages(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const Tensor& x, Tensor& y) {
   const size_t pixels = pooling.height * pooling.width, columns = pooling.columns.size();
   const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
   const FloatSource in(loops, x);
   const FloatSink out(loops, y);
-  std::vector<float> buffer(pixels), joined(pooling.width), result(columns);
+  std::vector<float> buffer(pixels), result(columns);
+  ImagePooling image_pooling(loops, pooling, axis);
   for (size_t i = 0, at = 0; i < images; ++i) {
     const float* const image = in.Read(i * pixels, pixels, buffer.data());
     for (const Taps& row : pooling.rows) {
-      PoolRow(loops, pooling, row, image, joined.data(), out.Begin(at, result.data()));
+      image_pooling.PoolRow(row, image, out.Begin(at, result.data()));
       out.End(at, columns, result.data());
       at += columns;
     }
@@ -152,7 +200,7 @@ absl::Status Pool(KernelContext& context) {
   if (x.layout() == Layout::kChannelsLast) {
     PoolPixels(loops, pooling, x, *y);
   } else {
-    PoolImages(loops, pooling, x, *y);
+    PoolImages(loops, pooling, window[1], x, *y);
   }
   return absl::OkStatus();
 }

@@ -18,6 +18,32 @@ TEST_CASE("transposed channels-last tensors, relabelled or moved") {
   }
 }
 
+// Against elements moved one by one.
+template <typename T>
+bool IsTurned(const Tensor& x, const Tensor& y) {
+  const auto rows = static_cast<size_t>(x.dim(0)), columns = static_cast<size_t>(x.dim(1));
+  bool turned = true;
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c) {
+      turned = turned && x.elements<T>()[r * columns + c] == y.elements<T>()[c * rows + r];
+    }
+  }
+  return turned;
+}
+
+TEST_CASE("matrices of all sizes are turned") {
+  for (const int64_t rows : {1, 2, 3, 8, 17, 33, 70}) {
+    for (const int64_t columns : {1, 2, 5, 16, 31, 64, 129}) {
+      for (const DType dtype : {DType::kUint8, DType::kInt16, DType::kInt32, DType::kInt64}) {
+        const Tensor x = RandomTensor(dtype, {rows, columns}, Values::kPlain, 1e5);
+        const absl::StatusOr<Ran> ran = RunCase({.node = "y = Transpose(a)", .inputs = {x}}, nullptr);
+        REQUIRE(ran.ok());
+        VisitIntegers(dtype, [&]<typename T>(TypeTag<T>) { CHECK(IsTurned<T>(x, *ran->outputs[0].tensor())); });
+      }
+    }
+  }
+}
+
 TEST_CASE("joined tensors in one layout or several") {
   const Tensor a = RandomTensor(DType::kFloat32, {2, 3, 5, 7}), b = RandomTensor(DType::kFloat32, {2, 4, 5, 7});
   for (const Tensor& first : {a, InChannelsLast(a)}) {
