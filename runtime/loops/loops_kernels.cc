@@ -12,6 +12,7 @@ std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::s
       LayerNormLoopKernels(),
       NormLoopKernels(),
       PoolLoopKernels(),
+      QuantizationLoopKernels(),
       ReductionLoopKernels(),
       SoftmaxLoopKernels(),
       UnaryLoopKernels(),

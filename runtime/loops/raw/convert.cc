@@ -107,6 +107,25 @@ void NarrowToBool(const float* from, uint8_t* to, size_t count) {
   for (size_t i = 0; i < count; ++i) to[i] = from[i] != 0 ? 1 : 0;
 }
 
+// ---- quantized ----------------------------------------------------------------------------------------------------
+
+using Bytes = uint8_t __attribute__((vector_size(kLanes)));
+using SignedBytes = int8_t __attribute__((vector_size(kLanes)));
+
+template <typename T, typename Result, int kLowest>
+[[gnu::flatten]] void Quantize(const float* x, T* y, size_t count, float scale, float zero_point) {
+  constexpr auto kLow = static_cast<float>(kLowest), kHigh = static_cast<float>(kLowest + 255);
+  const auto quantize = [=](Floats v) {
+    const Floats shifted = RoundToEven(v / scale) + zero_point;
+    const Floats held = shifted > kHigh ? Splat(kHigh) : shifted;
+    return __builtin_convertvector(__builtin_convertvector(held >= kLow ? held : Splat(kLow), Ints), Result);
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Store(quantize(Load(x + i)), y + i);
+  const Result few = quantize(LoadFew(x + i, count - i));
+  __builtin_memcpy(y + i, &few, count - i);
+}
+
 }  // namespace
 
 const ConvertLoops kConvert = {
@@ -123,6 +142,8 @@ const ConvertLoops kConvert = {
     .narrow_bool = NarrowToBool,
     .narrow_int32 = NarrowToIntegers<int32_t>,
     .narrow_int64 = NarrowToInt64,
+    .quantize_int8 = Quantize<int8_t, SignedBytes, -128>,
+    .quantize_uint8 = Quantize<uint8_t, Bytes, 0>,
 };
 
 }  // namespace amp::AMP_LOOPS_ISA

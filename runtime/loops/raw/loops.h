@@ -36,6 +36,12 @@ struct ConvertLoops {
   Narrow<uint8_t> narrow_uint8, narrow_bool /* 0 and 1 */;
   Narrow<int32_t> narrow_int32;
   Narrow<int64_t> narrow_int64;
+
+  // round(x / scale) + zero point, held within the type; NaN becomes its lowest number.
+  template <typename T>
+  using Quantize = void (*)(const float* x, T* y, size_t count, float scale, float zero_point);
+  Quantize<int8_t> quantize_int8;
+  Quantize<uint8_t> quantize_uint8;
 };
 
 struct UnaryParameters {
