@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "ir/base/check.h"
 #include "ir/base/status.h"
@@ -71,6 +72,31 @@ absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemor
     default:
       return ModelError("no layout but row by row for ", DTypeName(tensor.dtype()));
   }
+  return result;
+}
+
+Dims DimsInMemory(Dims dims, Layout layout) {
+  if (layout == Layout::kChannelsLast) std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  return dims;
+}
+
+size_t AxisInMemory(size_t axis, size_t rank, Layout layout) {
+  if (layout == Layout::kRowMajor || axis == 0) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
+Tensor AsInMemory(const Tensor& tensor) {
+  if (tensor.layout() == Layout::kRowMajor) return tensor;
+  Tensor result = tensor.Reshaped(DimsInMemory(tensor.dims(), tensor.layout()));
+  result.set_layout(Layout::kRowMajor);
+  return result;
+}
+
+Tensor FromMemory(const Tensor& in_memory, Layout layout) {
+  Dims dims = in_memory.dims();
+  if (layout == Layout::kChannelsLast) std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  Tensor result = in_memory.Reshaped(std::move(dims));
+  result.set_layout(layout);
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
 #include "runtime/kernel/reduced_axes.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
@@ -163,13 +164,8 @@ using ReadFunction = absl::StatusOr<Reduction> (*)(const KernelContext&);
 // Runs of x as it lies in memory.
 Runs RunsOf(const Tensor& x, const Reduction& reduction) {
   std::vector<bool> is_reduced(x.rank(), false);
-  for (const size_t axis : reduction.axes) is_reduced[axis] = true;
-  Dims dims = x.dims();
-  if (x.layout() == Layout::kChannelsLast) {
-    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
-    std::rotate(is_reduced.begin() + 1, is_reduced.begin() + 2, is_reduced.end());
-  }
-  return RunsAlong(dims, is_reduced);
+  for (const size_t axis : reduction.axes) is_reduced[AxisInMemory(axis, x.rank(), x.layout())] = true;
+  return RunsAlong(DimsInMemory(x.dims(), x.layout()), is_reduced);
 }
 
 // What is left of a channels-last input must lie in the order of its axes.

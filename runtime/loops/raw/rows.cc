@@ -15,12 +15,21 @@ constexpr size_t kAccumulators = 4;
 constexpr size_t kStep = kAccumulators * kLanes;
 constexpr size_t kBlock = 32 * kStep;  // in which rounding errors of float32 do not add up to much
 
-double SumOfLanes(Floats x) {
-  float lanes[kLanes];
-  Store(x, lanes);
-  double sum = 0;
-  for (const float lane : lanes) sum += static_cast<double>(lane);
-  return sum;
+// of(of(lane 0, lane 1), of(lane 2, lane 3)) and so on, whatever the lanes are.
+template <typename T, typename Of>
+inline T JoinLanes(T (&lanes)[kLanes], Of of) {
+#pragma GCC unroll 4
+  for (size_t half = kLanes / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (size_t i = 0; i < half; ++i) lanes[i] = of(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+
+inline double SumOfLanes(Floats x) {
+  double lanes[kLanes];
+  for (size_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<double>(x[i]);
+  return JoinLanes(lanes, [](double a, double b) { return a + b; });
 }
 
 // The sum of of(i, x[i...]) over whole registers, where of may do something else with them.
@@ -120,8 +129,12 @@ void AddTo(const float* x, double* sums, size_t count) {
 // ---- extremes -----------------------------------------------------------------------------------------------------
 
 // What comes twice does not change an extreme: the last register may hold elements of the one before it.
-template <auto kOf>
+inline float MaxOfTwo(float a, float b) { return a > b || a != a ? a : b; }
+inline float MinOfTwo(float a, float b) { return a < b || a != a ? a : b; }
+
+template <Floats (*kOf)(Floats, Floats), float (*kOfTwo)(float, float)>
 [[gnu::flatten]] float ExtremeOf(const float* x, size_t count) {
+  const auto of_two = [](float a, float b) { return kOfTwo(a, b); };
   Floats best[2] = {Splat(x[0]), Splat(x[0])};
   size_t i = 0;
   for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
@@ -132,10 +145,9 @@ template <auto kOf>
   if (count >= kLanes) best[1] = kOf(best[1], Load(x + count - kLanes));
   float lanes[kLanes];
   Store(kOf(best[0], best[1]), lanes);
-  Floats result = Splat(lanes[0]);
-  for (size_t k = 1; k < kLanes; ++k) result = kOf(result, Splat(lanes[k]));
-  for (i = 0; i < count && count < kLanes; ++i) result = kOf(result, Splat(x[i]));
-  return result[0];
+  float result = JoinLanes(lanes, of_two);
+  for (i = 0; i < count && count < kLanes; ++i) result = of_two(result, x[i]);
+  return result;
 }
 
 // ---- affine functions ---------------------------------------------------------------------------------------------
@@ -168,8 +180,8 @@ const RowLoops kRows = {
     .sum_of_magnitudes = SumOfMagnitudes,
     .sum_of_squares = SumOfSquares,
     .deviations = DeviationsFrom,
-    .max = ExtremeOf<Max>,
-    .min = ExtremeOf<Min>,
+    .max = ExtremeOf<Max, MaxOfTwo>,
+    .min = ExtremeOf<Min, MinOfTwo>,
     .sum_of_powers = SumOfPowers,
     .powers = Powers,
     .add_to = AddTo,
