@@ -80,15 +80,15 @@ void FindFrees(const Model& model, Program& program) {
 }
 
 // What the instruction's kernels may know of its inputs.
-void DescribeInputs(const Model& model, const Program& program, Instruction& instruction) {
+void DescribeInputs(const Program& program, Instruction& instruction) {
   const auto& inputs = instruction.inputs;
   for (const ValueId input : inputs) {
-    const bool is_constant = IsConstant(program, input) && !model.value(input).is_graph_input;
+    const Tensor* constant = input == kNone ? nullptr : program.constants[input].tensor();
     const bool dies = std::find(instruction.frees.begin(), instruction.frees.end(), input) != instruction.frees.end();
-    instruction.site->constant_inputs.push_back(is_constant);
+    instruction.site->constants.push_back(constant == nullptr ? nullptr : constant->data());
     instruction.site->last_uses.push_back(dies && std::count(inputs.begin(), inputs.end(), input) == 1);
   }
-  for (Instruction& part : instruction.parts) DescribeInputs(model, program, part);
+  for (Instruction& part : instruction.parts) DescribeInputs(program, part);
 }
 
 absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindKernels find) {
@@ -171,7 +171,7 @@ absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find, con
   }
   FindFrees(model, program);
   for (auto& block : program.blocks) {
-    for (Instruction& instruction : block) DescribeInputs(model, program, instruction);
+    for (Instruction& instruction : block) DescribeInputs(program, instruction);
   }
   return program;
 }

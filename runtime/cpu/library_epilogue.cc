@@ -72,6 +72,7 @@ void AppendShapes(const KernelContext& context, std::vector<int64_t>& key) {
     const Tensor& x = context.Input(port);
     key.push_back(static_cast<int64_t>(x.rank()));
     key.push_back(static_cast<int64_t>(x.dtype()));
+    key.push_back(context.IsConstantInput(port) ? 1 : 0);
     key.insert(key.end(), x.dims().begin(), x.dims().end());
   }
 }

@@ -35,7 +35,7 @@ std::optional<LibraryEpilogue> FitEpilogue(const KernelContext& context, const s
 // Input `port` as it is read by the library: of the compute type, in the layout that the operand was fitted in.
 absl::StatusOr<Tensor> OperandTensor(const KernelContext& context, size_t port, DType compute, Layout layout);
 
-// The shapes and types of the inputs that the steps read: what a prepared operation depends on.
+// Shapes and types of all inputs, and which are constant: what a prepared operation depends on.
 void AppendShapes(const KernelContext& context, std::vector<int64_t>& key);
 
 // The result in the type that the library gives it in: the output itself, where the types agree.

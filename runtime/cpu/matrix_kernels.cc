@@ -133,7 +133,7 @@ absl::Status Product(KernelContext& context) {
   std::vector<EpilogueStep> steps = form.steps;
   steps.insert(steps.end(), context.epilogue().steps.begin(), context.epilogue().steps.end());
   const Tensor &a = context.Input(0), &b = context.Input(1);
-  const DType compute = ComputeTypeFor(*onednn::OpenLibrary().library, a.dtype());
+  const DType compute = ComputeTypeFor(context, a.dtype());
   const ProductTypes types{compute, ResultTypeOf(compute, StoredType(context))};
   std::vector<int64_t> key;
   AppendShapes(context, key);

@@ -6,6 +6,7 @@
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -53,8 +54,11 @@ absl::StatusOr<Tensor> PreparedOperations::Packed(const onednn::Primitive& primi
   return packed;
 }
 
-DType ComputeTypeFor(const onednn::Library& library, DType stored) {
-  return library.ComputesIn(stored) ? stored : DType::kFloat32;
+DType ComputeTypeFor(const KernelContext& context, DType stored) {
+  const onednn::Library& library = *onednn::OpenLibrary().library;
+  const bool may_be_bfloat16 = stored == DType::kFloat16 && context.resources().allows_bfloat16;
+  const DType wanted = may_be_bfloat16 && !library.ComputesIn(stored) ? DType::kBfloat16 : stored;
+  return library.ComputesIn(wanted) ? wanted : DType::kFloat32;
 }
 
 bool IsFloatOfLibrary(DType dtype) {

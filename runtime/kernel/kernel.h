@@ -50,6 +50,8 @@ struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
   TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap
+  bool allows_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool is_strict = false;          // 16-bit values are not computed by kernels that widen them to float64
 };
 
 // What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may
@@ -63,14 +65,15 @@ struct KernelRow;
 
 // A node as its kernels know it from run to run.
 struct KernelSite {
-  std::vector<bool> constant_inputs;  // the same elements at every run
-  std::vector<bool> last_uses;        // an input that nobody reads after this node, and that comes once
-  Epilogue epilogue;                  // only rows that ask for it see one
+  std::vector<const void*> constants;  // by input: where the elements of the model's own constant are; null: it has none
+  std::vector<bool> last_uses;         // an input that nobody reads after this node, and that comes once
+  Epilogue epilogue;                   // only rows that ask for it see one
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
   // Of the last run, for reports.
   const KernelRow* row ABSL_GUARDED_BY(mutex) = nullptr;
+  std::string why_not_better ABSL_GUARDED_BY(mutex);  // why the rows before that did not take the inputs
   std::string implementation ABSL_GUARDED_BY(mutex);  // the library's name for what ran; may be empty
   DType computed_in ABSL_GUARDED_BY(mutex) = DType::kUndefined;
 };
@@ -124,8 +127,11 @@ class KernelContext {
   void SetOutput(size_t port, Datum datum);
 
   const Epilogue& epilogue() const { return site_.epilogue; }
-  // Whether the input holds the same elements at every run, so that what is made of them may be kept.
-  bool IsConstantInput(size_t port) const { return port < inputs_.size() && site_.constant_inputs[port]; }
+  // Whether the input is a constant of the model, so that what is made of it may be kept: not where a caller gives
+  // another one for this run.
+  bool IsConstantInput(size_t port) const {
+    return HasInput(port) && site_.constants[port] != nullptr && Input(port).data() == site_.constants[port];
+  }
   // What a row keeps for this node, as its default constructor makes it at first.
   template <typename T>
   T& State() {
@@ -137,7 +143,8 @@ class KernelContext {
   }
   // For reports: the library's name for what ran, which lives as long as the state, and the type that it computed in.
   void Report(absl::string_view implementation, DType computed_in);
-  void Ran(const KernelRow& row);  // by whoever chose it, at the end
+  // By whoever chose the row, at the end.
+  void Ran(const KernelRow& row, absl::string_view why_not_better);
 
   // "no kernel for float8e5m2": for element types that a kernel does not cover.
   absl::Status TypeError(DType dtype) const;
@@ -146,6 +153,7 @@ class KernelContext {
   GraphId Body(absl::string_view attribute) const { return GetBody(model_, node(), attribute); }
   BodyRunner& bodies() { return bodies_; }
   RunResources& resources() { return resources_; }
+  const RunResources& resources() const { return resources_; }
   TensorMemory* memory() const { return resources_.memory; }
   const Model& model() const { return model_; }
 
@@ -164,6 +172,8 @@ class KernelContext {
 
 using KernelFunction = absl::Status (*)(KernelContext&);
 
+inline constexpr absl::string_view kReferenceFamily = "reference";
+
 // A kernel for an operator, from one version of it to another. What ends with kUnimplemented before it has done anything
 // leaves the node to the next row: a library may refuse what its caller cannot foresee.
 struct KernelRow {
@@ -173,7 +183,7 @@ struct KernelRow {
   int first_version = 1, last_version = std::numeric_limits<int>::max();
   // Why it does not take the inputs at hand; null where it does. No function: it takes all that the schema allows.
   const char* (*why_not)(const KernelContext&) = nullptr;
-  absl::string_view family = "reference";
+  absl::string_view family = kReferenceFamily;
   bool takes_channels_last = false;  // inputs of any layout; else they are row-major
   bool takes_epilogue = false;
 };

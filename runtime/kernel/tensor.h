@@ -61,6 +61,8 @@ class Tensor {
   DType dtype() const { return dtype_; }
   Layout layout() const { return layout_; }
   void set_layout(Layout layout) { layout_ = layout; }
+  // Where the elements are: the same for copies. Null where there are none.
+  const void* data() const { return data_.get(); }
   // Whether nobody else has these elements, so that who holds the tensor may write to them.
   bool IsOnlyOwner() const { return data_.use_count() == 1; }
   const Dims& dims() const { return dims_; }

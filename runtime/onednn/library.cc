@@ -2,7 +2,7 @@
 #include <omp.h>
 
 #include <array>
-#include <unordered_map>
+#include <mutex>
 #include <utility>
 
 #include "runtime/onednn/dnnl.h"
@@ -145,31 +145,71 @@ class OneDnnPrimitive : public Primitive {
   }
 
   bool Run(const Arguments& arguments) const override {
-    try {
-      std::unordered_map<int, dnnl::memory> memories = {{DNNL_ARG_SRC, MemoryAt(a_, arguments.a)},
-                                                        {DNNL_ARG_WEIGHTS, MemoryAt(b_, arguments.b)},
-                                                        {DNNL_ARG_DST, MemoryAt(y_, arguments.y)},
-                                                        {DNNL_ARG_SCRATCHPAD, MemoryAt(scratch_, arguments.scratch)}};
-      if (arguments.bias != nullptr) memories.emplace(DNNL_ARG_BIAS, MemoryAt(bias_, arguments.bias));
-      for (size_t i = 0; i < post_operands_.size(); ++i) {
-        const auto& [at, descriptor] = post_operands_[i];
-        memories.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(at) | DNNL_ARG_SRC_1,
-                         MemoryAt(descriptor, arguments.post_operands[i]));
-      }
-      primitive_.execute(Stream(), memories);
-      Stream().wait();
-      return true;
-    } catch (const dnnl::error&) {
-      return false;
-    }
+    std::unique_ptr<Memories> memories = TakeMemories();
+    const bool done = memories != nullptr && Execute(arguments, *memories);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(memories));
+    return done;
   }
 
  private:
+  // The library's handles of what a run reads and writes: made once, pointed elsewhere at every run.
+  struct Memories {
+    std::vector<dnnl::memory> handles;
+    std::vector<dnnl_exec_arg_t> arguments;
+
+    void Add(int index, const Descriptor& descriptor) {
+      handles.push_back(MemoryAt(descriptor, nullptr));
+      arguments.push_back({index, handles.back().get()});
+    }
+  };
+
+  std::unique_ptr<Memories> TakeMemories() const {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Memories> memories = std::move(idle_.back());
+        idle_.pop_back();
+        if (memories != nullptr) return memories;
+      }
+    }
+    try {
+      auto memories = std::make_unique<Memories>();
+      memories->Add(DNNL_ARG_SRC, a_);
+      memories->Add(DNNL_ARG_WEIGHTS, b_);
+      memories->Add(DNNL_ARG_DST, y_);
+      memories->Add(DNNL_ARG_SCRATCHPAD, scratch_);
+      for (const auto& [at, descriptor] : post_operands_) {
+        memories->Add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(at) | DNNL_ARG_SRC_1, descriptor);
+      }
+      if (!bias_.is_zero()) memories->Add(DNNL_ARG_BIAS, bias_);
+      return memories;
+    } catch (const dnnl::error&) {
+      return nullptr;
+    }
+  }
+
+  bool Execute(const Arguments& arguments, Memories& memories) const {
+    size_t next = 0;
+    const auto point_to = [&](const void* data) {
+      // The library has one type for what it reads and what it writes.
+      auto* target = const_cast<void*>(data);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+      return dnnl_memory_set_data_handle(memories.handles[next++].get(), target) == dnnl_success;
+    };
+    bool done = point_to(arguments.a) && point_to(arguments.b) && point_to(arguments.y) && point_to(arguments.scratch);
+    for (const void* operand : arguments.post_operands) done = done && point_to(operand);
+    if (!bias_.is_zero()) done = done && point_to(arguments.bias);
+    return done && dnnl_primitive_execute(primitive_.get(), Stream().get(), static_cast<int>(memories.arguments.size()),
+                                          memories.arguments.data()) == dnnl_success;
+  }
+
   dnnl::primitive primitive_;
   Descriptor a_, plain_b_, b_, y_, scratch_, bias_;
   std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
   bool packs_;
   std::string packing_, implementation_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at the moment
 };
 
 template <typename Make>

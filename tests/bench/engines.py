@@ -12,6 +12,11 @@ KIB, MB = 1024, 1e6
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
+def digits(number):
+    """Four of them, never as a power of ten."""
+    return f"{number:.0f}" if number >= 1000 else f"{number:.4g}"
+
+
 class Engine:
     """`dtype` is the type of the file. A model that it does not run leaves a line in `problem`."""
 
@@ -61,7 +66,7 @@ class Engine:
         return statistics.median(self.cpu)
 
     def times(self):
-        return f"{self.median:10.4g} {min(self.cpu):10.4g} {statistics.median(self.wall):10.4g} {self.peak_bytes / MB:9.4g}"
+        return f"{digits(self.median):>10} {digits(min(self.cpu)):>10} {digits(statistics.median(self.wall)):>10} {digits(self.peak_bytes / MB):>9}"
 
     def _ask(self, count):
         """(wall, CPU) milliseconds of a run, or None."""

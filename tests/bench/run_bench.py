@@ -160,7 +160,7 @@ def measure_real(args, has_amx):
                     print(f"{path.stem:34} {engine.name} does not run it: {engine.problem}")
             if not ours.problem and not theirs.problem:
                 ratios.append(engines.speed(ours, theirs))
-                print(f"{path.stem:34} {ours.median:10.4g} {theirs.median:10.4g} {ratios[-1]:10.3g} x", flush=True)
+                print(f"{path.stem:34} {engines.digits(ours.median):>10} {engines.digits(theirs.median):>10} {ratios[-1]:10.3g} x", flush=True)
     print()
     return [(f"{len(ratios)} real models: geometric mean", statistics.geometric_mean(ratios), REAL_GOAL, "x", True)] if ratios and not has_amx else [], failed
 
