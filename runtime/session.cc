@@ -15,6 +15,7 @@
 #include "runtime/arena.h"
 #include "runtime/execution.h"
 #include "runtime/fold_batch_norms.h"
+#include "runtime/fold_constants.h"
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/program.h"
@@ -116,8 +117,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   // Before IR version 4 every initializer had to be an input too: that it is says nothing.
   if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
   if (options.fold_batch_norms) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
-  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels,
-                                                       options.fuse_epilogues ? FindFusions(*model) : std::vector<Fusion>()));
+  AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels));
+  if (options.fold_constants) FoldConstants(*model, program);
+  FinishProgram(*model, options.fuse_epilogues ? FindFusions(*model) : std::vector<Fusion>(), program);
   auto state = std::make_unique<State>();
   state->model = std::move(model);
   state->program = std::move(program);

@@ -33,9 +33,9 @@ constexpr std::pair<const char*, const char*> kNotServed[] = {
     {"--allow-tf32", "no processor has TF32"},
 };
 
-enum class Fusions { kAll, kBatchNorm, kEpilogue };
+enum class Fusions { kAll, kBatchNorm, kConstants, kEpilogue };
 const EnumNames<Fusions> kFusions = {
-    {"all", Fusions::kAll}, {"batch-norm", Fusions::kBatchNorm}, {"epilogue", Fusions::kEpilogue}};
+    {"all", Fusions::kAll}, {"batch-norm", Fusions::kBatchNorm}, {"constants", Fusions::kConstants}, {"epilogue", Fusions::kEpilogue}};
 
 constexpr absl::string_view kBenchLoop = "loop";
 const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
@@ -98,9 +98,9 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
                "compute float16 products in bfloat16 where the processor has arithmetic for that alone")
       ->group(group);
-  AddChoice(app, group, "--no-fuse", words.no_fuse, kFusions, "all, batch-norm or epilogue",
-            "do not fold batch norms into what is ahead, or not let products and convolutions do what comes behind "
-            "them");
+  AddChoice(app, group, "--no-fuse", words.no_fuse, kFusions, "all, batch-norm, constants or epilogue",
+            "do not fold batch norms into what is ahead, not compute once what is constant, or not let products and "
+            "convolutions do what comes behind them");
   app.get_option("--no-fuse")->type_name("[=WHAT]");
   AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
             "rounds of one Loop");
@@ -134,8 +134,10 @@ absl::Status CheckDevice(const std::string& device) {
 
 void ApplyNoFuse(const Words& words, SessionOptions& options) {
   if (!words.no_fuse.has_value()) return;
-  if (*words.no_fuse != Fusions::kEpilogue) options.fold_batch_norms = false;
-  if (*words.no_fuse != Fusions::kBatchNorm) options.fuse_epilogues = false;
+  const auto is_off = [&](Fusions which) { return *words.no_fuse == which || *words.no_fuse == Fusions::kAll; };
+  if (is_off(Fusions::kBatchNorm)) options.fold_batch_norms = false;
+  if (is_off(Fusions::kConstants)) options.fold_constants = false;
+  if (is_off(Fusions::kEpilogue)) options.fuse_epilogues = false;
 }
 
 absl::Status Interpret(const Words& words, RunArguments& a) {

@@ -248,7 +248,7 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
              "expected one of --outputs, --output-dir, --compare, --bench and --profile, found 2");
   runs.Fails({"--autotune"}, 2, "--autotune: not available, no kernel is chosen by time");
   runs.Fails({"--threads=many"}, 2, "--threads: expected a whole number");
-  runs.Fails({"--no-fuse=conv"}, 2, "--no-fuse: expected all, batch-norm or epilogue, found 'conv'");
+  runs.Fails({"--no-fuse=conv"}, 2, "--no-fuse: expected all, batch-norm, constants or epilogue, found 'conv'");
   runs.Fails({}, 2, "expected input 'x', found none of that name");
 }
 
