@@ -69,7 +69,7 @@ absl::Status Gelu(KernelContext& context) {
 // ---- Clip ---------------------------------------------------------------------------------------------------------
 
 const char* WhyNotClip(const KernelContext& context) {
-  for (const size_t port : {1, 2}) {
+  for (const size_t port : {size_t{1}, size_t{2}}) {
     if (context.version() < 11 || !context.HasInput(port)) continue;
     const Tensor& bound = context.Input(port);
     if (bound.dtype() != context.Input(0).dtype() || bound.num_elements() != 1) return "bounds that do not fit";

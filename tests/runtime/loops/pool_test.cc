@@ -16,10 +16,11 @@ TEST_CASE("windows of all kinds in both layouts") {
         if (dtype == DType::kBfloat16) continue;
         const Tensor x = RandomTensor(dtype, {2, 19, 9, 13}, Values::kWithSpecial);
         const Tensor plain = RandomTensor(dtype, {2, 19, 9, 13});
-        CHECK(RunBoth({.node = "y = MaxPool<" + attributes + ">(a)", .inputs = {x}, .opset = 19}) == "");
-        CHECK(RunBoth({.node = "y = MaxPool<" + attributes + ">(a)", .inputs = {InChannelsLast(x)}, .opset = 19}) ==
-              "");
-        const std::string node = "y = AveragePool<" + attributes + more + ">(a)";
+        CHECK(RunBoth({.node = absl::StrCat("y = MaxPool<", attributes, ">(a)"), .inputs = {x}, .opset = 19}) == "");
+        CHECK(RunBoth({.node = absl::StrCat("y = MaxPool<", attributes, ">(a)"),
+                       .inputs = {InChannelsLast(x)},
+                       .opset = 19}) == "");
+        const std::string node = absl::StrCat("y = AveragePool<", attributes, more, ">(a)");
         CHECK(RunBoth({.node = node, .inputs = {plain}, .opset = 19, .absolute = 2e-6}) == "");
         CHECK(RunBoth({.node = node, .inputs = {InChannelsLast(plain)}, .opset = 19, .absolute = 2e-6}) == "");
       }
