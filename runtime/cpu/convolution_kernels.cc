@@ -161,6 +161,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   auto convolution = std::make_shared<PreparedConvolution>();
   convolution->y_dims = form.y_dims;
   const bool has_bias = context.node().Input(2) != kNone;
+  if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return absl::UnimplementedError("another bias");
   const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
   std::optional<LibraryEpilogue> epilogue =
       FitEpilogue(context, StepsOf(context), channels, Fitter(form.y_dims, compute));

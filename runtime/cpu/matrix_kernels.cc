@@ -67,6 +67,8 @@ const char* WhyNotGemm(const KernelContext& context) {
   if (!HasC(context)) return nullptr;
   const float beta = GetFloat(context.node(), "beta", 1);
   if (beta != 1 && beta != 0) return "beta is neither 1 nor 0";
+  const std::optional<ProductShape> shape = ShapeOf(context, FormOfGemm(context));
+  if (!shape->ViewOfOperand(context.Input(2).dims(), Way::kAsIs).has_value()) return "C does not fit the result";
   return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "C has another type";
 }
 

@@ -1,0 +1,348 @@
+// Plans of memory, runs that follow them or not, and sessions whose runs share what they keep.
+#include "runtime/arena.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <thread>
+
+#include "tests/catch2.h"
+#include "tests/runtime/run_session.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kAligned = 64;
+
+bool AreAliveTogether(const ArenaBlock& a, const ArenaBlock& b) { return a.born < b.died && b.born < a.died; }
+bool Overlap(const ArenaBlock& a, const ArenaBlock& b) {
+  return a.offset < b.offset + b.size_bytes && b.offset < a.offset + a.size_bytes;
+}
+
+// The offsets of a plan: nothing alive together overlaps, everything is aligned and lies within.
+void CheckPlan(const std::vector<ArenaBlock>& blocks, size_t size_bytes) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].died == 0) continue;
+    CHECK(blocks[i].offset % kAligned == 0);
+    CHECK(blocks[i].offset + blocks[i].size_bytes <= size_bytes);
+    for (size_t j = 0; j < i; ++j) {
+      const bool meet = blocks[j].died != 0 && AreAliveTogether(blocks[i], blocks[j]) && Overlap(blocks[i], blocks[j]);
+      if (meet) FAIL("blocks " << j << " and " << i << " overlap");
+    }
+  }
+}
+
+// Blocks that are born and die in a random order; some outlive the run.
+std::vector<ArenaBlock> RandomLifetimes(std::mt19937& random, size_t count) {
+  std::vector<ArenaBlock> blocks;
+  std::vector<size_t> alive;
+  size_t now = 0;
+  while (blocks.size() < count || !alive.empty()) {
+    const bool is_birth = blocks.size() < count && (alive.empty() || random() % 2 == 0);
+    if (is_birth) {
+      alive.push_back(blocks.size());
+      blocks.push_back({.size_bytes = random() % 4 == 0 ? random() % 8 : random() % 5000, .born = ++now});
+      continue;
+    }
+    std::swap(alive[random() % alive.size()], alive.back());
+    if (random() % 16 != 0) blocks[alive.back()].died = ++now;
+    alive.pop_back();
+  }
+  return blocks;
+}
+
+TEST_CASE("blocks that are alive together do not overlap") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<ArenaBlock> blocks = RandomLifetimes(random, 1 + random() % 60);
+    const size_t size_bytes = PlanOffsets(blocks);
+    CheckPlan(blocks, size_bytes);
+    CHECK(size_bytes >= LargestLiveBytes(blocks));
+  }
+}
+
+TEST_CASE("plans of nothing, and of blocks without bytes") {
+  std::vector<ArenaBlock> none;
+  CHECK(PlanOffsets(none) == 0);
+  CHECK(LargestLiveBytes(none) == 0);
+  std::vector<ArenaBlock> empty = {{.size_bytes = 0, .born = 1, .died = 3}, {.size_bytes = 0, .born = 2, .died = 4}};
+  CHECK(PlanOffsets(empty) == 0);
+}
+
+// A network's layers: each reads the one before it, every third the residual too, which is the wider; every twelve
+// layers the images halve; scratch while a layer runs.
+std::vector<ArenaBlock> ChainOfLayers(std::mt19937& random, size_t first_bytes) {
+  std::vector<ArenaBlock> blocks = {{.size_bytes = first_bytes, .born = 1}};
+  size_t now = 1, previous = 0, residual = 0;
+  for (size_t layer = 1; layer <= 48; ++layer) {
+    const size_t narrow = first_bytes >> (layer / 12), scratch = blocks.size();
+    blocks.push_back({.size_bytes = kAligned * (1 + random() % 16), .born = ++now});
+    blocks.push_back({.size_bytes = layer % 3 == 0 ? 4 * narrow : narrow, .born = ++now});
+    blocks[scratch].died = ++now;
+    if (previous != residual) blocks[previous].died = ++now;
+    if (layer % 3 == 0) {
+      blocks[residual].died = ++now;
+      residual = scratch + 1;
+    }
+    previous = scratch + 1;
+  }
+  blocks[previous].died = ++now;
+  return blocks;
+}
+
+TEST_CASE("plans of networks take hardly more than what is alive at once") {
+  std::mt19937 random(2);
+  double worst = 1;
+  for (size_t first_bytes = 100'000; first_bytes < 1'000'000; first_bytes += 7'777) {
+    std::vector<ArenaBlock> blocks = ChainOfLayers(random, first_bytes);
+    const size_t size_bytes = PlanOffsets(blocks);
+    CheckPlan(blocks, size_bytes);
+    worst = std::max(worst, static_cast<double>(size_bytes) / static_cast<double>(LargestLiveBytes(blocks)));
+  }
+  CHECK(worst <= 1.05);
+}
+
+// ---- one arena, run after run
+
+using Sizes = std::vector<size_t>;
+
+// Allocates each, keeps two alive at a time, and writes to all of it; returns which lay within the arena.
+std::vector<bool> RunChain(Arena& arena, const Sizes& sizes) {
+  std::vector<bool> owned;
+  std::shared_ptr<void> previous, current;
+  for (const size_t size : sizes) {
+    previous = std::move(current);
+    current = arena.Allocate(size);
+    REQUIRE(current != nullptr);
+    std::fill_n(static_cast<unsigned char*>(current.get()), size, static_cast<unsigned char>(owned.size()));
+    owned.push_back(arena.Owns(current.get()));
+    if (previous == nullptr) continue;
+    const auto* bytes = static_cast<const unsigned char*>(previous.get());
+    const size_t before = sizes[owned.size() - 2];
+    CHECK(std::all_of(bytes, bytes + before, [&](unsigned char byte) { return byte == owned.size() - 2; }));
+  }
+  return owned;
+}
+
+std::vector<bool> RunWithKey(Arena& arena, const std::vector<int64_t>& key, const Sizes& sizes) {
+  arena.StartRun(key);
+  const std::vector<bool> owned = RunChain(arena, sizes);
+  arena.EndRun();
+  return owned;
+}
+
+const Sizes kSizes = {1000, 2000, 64, 128, 4000, 10};
+const std::vector<bool> kNoneOwned(kSizes.size(), false), kAllOwned(kSizes.size(), true);
+
+TEST_CASE("the second run of a key has one block for all") {
+  Arena arena;
+  CHECK(RunWithKey(arena, {1}, kSizes) == kNoneOwned);
+  CHECK(arena.planned_bytes() >= arena.largest_live_bytes());
+  CHECK(arena.largest_live_bytes() >= 4000);
+  CHECK(arena.planned_bytes() < 1000 + 2000 + 64 + 128 + 4000 + 10);
+  for (int run = 0; run < 3; ++run) CHECK(RunWithKey(arena, {1}, kSizes) == kAllOwned);
+}
+
+TEST_CASE("each key has a plan of its own, and the last few are kept") {
+  Arena arena;
+  const auto sizes = [](int64_t key) {
+    return Sizes{static_cast<size_t>(key) * 100, 64, static_cast<size_t>(key) * 7};
+  };
+  const std::vector<bool> none(3, false), all(3, true);
+  for (int64_t key = 1; key <= 3; ++key) CHECK(RunWithKey(arena, {key}, sizes(key)) == none);
+  for (int64_t key = 3; key >= 1; --key) CHECK(RunWithKey(arena, {key}, sizes(key)) == all);
+  for (int64_t key = 10; key < 20; ++key) RunWithKey(arena, {key}, sizes(key));
+  CHECK(RunWithKey(arena, {1}, sizes(1)) == none);
+  CHECK(RunWithKey(arena, {1}, sizes(1)) == all);
+}
+
+TEST_CASE("a run that leaves its plan gets the rest from the heap, and a new plan next time") {
+  struct Other {
+    Sizes sizes;
+    size_t as_planned;  // so many allocations are
+  };
+  for (const Other& other : {Other{{1000, 2000, 64, 128, 4000, 10, 300}, 6}, Other{{1000, 2000, 640, 128, 4000, 10}, 2},
+                             Other{{1000, 2000, 64, 128, 4000}, 5}}) {
+    Arena arena;
+    RunWithKey(arena, {1}, kSizes);
+    REQUIRE(RunWithKey(arena, {1}, kSizes) == kAllOwned);
+    std::vector<bool> expected(other.sizes.size(), false);
+    std::fill_n(expected.begin(), other.as_planned, true);
+    CHECK(RunWithKey(arena, {1}, other.sizes) == expected);
+    CHECK(RunWithKey(arena, {1}, other.sizes) == std::vector<bool>(other.sizes.size(), false));
+    CHECK(RunWithKey(arena, {1}, other.sizes) == std::vector<bool>(other.sizes.size(), true));
+  }
+}
+
+TEST_CASE("blocks freed in another order than planned do not meet later ones") {
+  Arena arena;
+  const auto run = [&](bool frees_first) {
+    arena.StartRun({1});
+    std::shared_ptr<void> a = arena.Allocate(512), b = arena.Allocate(512);
+    std::fill_n(static_cast<char*>(a.get()), 512, 'a');
+    std::fill_n(static_cast<char*>(b.get()), 512, 'b');
+    (frees_first ? a : b).reset();
+    const std::shared_ptr<void> c = arena.Allocate(512);
+    std::fill_n(static_cast<char*>(c.get()), 512, 'c');
+    const char* kept = static_cast<char*>((frees_first ? b : a).get());
+    CHECK(std::all_of(kept, kept + 512, [&](char byte) { return byte == (frees_first ? 'b' : 'a'); }));
+    a.reset();
+    b.reset();
+  };
+  for (const bool frees_first : {true, true, false, false, false, true, true}) {
+    run(frees_first);
+    arena.EndRun();
+  }
+}
+
+TEST_CASE("what outlives a run or the arena keeps its elements") {
+  std::shared_ptr<void> first, later;
+  {
+    Arena arena;
+    for (int run = 0; run < 4; ++run) {
+      arena.StartRun({1});
+      RunChain(arena, kSizes);
+      std::shared_ptr<void> kept = arena.Allocate(256);
+      std::fill_n(static_cast<char*>(kept.get()), 256, static_cast<char>('0' + run));
+      CHECK_FALSE(arena.Owns(kept.get()));
+      (run == 0 ? first : later) = kept;
+      arena.EndRun();
+    }
+  }
+  for (int i = 0; i < 256; ++i) {
+    CHECK(static_cast<char*>(first.get())[i] == '0');
+    CHECK(static_cast<char*>(later.get())[i] == '3');
+  }
+}
+
+TEST_CASE("an arena that is in use is lent to nobody else") {
+  ArenaPool pool;
+  std::unique_ptr<Arena> a = pool.Take(), b = pool.Take();
+  CHECK(a != b);
+  const Arena* returned = a.get();
+  pool.Return(std::move(a));
+  CHECK(pool.Take().get() == returned);
+}
+
+// ---- sessions
+
+// Products with constants, a residual, views, an output in the middle, and a loop whose rounds are an input.
+constexpr char kModel[] = R"(<ir_version: 10, opset_import: ["" : 21]>
+  g (float[n,16] x, int64 rounds) => (float[] y, float[] middle, float[] looped) {
+    h = MatMul (x, w)
+    a = Add (h, b)
+    middle = Relu (a)
+    r = Add (middle, x)
+    t = Transpose <perm = [1, 0]> (r)
+    y = Softmax (t)
+    yes = Constant <value = bool {1}> ()
+    looped = Loop (rounds, yes, r) <body = body (int64 i, bool go, float[n,16] state) => (bool on, float[n,16] next) {
+      on = Identity (go)
+      p = MatMul (state, w)
+      next = Tanh (p)
+    }>
+  })";
+
+SessionText Model() {
+  return {.text = kModel,
+          .constants = {{"w", RandomTensor(DType::kFloat32, {16, 16}, Values::kPlain, 0.2)},
+                        {"b", RandomTensor(DType::kFloat32, {16})}}};
+}
+
+struct Sample {
+  NamedDatums inputs;
+  std::vector<Tensor> expected;
+};
+
+std::vector<Sample> SamplesOf(const SessionText& text) {
+  const auto reference = MakeSession(text, {.limits = {}, .fuse = false, .find_kernels = FindReferenceKernels});
+  std::vector<Sample> samples;
+  for (const auto& [n, rounds] : {std::pair<int64_t, int64_t>{1, 1}, {7, 2}, {3, 40}, {7, 5}, {64, 0}, {2, 3}}) {
+    Sample sample{.inputs = {{"x", RandomTensor(DType::kFloat32, {n, 16})}, {"rounds", Tensor::Scalar(rounds)}},
+                  .expected = {}};
+    sample.expected = RunSession(*reference, sample.inputs);
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+TEST_CASE("shapes and rounds of a loop that change from run to run") {
+  const SessionText text = Model();
+  const std::vector<Sample> samples = SamplesOf(text);
+  const auto session = MakeSession(text);
+  for (const size_t i : {0, 0, 0, 1, 1, 3, 3, 3, 1, 2, 2, 4, 5, 4, 0, 0, 3, 3}) {
+    CHECK(DifferenceOf(RunSession(*session, samples[i].inputs), samples[i].expected, 1e-5) == "");
+  }
+}
+
+TEST_CASE("outputs outlive later runs and the session") {
+  const SessionText text = Model();
+  const std::vector<Sample> samples = SamplesOf(text);
+  std::vector<std::vector<Tensor>> outputs;
+  {
+    const auto session = MakeSession(text);
+    for (int round = 0; round < 3; ++round) {
+      for (const Sample& sample : samples) outputs.push_back(RunSession(*session, sample.inputs));
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    CHECK(DifferenceOf(outputs[i], samples[i % samples.size()].expected, 1e-5) == "");
+  }
+}
+
+TEST_CASE("a run that fails leaves the session as it was") {
+  const auto session = MakeSession({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n] x, int64[k] shape) => (float[] y) { a = Add (x, x) b = Reshape (a, shape) y = Softmax (b) })"});
+  const Tensor x = RandomTensor(DType::kFloat32, {6}), good = Tensor::OfInts({2, 3}), bad = Tensor::OfInts({4, 4});
+  const std::vector<Tensor> expected = RunSession(*session, {{"x", x}, {"shape", good}});
+  for (int round = 0; round < 3; ++round) {
+    CHECK_FALSE(TryToRun(*session, {{"x", x}, {"shape", bad}}).ok());
+    CHECK(DifferenceOf(RunSession(*session, {{"x", x}, {"shape", good}}), expected, 0) == "");
+    CHECK(DifferenceOf(RunSession(*session, {{"x", x}, {"shape", good}}), expected, 0) == "");
+  }
+}
+
+TEST_CASE("threads that run one session at once get what one alone gets") {
+  const SessionText text = Model();
+  const std::vector<Sample> samples = SamplesOf(text);
+  const auto session = MakeSession(text);
+  std::array<std::string, 4> differences;
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < differences.size(); ++thread) {
+    threads.emplace_back([&, thread] {
+      for (size_t run = 0; run < 60; ++run) {
+        const Sample& sample = samples[(run / 2 + thread) % samples.size()];
+        const absl::StatusOr<std::vector<Tensor>> found = TryToRun(*session, sample.inputs);
+        const std::string difference =
+            found.ok() ? DifferenceOf(*found, sample.expected, 1e-5) : std::string(found.status().message());
+        if (!difference.empty()) differences[thread] = difference;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& difference : differences) CHECK(difference == "");
+}
+
+TEST_CASE("kernels that work in place leave alone what the caller, the constants or other nodes hold") {
+  const auto session =
+      MakeSession({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n] x) => (float[] y, float[] z, float[] u) {
+      y = Neg (x)
+      c = Identity (w)
+      z = Neg (c)
+      a = Add (x, w)
+      v = Reshape (a, shape)
+      n = Neg (v)
+      u = Add (a, n)
+    })",
+                   .constants = {{"w", RandomTensor(DType::kFloat32, {8})}, {"shape", Tensor::OfInts({-1})}}});
+  const Tensor x = RandomTensor(DType::kFloat32, {8});
+  const std::vector<double> before = *ReadDoubles(x);
+  const std::vector<Tensor> first = RunSession(*session, {{"x", x}});
+  for (int run = 0; run < 3; ++run) CHECK(DifferenceOf(RunSession(*session, {{"x", x}}), first, 0) == "");
+  CHECK(*ReadDoubles(x) == before);
+  CHECK(*ReadDoubles(first[2]) == std::vector<double>(8, 0));
+}
+
+}  // namespace
+}  // namespace amp

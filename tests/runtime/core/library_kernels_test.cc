@@ -1,0 +1,485 @@
+// What oneDNN computes against the reference kernels: products, convolutions, recurrent layers.
+#include "runtime/cpu/library_kernels.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "runtime/reference/reference_kernels.h"
+#include "tests/catch2.h"
+#include "tests/runtime/run_session.h"
+
+namespace amp {
+namespace {
+
+constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBfloat16};
+
+// A node whose inputs a, b, c, ... have these dims; those named in `constants` are the model's own, those in
+// `overridable` too, but may be given.
+struct LibraryCase {
+  std::string node;  // gives y, and z, v where there are more outputs
+  std::vector<Dims> inputs;
+  std::string constants = {}, overridable = {};
+  size_t outputs = 1;
+  int opset = 22;
+  double scale = 1;  // of the inputs
+};
+
+std::string NameOf(size_t input) { return std::string(1, static_cast<char>('a' + input)); }
+std::string TypeName(DType dtype) { return dtype == DType::kFloat32 ? "float" : std::string(DTypeName(dtype)); }
+
+// "float[a0,a1] a": of any size; "float a" for a scalar.
+std::string Declaration(const std::string& name, DType dtype, size_t rank) {
+  std::vector<std::string> dims;
+  for (size_t axis = 0; axis < rank; ++axis) dims.push_back(absl::StrCat(name, axis));
+  return absl::StrCat(TypeName(dtype), rank == 0 ? "" : absl::StrCat("[", absl::StrJoin(dims, ","), "]"), " ", name);
+}
+
+SessionText TextOf(const LibraryCase& each, DType dtype) {
+  SessionText result;
+  std::vector<std::string> inputs, outputs;
+  for (size_t i = 0; i < each.inputs.size(); ++i) {
+    const std::string name = NameOf(i);
+    const bool is_overridable = absl::StrContains(each.overridable, name);
+    const bool is_constant = is_overridable || absl::StrContains(each.constants, name);
+    if (is_constant) {
+      result.constants.emplace_back(name, RandomTensor(dtype, each.inputs[i], Values::kPlain, each.scale));
+    }
+    if (!is_constant || is_overridable) inputs.push_back(Declaration(name, dtype, each.inputs[i].size()));
+  }
+  for (size_t i = 0; i < each.outputs; ++i)
+    outputs.push_back(absl::StrCat(TypeName(dtype), "[] ", std::string(1, "yzv"[i])));
+  result.text =
+      absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", each.opset, ", \"com.microsoft\" : 1]> g (",
+                   absl::StrJoin(inputs, ", "), ") => (", absl::StrJoin(outputs, ", "), ") {", each.node, "}");
+  return result;
+}
+
+// Of those that are given: not constant, or with `overrides` overridable.
+NamedDatums RandomInputs(const LibraryCase& each, DType dtype, bool overrides = false) {
+  NamedDatums inputs;
+  for (size_t i = 0; i < each.inputs.size(); ++i) {
+    const std::string name = NameOf(i);
+    if (absl::StrContains(each.constants, name)) continue;
+    if (absl::StrContains(each.overridable, name) && !overrides) continue;
+    inputs[name] = RandomTensor(dtype, each.inputs[i], Values::kPlain, each.scale);
+  }
+  return inputs;
+}
+
+// Sums of products in float32, or of products of bfloat16 numbers, rounded once.
+double ToleranceOf(DType dtype) { return 1e-5 + 2 * LastPlace(dtype); }
+
+class TwoSessions {
+ public:
+  TwoSessions(const LibraryCase& each, DType dtype) : dtype_(dtype) {
+    const SessionText text = TextOf(each, dtype);
+    library_ = MakeSession(text);
+    reference_ = MakeSession(text, {.limits = {}, .fuse = false, .find_kernels = FindReferenceKernels});
+  }
+
+  // "onednn", the family that ran; or what differs.
+  std::string Run(const NamedDatums& inputs) const {
+    const auto found = TryToRun(*library_, inputs), expected = TryToRun(*reference_, inputs);
+    if (!found.ok() || !expected.ok()) {
+      return found.status().message() == expected.status().message()
+                 ? absl::StrCat("both: ", found.status().message())
+                 : absl::StrCat("found ", found.status().ToString(), ", expected ", expected.status().ToString());
+    }
+    const std::string difference = DifferenceOf(*found, *expected, ToleranceOf(dtype_));
+    if (!difference.empty()) return difference;
+    return KernelsOf(*library_)[0].substr(0, KernelsOf(*library_)[0].find(' '));
+  }
+
+ private:
+  DType dtype_;
+  std::unique_ptr<Session> library_, reference_;
+};
+
+// Two runs of all that there is to run: the family, or what differs.
+std::string Family(const LibraryCase& each, DType dtype = DType::kFloat32) {
+  const TwoSessions sessions(each, dtype);
+  const NamedDatums inputs = RandomInputs(each, dtype);
+  const std::string first = sessions.Run(inputs), second = sessions.Run(inputs);
+  return first == second ? first : absl::StrCat("first ", first, ", then ", second);
+}
+
+// The same for each type: "onednn" if that is what it is everywhere.
+std::string Families(const LibraryCase& each) {
+  std::string result;
+  for (const DType dtype : kFloats) {
+    const std::string family = Family(each, dtype);
+    if (result.empty() || family != "onednn") result = family;
+    if (family != "onednn") return absl::StrCat(DTypeName(dtype), ": ", family);
+  }
+  return result;
+}
+
+// ---- products
+
+TEST_CASE("MatMul of vectors, matrices and batches of them") {
+  const std::pair<Dims, Dims> shapes[] = {{{7}, {7}},
+                                          {{7}, {7, 5}},
+                                          {{4, 7}, {7}},
+                                          {{4, 7}, {7, 5}},
+                                          {{1, 7}, {7, 5}},
+                                          {{4, 7}, {7, 1}},
+                                          {{4, 1}, {1, 5}},
+                                          {{1, 1}, {1, 1}},
+                                          {{3, 4, 7}, {7, 5}},
+                                          {{4, 7}, {3, 7, 5}},
+                                          {{3, 4, 7}, {3, 7, 5}},
+                                          {{3, 4, 7}, {1, 7, 5}},
+                                          {{1, 4, 7}, {3, 7, 5}},
+                                          {{7}, {3, 7, 5}},
+                                          {{3, 4, 7}, {7}},
+                                          {{2, 3, 4, 7}, {2, 3, 7, 5}},
+                                          {{2, 3, 4, 7}, {3, 7, 5}},
+                                          {{3, 4, 7}, {2, 3, 7, 5}},
+                                          {{2, 1, 4, 7}, {3, 7, 5}},
+                                          {{2, 1, 4, 7}, {1, 3, 7, 5}},
+                                          {{1, 3, 4, 7}, {2, 1, 7, 5}},
+                                          {{2, 3, 4, 7}, {7}},
+                                          {{2, 1, 2, 3, 4, 7}, {2, 1, 3, 7, 5}},
+                                          {{2, 2, 1, 4, 7}, {3, 7, 65}}};
+  for (const auto& [a, b] : shapes) {
+    INFO(DimsText(a) << " " << DimsText(b));
+    CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {a, b}}) == "onednn");
+    CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {a, b}, .constants = "b"}) == "onednn");
+    CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {a, b}, .constants = "a"}) == "onednn");
+  }
+}
+
+TEST_CASE("MatMul of sizes beside those of registers and tiles") {
+  for (const int64_t m : {1, 16, 31, 64}) {
+    for (const int64_t n : {1, 15, 64, 129}) {
+      for (const int64_t k : {1, 3, 32, 130}) {
+        INFO(m << " " << k << " " << n);
+        CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {{m, k}, {k, n}}, .constants = "b"}) == "onednn");
+      }
+    }
+  }
+}
+
+TEST_CASE("products without elements, and what does not fit") {
+  for (const auto& [a, b] : {std::pair<Dims, Dims>{{0, 7}, {7, 5}},
+                             {{4, 0}, {0, 5}},
+                             {{4, 7}, {7, 0}},
+                             {{0, 4, 7}, {7, 5}},
+                             {{2, 0, 7}, {2, 7, 5}},
+                             {{0}, {0}},
+                             {{1, 4, 7}, {0, 7, 5}}}) {
+    INFO(DimsText(a) << " " << DimsText(b));
+    CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {a, b}}) == "float32: reference");
+  }
+  for (const auto& [a, b] :
+       {std::pair<Dims, Dims>{{4, 7}, {6, 5}}, {{7}, {6}}, {{2, 4, 7}, {3, 7, 5}}, {{}, {7}}, {{4, 7}, {}}}) {
+    INFO(DimsText(a) << " " << DimsText(b));
+    CHECK(absl::StartsWith(Family({.node = "y = MatMul(a, b)", .inputs = {a, b}}), "both: "));
+  }
+}
+
+TEST_CASE("Gemm: transposed operands, factors, C of every shape that broadcasts") {
+  for (const int transposes : {0, 1, 2, 3}) {
+    const bool of_a = (transposes & 1) != 0, of_b = (transposes & 2) != 0;
+    const Dims a = of_a ? Dims{7, 4} : Dims{4, 7}, b = of_b ? Dims{5, 7} : Dims{7, 5};
+    const std::string flags = absl::StrCat("transA = ", of_a ? 1 : 0, ", transB = ", of_b ? 1 : 0);
+    for (const std::string factors : {"", ", alpha = 0.5", ", beta = 0.0", ", alpha = -2.0, beta = 3.0"}) {
+      const std::string gemm = "y = Gemm<" + flags + factors + ">";
+      const std::string with_beta = absl::StrContains(factors, "3.0") ? "float32: reference" : "onednn";
+      INFO(gemm);
+      CHECK(Families({.node = gemm + "(a, b)", .inputs = {a, b}}) == "onednn");
+      for (const Dims& c : {Dims{}, Dims{1}, Dims{5}, Dims{1, 5}, Dims{4, 1}, Dims{1, 1}, Dims{4, 5}}) {
+        INFO(DimsText(c));
+        CHECK(Families({.node = gemm + "(a, b, c)", .inputs = {a, b, c}}) == with_beta);
+        CHECK(Families({.node = gemm + "(a, b, c)", .inputs = {a, b, c}, .constants = "bc"}) == with_beta);
+      }
+    }
+  }
+}
+
+TEST_CASE("Gemm whose C does not fit") {
+  for (const Dims& c : {Dims{3}, Dims{4}, Dims{1, 4, 5}, Dims{5, 4}, Dims{4, 5, 1}, Dims{2, 5}}) {
+    INFO(DimsText(c));
+    for (const std::string factors : {"", "<beta = 0.0>", "<beta = 2.0>"}) {
+      const std::string found = Family({.node = "y = Gemm" + factors + "(a, b, c)", .inputs = {{4, 7}, {7, 5}, c}});
+      CHECK(absl::StartsWith(found, "both: "));
+    }
+  }
+}
+
+TEST_CASE("FusedMatMul") {
+  for (const std::string flags :
+       {"", "<alpha = 0.25>", "<transA = 1>", "<transB = 1>", "<transA = 1, transB = 1, alpha = -1.5>"}) {
+    const bool of_a = absl::StrContains(flags, "transA"), of_b = absl::StrContains(flags, "transB");
+    for (const Dims& batch : {Dims{}, Dims{3}, Dims{2, 3}}) {
+      Dims a = batch, b = batch;
+      a.insert(a.end(), of_a ? std::initializer_list<int64_t>{7, 4} : std::initializer_list<int64_t>{4, 7});
+      b.insert(b.end(), of_b ? std::initializer_list<int64_t>{5, 7} : std::initializer_list<int64_t>{7, 5});
+      INFO(flags << DimsText(a) << DimsText(b));
+      CHECK(Families({.node = "y = com.microsoft.FusedMatMul" + flags + "(a, b)", .inputs = {a, b}}) == "onednn");
+    }
+  }
+}
+
+// ---- convolutions
+
+// With W computed and constant, with a bias and without.
+std::string Convolutions(const std::string& attributes, const Dims& x, const Dims& w, int64_t channels) {
+  std::string result;
+  for (const std::string constants : {"", "b", "bc"}) {
+    for (const bool has_bias : {false, true}) {
+      LibraryCase each = {
+          .node = attributes + (has_bias ? "(a, b, c)" : "(a, b)"), .inputs = {x, w}, .constants = constants};
+      if (has_bias) each.inputs.push_back({channels});
+      result = Families(each);
+      if (result != "onednn") return absl::StrCat(each.node, " ", constants, ": ", result);
+    }
+  }
+  return result;
+}
+
+std::string Conv(const std::string& attributes, const Dims& x, const Dims& w) {
+  return Convolutions("y = Conv" + attributes, x, w, w[0]);
+}
+
+TEST_CASE("Conv of one, two and three axes") {
+  CHECK(Conv("", {2, 3, 9}, {5, 3, 3}) == "onednn");
+  CHECK(Conv("", {2, 3, 9, 8}, {5, 3, 3, 2}) == "onednn");
+  CHECK(Conv("", {2, 3, 5, 6, 7}, {5, 3, 3, 2, 1}) == "onednn");
+  CHECK(Conv("", {2, 16, 9, 8}, {32, 16, 1, 1}) == "onednn");
+  CHECK(Conv("", {1, 1, 1, 1}, {1, 1, 1, 1}) == "onednn");
+  CHECK(Conv("", {2, 1, 4, 4}, {1, 1, 2, 2}) == "onednn");
+  CHECK(Conv("", {2, 64, 1, 1}, {64, 64, 1, 1}) == "onednn");
+}
+
+TEST_CASE("strides, dilations, pads of each side, pads by name") {
+  CHECK(Conv("<strides = [2, 3]>", {2, 8, 11, 12}, {16, 8, 3, 3}) == "onednn");
+  CHECK(Conv("<strides = [4, 5]>", {2, 8, 11, 12}, {16, 8, 2, 1}) == "onednn");
+  CHECK(Conv("<strides = [3]>", {2, 8, 11}, {16, 8, 1}) == "onednn");
+  CHECK(Conv("<dilations = [2, 3]>", {2, 8, 11, 12}, {16, 8, 3, 3}) == "onednn");
+  CHECK(Conv("<dilations = [3], strides = [2], pads = [1, 2]>", {2, 8, 11}, {16, 8, 3}) == "onednn");
+  CHECK(Conv("<pads = [0, 1, 2, 3]>", {2, 8, 5, 6}, {16, 8, 3, 3}) == "onednn");
+  CHECK(Conv("<pads = [3, 0, 0, 0, 1, 2]>", {1, 4, 3, 4, 5}, {8, 4, 3, 3, 3}) == "onednn");
+  CHECK(Conv("<kernel_shape = [3, 3], pads = [2, 2, 2, 2]>", {2, 8, 1, 1}, {16, 8, 3, 3}) == "onednn");
+  for (const std::string name : {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"}) {
+    CHECK(Conv("<auto_pad = \"" + name + "\", strides = [2, 2]>", {2, 8, 10, 11}, {16, 8, 4, 3}) == "onednn");
+    CHECK(Conv("<auto_pad = \"" + name + "\", dilations = [2, 1]>", {2, 8, 10, 11}, {16, 8, 4, 3}) == "onednn");
+  }
+}
+
+TEST_CASE("groups and depthwise") {
+  CHECK(Conv("<group = 2>", {2, 8, 7, 7}, {6, 4, 3, 3}) == "onednn");
+  CHECK(Conv("<group = 4, pads = [1, 1, 1, 1]>", {2, 64, 7, 7}, {64, 16, 3, 3}) == "onednn");
+  CHECK(Conv("<group = 8, pads = [1, 1, 1, 1]>", {2, 8, 7, 7}, {8, 1, 3, 3}) == "onednn");
+  CHECK(Conv("<group = 24, strides = [2, 2], pads = [1, 0, 1, 2]>", {2, 24, 9, 7}, {24, 1, 3, 3}) == "onednn");
+  CHECK(Conv("<group = 8>", {2, 8, 7}, {16, 1, 3}) == "onednn");
+  CHECK(Conv("<group = 3>", {1, 3, 5, 5, 5}, {3, 1, 2, 2, 2}) == "onednn");
+}
+
+TEST_CASE("Conv without elements, and what does not fit") {
+  const auto family = [](const std::string& attributes, const std::vector<Dims>& inputs) {
+    return Family({.node = "y = Conv" + attributes + (inputs.size() == 3 ? "(a, b, c)" : "(a, b)"), .inputs = inputs});
+  };
+  CHECK(family("", {{0, 3, 9, 9}, {5, 3, 3, 3}}) == "reference");
+  CHECK(family("", {{2, 3, 9, 9}, {0, 3, 3, 3}}) == "reference");
+  CHECK(family("<pads = [1, 1]>", {{2, 3, 0}, {5, 3, 1}}) == "reference");
+  CHECK(family("", {{2, 3, 9, 9}, {5, 3, 3, 3}, {5}}) == "onednn");
+  for (const Dims& bias : {Dims{4}, Dims{6}, Dims{1}, Dims{}, Dims{5, 1}, Dims{1, 5}, Dims{0}}) {
+    INFO(DimsText(bias));
+    CHECK(absl::StartsWith(family("", {{2, 3, 9, 9}, {5, 3, 3, 3}, bias}), "both: "));
+  }
+  CHECK(absl::StartsWith(family("", {{2, 3, 9, 9}, {5, 2, 3, 3}}), "both: "));
+  CHECK(absl::StartsWith(family("<group = 2>", {{2, 4, 9, 9}, {5, 2, 3, 3}}), "both: "));
+  CHECK(absl::StartsWith(family("", {{2, 3, 2, 9}, {5, 3, 3, 3}}), "both: "));
+  CHECK(absl::StartsWith(family("<kernel_shape = [2, 2]>", {{2, 3, 9, 9}, {5, 3, 3, 3}}), "both: "));
+}
+
+TEST_CASE("FusedConv") {
+  for (const std::string activation : {"activation = \"Relu\"", "activation = \"Tanh\"", "activation = \"Sigmoid\"",
+                                       "activation = \"LeakyRelu\", activation_params = [0.25]",
+                                       "activation = \"Clip\", activation_params = [-0.5, 1.5]",
+                                       "activation = \"HardSigmoid\", activation_params = [0.3, 0.4]"}) {
+    const std::string node = "y = com.microsoft.FusedConv<pads = [1, 1, 1, 1], " + activation + ">";
+    const Dims x = {2, 8, 6, 6}, w = {16, 8, 3, 3}, y = {2, 16, 6, 6};
+    INFO(activation);
+    for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+      CHECK(Family({.node = node + "(a, b)", .inputs = {x, w}}, dtype) == "onednn");
+      CHECK(Family({.node = node + "(a, b, c)", .inputs = {x, w, {16}}}, dtype) == "onednn");
+      CHECK(Family({.node = node + "(a, b, c, d)", .inputs = {x, w, {16}, y}}, dtype) == "onednn");
+      CHECK(Family({.node = node + "(a, b, , c)", .inputs = {x, w, y}}, dtype) == "onednn");
+    }
+  }
+}
+
+std::string Transposed(const std::string& attributes, const Dims& x, const Dims& w, int64_t channels) {
+  return Convolutions("y = ConvTranspose" + attributes, x, w, channels);
+}
+
+TEST_CASE("ConvTranspose") {
+  CHECK(Transposed("", {2, 3, 9}, {3, 5, 3}, 5) == "onednn");
+  CHECK(Transposed("", {2, 3, 5, 6}, {3, 5, 3, 2}, 5) == "onednn");
+  CHECK(Transposed("", {1, 3, 3, 4, 5}, {3, 5, 3, 2, 1}, 5) == "onednn");
+  CHECK(Transposed("<strides = [2, 3]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
+  CHECK(Transposed("<strides = [4, 5]>", {2, 8, 5, 6}, {8, 16, 2, 1}, 16) == "onednn");
+  CHECK(Transposed("<dilations = [2, 3]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
+  CHECK(Transposed("<pads = [0, 1, 2, 1]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
+  CHECK(Transposed("<strides = [3, 3], output_padding = [1, 2]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
+  CHECK(Transposed("<strides = [2, 2], pads = [1, 1, 1, 1], output_padding = [1, 1]>", {2, 8, 5, 6}, {8, 16, 3, 3},
+                   16) == "onednn");
+  CHECK(Transposed("<strides = [3, 2], output_shape = [16, 12]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
+  CHECK(Transposed("<strides = [3, 2], output_shape = [12, 11]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
+  CHECK(Transposed("<strides = [2], output_shape = [12]>", {2, 8, 5}, {8, 16, 3}, 16) == "onednn");
+  CHECK(Family({.node = "y = ConvTranspose<strides = [2], output_shape = [14]>(a, b)",
+                .inputs = {{2, 8, 5}, {8, 16, 3}}}) == "reference");
+  for (const std::string name : {"SAME_UPPER", "SAME_LOWER", "VALID"}) {
+    CHECK(Transposed("<auto_pad = \"" + name + "\", strides = [2, 2]>", {2, 8, 5, 6}, {8, 16, 3, 4}, 16) == "onednn");
+  }
+  CHECK(Transposed("<group = 2>", {2, 8, 5, 6}, {8, 3, 3, 3}, 6) == "onednn");
+  CHECK(Transposed("<group = 4, strides = [2, 2], pads = [1, 1, 1, 1]>", {2, 16, 5, 6}, {16, 4, 4, 4}, 16) == "onednn");
+  CHECK(Transposed("<group = 8>", {2, 8, 5, 6}, {8, 1, 3, 3}, 8) == "onednn");
+}
+
+TEST_CASE("ConvTranspose whose bias does not fit") {
+  for (const Dims& bias : {Dims{8}, Dims{15}, Dims{1}, Dims{16, 1}}) {
+    CHECK(absl::StartsWith(
+        Family({.node = "y = ConvTranspose(a, b, c)", .inputs = {{2, 8, 5, 6}, {8, 16, 3, 3}, bias}}), "both: "));
+  }
+}
+
+// ---- recurrent layers
+
+TEST_CASE("recurrent layers: directions, states, biases, the last outputs alone") {
+  const int64_t steps = 5, input = 7, hidden = 6;
+  for (const auto& [op, gates] : {std::pair<std::string, int64_t>{"RNN", 1}, {"GRU", 3}, {"LSTM", 4}}) {
+    for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+      const int64_t directions = direction == "bidirectional" ? 2 : 1;
+      for (const int64_t batch : {1, 3}) {
+        for (const int reset : {0, 1}) {
+          if (reset == 1 && op != "GRU") continue;
+          const std::string node =
+              absl::StrCat(op, "<hidden_size = ", hidden, ", direction = \"", direction, "\"",
+                           op == "GRU" ? absl::StrCat(", linear_before_reset = ", reset) : "", ">");
+          const Dims x = {steps, batch, input}, w = {directions, gates * hidden, input},
+                     r = {directions, gates * hidden, hidden}, b = {directions, 2 * gates * hidden},
+                     h = {directions, batch, hidden};
+          const bool is_lstm = op == "LSTM";
+          const std::string outputs = is_lstm ? "y, z, v = " : "y, z = ";
+          const size_t count = is_lstm ? 3 : 2;
+          INFO(node << " " << batch);
+          CHECK(Families(
+                    {.node = outputs + node + "(a, b, c)", .inputs = {x, w, r}, .constants = "bc", .outputs = count}) ==
+                "onednn");
+          CHECK(Families({.node = outputs + node + "(a, b, c, d)",
+                          .inputs = {x, w, r, b},
+                          .constants = "bcd",
+                          .outputs = count}) == "onednn");
+          CHECK(Families({.node = outputs + node + "(a, b, c, d, , e)",
+                          .inputs = {x, w, r, b, h},
+                          .constants = "bcd",
+                          .outputs = count}) == "onednn");
+          CHECK(Families({.node = ", y = " + node + "(a, b, c, , , d)", .inputs = {x, w, r, h}, .constants = "bc"}) ==
+                "onednn");
+          if (is_lstm) {
+            CHECK(Families({.node = outputs + node + "(a, b, c, d, , e, f)",
+                            .inputs = {x, w, r, b, h, h},
+                            .constants = "bcd",
+                            .outputs = count}) == "onednn");
+            CHECK(Families(
+                      {.node = ", , y = " + node + "(a, b, c, , , , d)", .inputs = {x, w, r, h}, .constants = "bc"}) ==
+                  "onednn");
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("recurrent layers with what the library's do not have are the reference's") {
+  const Dims x = {5, 3, 7}, w = {1, 6, 7}, r = {1, 6, 6};
+  const auto family = [&](const std::string& attributes, const std::string& constants) {
+    return Family({.node = "y, z = RNN<hidden_size = 6" + attributes + ">(a, b, c)",
+                   .inputs = {x, w, r},
+                   .constants = constants,
+                   .outputs = 2});
+  };
+  CHECK(family("", "bc") == "onednn");
+  CHECK(family("", "b") == "reference");
+  CHECK(family("", "") == "reference");
+  CHECK(family(", clip = 0.5", "bc") == "reference");
+  CHECK(family(", activations = [\"Relu\"]", "bc") == "reference");
+  CHECK(family(", activations = [\"Tanh\"]", "bc") == "onednn");
+  CHECK(
+      absl::StartsWith(family(", activations = [\"Tanh\", \"Tanh\"], direction = \"bidirectional\"", "bc"), "both: "));
+}
+
+// ---- one session, many runs
+
+TEST_CASE("one session on several shapes in turn") {
+  const LibraryCase cases[] = {
+      {.node = "y = MatMul(a, b)", .inputs = {{1, 7}, {7, 5}}, .constants = "b"},
+      {.node = "y = Conv<pads = [1, 1, 1, 1]>(a, b)", .inputs = {{1, 8, 6, 6}, {16, 8, 3, 3}}, .constants = "b"},
+      {.node = "y = ConvTranspose<strides = [2, 2]>(a, b)", .inputs = {{1, 8, 6, 6}, {8, 16, 3, 3}}, .constants = "b"},
+      {.node = "y, z = GRU<hidden_size = 6>(a, b, c)",
+       .inputs = {{4, 1, 7}, {1, 18, 7}, {1, 18, 6}},
+       .constants = "bc",
+       .outputs = 2}};
+  for (const LibraryCase& each : cases) {
+    for (const DType dtype : kFloats) {
+      INFO(each.node);
+      const TwoSessions sessions(each, dtype);
+      for (const int64_t size : {1, 2, 33, 1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 1, 33}) {
+        LibraryCase resized = each;
+        resized.inputs[0][each.outputs == 2 ? 1 : 0] = size;
+        CHECK(sessions.Run(RandomInputs(resized, dtype)) == "onednn");
+        if (resized.inputs[0].size() != 4) continue;
+        resized.inputs[0][2] = size;
+        CHECK(sessions.Run(RandomInputs(resized, dtype)) == "onednn");
+      }
+    }
+  }
+}
+
+TEST_CASE("weights that a caller may override, given and not given") {
+  const LibraryCase cases[] = {
+      {.node = "y = MatMul(a, b)", .inputs = {{4, 7}, {7, 5}}, .overridable = "b"},
+      {.node = "y = Gemm(a, b, c)", .inputs = {{4, 7}, {7, 5}, {5}}, .overridable = "bc"},
+      {.node = "y = Conv(a, b, c)", .inputs = {{2, 8, 6, 6}, {16, 8, 3, 3}, {16}}, .overridable = "bc"},
+      {.node = "y = ConvTranspose(a, b, c)", .inputs = {{2, 8, 6, 6}, {8, 16, 3, 3}, {16}}, .overridable = "bc"},
+      {.node = "y, z = GRU<hidden_size = 6>(a, b, c, d)",
+       .inputs = {{4, 2, 7}, {1, 18, 7}, {1, 18, 6}, {1, 36}},
+       .overridable = "bcd",
+       .outputs = 2}};
+  for (const LibraryCase& each : cases) {
+    for (const DType dtype : kFloats) {
+      INFO(each.node);
+      const TwoSessions sessions(each, dtype);
+      for (const bool overrides : {false, true, true, false, true, false}) {
+        const std::string family = sessions.Run(RandomInputs(each, dtype, overrides));
+        CHECK((family == "onednn" || (overrides && each.outputs == 2 && family == "reference")));
+      }
+    }
+  }
+}
+
+TEST_CASE("operands that share elements") {
+  CHECK(Families({.node = "y = MatMul(a, a)", .inputs = {{5, 5}}}) == "onednn");
+  CHECK(Families({.node = "y = MatMul(a, a)", .inputs = {{5, 5}}, .overridable = "a"}) == "onednn");
+  CHECK(Families({.node = "y = Gemm(a, a, a)", .inputs = {{5, 5}}}) == "onednn");
+}
+
+TEST_CASE("products of numbers that are not finite") {
+  for (const DType dtype : kFloats) {
+    const TwoSessions sessions({.node = "y = MatMul(a, b)", .inputs = {{1, 3}, {3, 2}}}, dtype);
+    const auto tensor = [&](const Dims& dims, const std::vector<double>& elements) {
+      Tensor result = *Tensor::Create(dtype, dims);
+      REQUIRE(WriteDoubles(elements, result).ok());
+      return result;
+    };
+    const NamedDatums inputs = {{"a", tensor({1, 3}, {1, INFINITY, -2})}, {"b", tensor({3, 2}, {1, 2, 0, 3, NAN, -4})}};
+    CHECK(sessions.Run(inputs) == "onednn");
+  }
+}
+
+}  // namespace
+}  // namespace amp
