@@ -90,9 +90,8 @@ absl::Status Execution::MakeRowMajor(ValueId value) {
 bool Execution::IsWidened(const Instruction& instruction, const KernelRow& row) const {
   const Node& node = model_.node(instruction.node);
   if (row.family != kReferenceFamily || node.Has(Role::kMoves)) return false;
-  return std::any_of(instruction.outputs.begin(), instruction.outputs.end(), [&](ValueId output) {
-    return output != kNone && IsLow(model_.value(output).dtype);
-  });
+  return std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
+                     [&](ValueId output) { return output != kNone && IsLow(model_.value(output).dtype); });
 }
 
 absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, KernelContext& context) {

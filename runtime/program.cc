@@ -104,9 +104,8 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
 }
 
 Instruction MakeFused(const Fusion& fusion, std::vector<Instruction> parts) {
-  const Instruction& first = *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) {
-    return part.node == fusion.nodes[0];
-  });
+  const Instruction& first =
+      *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
   fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
   std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),

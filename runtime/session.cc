@@ -12,6 +12,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
+#include "runtime/all_kernels.h"
 #include "runtime/arena.h"
 #include "runtime/execution.h"
 #include "runtime/fold_batch_norms.h"
@@ -19,7 +20,6 @@
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/program.h"
-#include "runtime/all_kernels.h"
 
 namespace amp {
 namespace {

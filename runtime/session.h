@@ -48,12 +48,12 @@ using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
-  uint64_t seed = 0;                 // of nodes that draw random numbers and state no seed
+  uint64_t seed = 0;  // of nodes that draw random numbers and state no seed
   // What is computed together; values inside are then not rounded.
   bool fold_constants = true, fold_batch_norms = true, fuse_epilogues = true;
-  int threads = 0;                   // 0: as many as the process may use
-  bool allow_bfloat16 = false;       // to compute float16 in bfloat16, where the processor has arithmetic for that alone
-  bool strict = false;               // no kernel that widens 16-bit values to float64
+  int threads = 0;              // 0: as many as the process may use
+  bool allow_bfloat16 = false;  // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool strict = false;          // no kernel that widens 16-bit values to float64
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };
 

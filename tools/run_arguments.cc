@@ -34,8 +34,10 @@ constexpr std::pair<const char*, const char*> kNotServed[] = {
 };
 
 enum class Fusions { kAll, kBatchNorm, kConstants, kEpilogue };
-const EnumNames<Fusions> kFusions = {
-    {"all", Fusions::kAll}, {"batch-norm", Fusions::kBatchNorm}, {"constants", Fusions::kConstants}, {"epilogue", Fusions::kEpilogue}};
+const EnumNames<Fusions> kFusions = {{"all", Fusions::kAll},
+                                     {"batch-norm", Fusions::kBatchNorm},
+                                     {"constants", Fusions::kConstants},
+                                     {"epilogue", Fusions::kEpilogue}};
 
 constexpr absl::string_view kBenchLoop = "loop";
 const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
@@ -93,7 +95,8 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
       ->type_name("auto|cpu|cuda[:N]")
       ->group(group);
   AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
-  app.add_flag("--strict", a.session.strict, "refuse what computes 16-bit values in float64, for want of another kernel")
+  app.add_flag("--strict", a.session.strict,
+               "refuse what computes 16-bit values in float64, for want of another kernel")
       ->group(group);
   app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
                "compute float16 products in bfloat16 where the processor has arithmetic for that alone")

@@ -12,7 +12,9 @@ namespace {
 class IsNear {
  public:
   explicit IsNear(DType stored_as)
-      : tolerance_(stored_as == DType::kBfloat16 ? 0x1p-8 : stored_as == DType::kFloat16 ? 0x1p-11 : 1e-4) {}
+      : tolerance_(stored_as == DType::kBfloat16  ? 0x1p-8
+                   : stored_as == DType::kFloat16 ? 0x1p-11
+                                                  : 1e-4) {}
   bool operator()(double value, double wanted) const { return std::abs(value - wanted) <= tolerance_ * wanted; }
 
  private:

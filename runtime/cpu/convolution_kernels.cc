@@ -58,7 +58,8 @@ constexpr size_t kAddend = 3;  // Z of FusedConv
 
 const char* WhyNotFusedConv(const KernelContext& context) {
   if (const char* reason = WhyNotConvolution(context)) return reason;
-  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype()) return "Z has another type";
+  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype())
+    return "Z has another type";
   return StepOfActivation(context.node()).has_value() ? nullptr : "an activation that the library does not know";
 }
 
@@ -123,8 +124,7 @@ FitOperand Fitter(const Dims& y_dims, DType compute) {
     if (operand.rank() > y_dims.size()) return std::nullopt;
     Dims dims(y_dims.size() - operand.rank(), 1);
     dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
-    const bool is_along_channels =
-        operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
+    const bool is_along_channels = operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
     if (!is_along_channels) return std::nullopt;
     return RowMajorOperand(compute, Spatial(dims, 2, 1));
   };
@@ -170,22 +170,22 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   if (has_bias || epilogue->bias.dtype != DType::kUndefined) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
   convolution->epilogue = *std::move(epilogue);
   std::string why_not;
-  convolution->primitive = onednn::OpenLibrary().library->MakeConvolution(
-      {.x = ChannelsLast(compute, context.Input(0).dims()),
-       .w = Weights(compute, context.Input(1), form),
-       .y = ChannelsLast(result, form.y_dims),
-       .bias = convolution->epilogue.bias,
-       .strides = Numbers(form.window, &WindowAxis::stride, 1),
-       .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
-       .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
-       .pads_end = PadsEnd(form),
-       .is_transposed = form.is_transposed,
-       .post_ops = convolution->epilogue.post_ops},
-      &why_not);
+  convolution->primitive =
+      onednn::OpenLibrary().library->MakeConvolution({.x = ChannelsLast(compute, context.Input(0).dims()),
+                                                      .w = Weights(compute, context.Input(1), form),
+                                                      .y = ChannelsLast(result, form.y_dims),
+                                                      .bias = convolution->epilogue.bias,
+                                                      .strides = Numbers(form.window, &WindowAxis::stride, 1),
+                                                      .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
+                                                      .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
+                                                      .pads_end = PadsEnd(form),
+                                                      .is_transposed = form.is_transposed,
+                                                      .post_ops = convolution->epilogue.post_ops},
+                                                     &why_not);
   if (convolution->primitive == nullptr) return absl::UnimplementedError(why_not);
   if (!context.IsConstantInput(1)) return convolution;
-  AMP_ASSIGN_OR_RETURN(convolution->weights, context.State<PreparedOperations>().Packed(
-                                                 *convolution->primitive, context.Input(1), compute));
+  AMP_ASSIGN_OR_RETURN(convolution->weights,
+                       context.State<PreparedOperations>().Packed(*convolution->primitive, context.Input(1), compute));
   return convolution;
 }
 
@@ -227,8 +227,8 @@ absl::Status Convolution(KernelContext& context) {
   arguments.a = x.bytes().data();
   arguments.b = w.bytes().data();
   arguments.y = result.data();
-  AMP_RETURN_IF_ERROR(RunPrepared(context, convolution, convolution.epilogue, std::move(arguments), compute,
-                                  Layout::kChannelsLast));
+  AMP_RETURN_IF_ERROR(
+      RunPrepared(context, convolution, convolution.epilogue, std::move(arguments), compute, Layout::kChannelsLast));
   result.Store();
   return absl::OkStatus();
 }

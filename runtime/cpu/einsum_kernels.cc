@@ -53,9 +53,8 @@ std::optional<Contraction> ReadEquation(const Node& node) {
     if (!Has(result.b, label)) return std::nullopt;
     result.sum += label;
   }
-  const bool sums_alone = std::any_of(result.b.begin(), result.b.end(), [&](char label) {
-    return !Has(result.y, label) && !Has(result.a, label);
-  });
+  const bool sums_alone = std::any_of(result.b.begin(), result.b.end(),
+                                      [&](char label) { return !Has(result.y, label) && !Has(result.a, label); });
   if (sums_alone || result.sum.empty()) return std::nullopt;
   return result;
 }
@@ -124,15 +123,15 @@ absl::StatusOr<Tensor> Multiply(KernelContext& context, const Tensor& a, const T
                                 bool transposes_b) {
   const DType compute = ComputeTypeFor(context, a.dtype());
   const DType computed_as = compute == a.dtype() ? compute : DType::kFloat32;
-  AMP_ASSIGN_OR_RETURN(const auto operation,
-                       context.State<PreparedOperations>().Get(
-                           {sizes.batch, sizes.m, sizes.k, sizes.n, transposes_b ? 1 : 0},
-                           [&] { return Prepare(sizes, transposes_b, compute, computed_as); }));
+  AMP_ASSIGN_OR_RETURN(const auto operation, context.State<PreparedOperations>().Get(
+                                                 {sizes.batch, sizes.m, sizes.k, sizes.n, transposes_b ? 1 : 0},
+                                                 [&] { return Prepare(sizes, transposes_b, compute, computed_as); }));
   AMP_ASSIGN_OR_RETURN(const Tensor left, Converted(a, compute, context.memory()));
   AMP_ASSIGN_OR_RETURN(const Tensor right, Converted(b, compute, context.memory()));
   AMP_ASSIGN_OR_RETURN(Tensor product, context.MakeScratch(computed_as, {sizes.batch, sizes.m, sizes.n}));
-  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(
-                                                                              operation->primitive->scratch_bytes())}));
+  AMP_ASSIGN_OR_RETURN(
+      Tensor scratch,
+      context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation->primitive->scratch_bytes())}));
   onednn::Primitive::Arguments arguments;
   arguments.a = left.bytes().data();
   arguments.b = right.bytes().data();

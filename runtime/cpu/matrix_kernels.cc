@@ -110,13 +110,12 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
         FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute));
     if (epilogue.has_value()) {
       product->epilogue = *std::move(epilogue);
-      const onednn::MatMulSpec spec{
-          .a = MatrixOperand(types.compute, shape.ViewOfA(way), shape.transposes_a),
-          .b = MatrixOperand(types.compute, shape.ViewOfB(way), shape.transposes_b),
-          .y = RowMajorOperand(types.result, y),
-          .bias = product->epilogue.bias,
-          .packs_b = context.IsConstantInput(1),
-          .post_ops = product->epilogue.post_ops};
+      const onednn::MatMulSpec spec{.a = MatrixOperand(types.compute, shape.ViewOfA(way), shape.transposes_a),
+                                    .b = MatrixOperand(types.compute, shape.ViewOfB(way), shape.transposes_b),
+                                    .y = RowMajorOperand(types.result, y),
+                                    .bias = product->epilogue.bias,
+                                    .packs_b = context.IsConstantInput(1),
+                                    .post_ops = product->epilogue.post_ops};
       product->primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
     }
     if (product->primitive != nullptr || way == Way::kAsIs) break;
@@ -124,7 +123,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
   if (product->primitive == nullptr) return absl::UnimplementedError(why_not);
   if (!context.IsConstantInput(1)) return product;
   AMP_ASSIGN_OR_RETURN(product->weights, context.State<PreparedOperations>().Packed(*product->primitive,
-                                                                                   context.Input(1), types.compute));
+                                                                                    context.Input(1), types.compute));
   return product;
 }
 

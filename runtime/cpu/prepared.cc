@@ -45,8 +45,7 @@ absl::StatusOr<Tensor> PreparedOperations::Packed(const onednn::Primitive& primi
   if (packed.dtype() != DType::kUndefined) return packed;
   AMP_ASSIGN_OR_RETURN(const Tensor converted, Converted(plain, compute, nullptr));
   if (primitive.packed_bytes() == 0) return packed = converted;
-  AMP_ASSIGN_OR_RETURN(Tensor bytes,
-                       Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
+  AMP_ASSIGN_OR_RETURN(Tensor bytes, Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
   if (!primitive.Pack(converted.bytes().data(), bytes.mutable_bytes().data())) {
     return absl::UnimplementedError("the library does not pack the weights");
   }

@@ -65,9 +65,10 @@ struct KernelRow;
 
 // A node as its kernels know it from run to run.
 struct KernelSite {
-  std::vector<const void*> constants;  // by input: where the elements of the model's own constant are; null: it has none
-  std::vector<bool> last_uses;         // an input that nobody reads after this node, and that comes once
-  Epilogue epilogue;                   // only rows that ask for it see one
+  std::vector<const void*>
+      constants;                // by input: where the elements of the model's own constant are; null: it has none
+  std::vector<bool> last_uses;  // an input that nobody reads after this node, and that comes once
+  Epilogue epilogue;            // only rows that ask for it see one
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type

@@ -42,8 +42,7 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims, TensorMemory* memo
   if (dtype == DType::kString) {
     tensor.data_ = AllocateStrings(static_cast<size_t>(*count));
   } else {
-    tensor.data_ =
-        memory == nullptr ? AllocateHostMemory(tensor.size_bytes()) : memory->Allocate(tensor.size_bytes());
+    tensor.data_ = memory == nullptr ? AllocateHostMemory(tensor.size_bytes()) : memory->Allocate(tensor.size_bytes());
   }
   if (tensor.data_ == nullptr) return LimitError("out of memory for a tensor ", tensor.TypeText());
   return tensor;

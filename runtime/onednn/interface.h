@@ -56,11 +56,11 @@ struct ConvolutionSpec {
 class Primitive {
  public:
   struct Arguments {
-    const void* a = nullptr;     // x of a convolution
-    const void* b = nullptr;     // packed, where packed_bytes() is not 0; w of a convolution
+    const void* a = nullptr;  // x of a convolution
+    const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution
     const void* bias = nullptr;
     void* y = nullptr;
-    void* scratch = nullptr;     // scratch_bytes()
+    void* scratch = nullptr;                 // scratch_bytes()
     std::vector<const void*> post_operands;  // of kAdd and kMul, in order
   };
 

@@ -105,7 +105,8 @@ std::string NameOf(const Descriptor& descriptor) {
 }
 
 dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
-  return {descriptor, Engine(), const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
+  return {descriptor, Engine(),
+          const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
 }
 
 class OneDnnPrimitive : public Primitive {
@@ -249,10 +250,9 @@ template <typename Operation>
 std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   const Operand w = Weights(spec);
   const Descriptor bias = AsIs(spec.bias);
-  const typename Operation::primitive_desc pd(Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x),
-                                              AsTheLibraryLikes(w), bias, AsIs(spec.y), spec.strides,
-                                              LessOne(spec.dilations), spec.pads_begin, spec.pads_end,
-                                              AttributesOf(spec.post_ops));
+  const typename Operation::primitive_desc pd(
+      Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x), AsTheLibraryLikes(w), bias, AsIs(spec.y),
+      spec.strides, LessOne(spec.dilations), spec.pads_begin, spec.pads_end, AttributesOf(spec.post_ops));
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
   return result;
@@ -275,15 +275,13 @@ class OneDnnLibrary : public Library {
   }
   std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const override {
     return Guarded(why_not, [&] {
-      return spec.is_transposed
-                 ? Convolution<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
-                 : Convolution<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
+      return spec.is_transposed ? Convolution<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
+                                : Convolution<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
     });
   }
   std::string Version() const override {
     const dnnl_version_t* version = dnnl_version();
-    return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-           std::to_string(version->patch);
+    return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
   }
 };
 

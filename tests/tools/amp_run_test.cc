@@ -136,11 +136,10 @@ TEST_CASE("explain says which kernel runs each node") {
   const Runs runs;
   const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--explain", "--quiet"});
   const std::string name = BestLoops().name;
-  CHECK(out ==
-        absl::StrCat("node    operator      kernel", std::string(name.size() + 2, ' '),
-                     "stored as  computed in  device\n", "first   LeakyRelu-16  loops ", name,
-                     "  float32    float32      cpu\n", "second  Sigmoid-13    loops ", name,
-                     "  float32    float32      cpu\n"));
+  CHECK(out == absl::StrCat("node    operator      kernel", std::string(name.size() + 2, ' '),
+                            "stored as  computed in  device\n", "first   LeakyRelu-16  loops ", name,
+                            "  float32    float32      cpu\n", "second  Sigmoid-13    loops ", name,
+                            "  float32    float32      cpu\n"));
 }
 
 TEST_CASE("profile prints the time by operator, and writes that of each node") {
