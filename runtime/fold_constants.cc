@@ -44,7 +44,7 @@ class ConstantFolder {
       if (instruction.outputs[i] != kNone && outputs[i].tensor() == nullptr) return false;
       output_bytes += BytesOf(outputs[i]);
     }
-    if (output_bytes > std::max(2 * input_bytes, kAlwaysSmallEnough)) return false;
+    if (output_bytes > 4 * input_bytes + kAlwaysSmallEnough) return false;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (instruction.outputs[i] != kNone) program_.constants[instruction.outputs[i]] = std::move(outputs[i]);
     }
