@@ -7,7 +7,7 @@ namespace amp {
 
 std::vector<const KernelRow*> FindLibraryKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const auto& table = *new KernelTable(
-      {LibraryMatrixKernels(), LibraryEinsumKernels(), LibraryConvolutionKernels(), LibraryRecurrentKernels()});
+      {LibraryMatrixKernels(), LibraryIntegerMatrixKernels(), LibraryEinsumKernels(), LibraryConvolutionKernels(), LibraryRecurrentKernels()});
   return table.Find(domain, op_type, version);
 }
 

@@ -32,6 +32,12 @@ dnnl::memory::data_type TypeOf(DType dtype) {
       return dnnl::memory::data_type::bf16;
     case DType::kFloat16:
       return dnnl::memory::data_type::f16;
+    case DType::kUint8:
+      return dnnl::memory::data_type::u8;
+    case DType::kInt8:
+      return dnnl::memory::data_type::s8;
+    case DType::kInt32:
+      return dnnl::memory::data_type::s32;
     default:
       return dnnl::memory::data_type::undef;
   }
@@ -267,7 +273,10 @@ class OneDnnLibrary : public Library {
       return (static_cast<unsigned>(isa) & bits) == bits;
     };
     // AVX512_FP16 never pays against float32 (executor benchmarks); bfloat16 does on dot products and tiles.
-    return dtype == DType::kFloat32 || (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
+    // Without VNNI, sums of two products of 8 bits saturate at 16.
+    const bool has_vnni = has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
+    return dtype == DType::kFloat32 || (dtype == DType::kInt8 && has_vnni) ||
+           (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
   }
   void SetThreads(int count) const override { omp_set_num_threads(count); }
   std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const override {
