@@ -196,10 +196,9 @@ class FusionFinder {
   }
 
   bool AddCast(Fusion& fusion, NodeId id) const {
-    if (!IsPlainCast(model_, id)) return false;
-    const DType to = model_.value(model_.node(id).Output(0)).dtype;
-    if (!IsLowOrFloat32(to)) return false;
-    fusion.epilogue.stores_as = to;
+    const std::optional<DType> to = GetDType(model_.node(id), "to");
+    if (!IsPlainCast(model_, id) || !to.has_value() || !IsLowOrFloat32(*to)) return false;
+    fusion.epilogue.stores_as = *to;
     return true;
   }
 

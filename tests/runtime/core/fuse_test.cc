@@ -290,6 +290,14 @@ TEST_CASE("casts: to what the library stores at the end, and nothing behind them
   CHECK(ends_in("c = Cast <to = 16> (h) y = Cast <to = 10> (c)") == "MatMul Cast");
 }
 
+TEST_CASE("a Cast that names no type is the error that it is alone") {
+  const SessionText text = {.text =
+                                "<ir_version: 10, opset_import: [\"\" : 22]> g (float[n,8] x) => (float16[] y) "
+                                "{ h = MatMul (x, w) y = Cast (h) }",
+                            .constants = {{"w", RandomTensor(DType::kFloat32, {8, 6})}}};
+  CHECK_FALSE(TryToRun(*MakeSession(text), {{"x", RandomTensor(DType::kFloat32, {5, 8})}}).ok());
+}
+
 TEST_CASE("Conv with an addend that runs along another axis than the channels") {
   for (const Dims& dims : {Dims{}, Dims{1}, Dims{6, 1, 1}, Dims{4}, Dims{4, 1}, Dims{6, 4, 4}, Dims{1, 6, 1, 1},
                            Dims{2, 1, 1, 1}, Dims{2, 6, 4, 4}, Dims{2, 6, 1, 1}, Dims{1, 1, 4, 4}}) {
