@@ -118,8 +118,8 @@ PreparedOperations::Made Prepare(const Tensor& b, int64_t rows) {
   }
   operation->weights = plain;
   if (operation->primitive->packed_bytes() == 0) return operation;
-  AMP_ASSIGN_OR_RETURN(operation->weights, Tensor::Create(DType::kUint8, {static_cast<int64_t>(
-                                                                             operation->primitive->packed_bytes())}));
+  AMP_ASSIGN_OR_RETURN(operation->weights,
+                       Tensor::Create(DType::kUint8, {static_cast<int64_t>(operation->primitive->packed_bytes())}));
   if (!operation->primitive->Pack(plain.bytes().data(), operation->weights.mutable_bytes().data())) {
     return absl::UnimplementedError("the library does not pack the weights");
   }
@@ -161,8 +161,8 @@ absl::StatusOr<Tensor> Multiply(KernelContext& context, const Ports& ports) {
   Dims dims = a.dims();
   dims.back() = b.dim(1);
   AMP_ASSIGN_OR_RETURN(Tensor product, context.MakeScratch(DType::kInt32, std::move(dims)));
-  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(
-                                                                              operation.primitive->scratch_bytes())}));
+  AMP_ASSIGN_OR_RETURN(
+      Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
   onednn::Primitive::Arguments arguments;
   arguments.a = left.bytes().data();
   arguments.b = operation.weights.bytes().data();

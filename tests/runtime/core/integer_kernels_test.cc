@@ -28,12 +28,11 @@ struct IntegerCase {
 
 // "onednn" where that ran twice and gave what the reference gives; else what is wrong.
 std::string Family(const std::string& graph, const IntegerCase& each, const NamedTensors& more) {
-  SessionText text = {
-      .text = "<ir_version: 8, opset_import: [\"\" : 19]> g (A[] a) => (Y[] y) { " + graph + " }",
-      .constants = {{"b", RandomBytes(each.b, each.b_dims)},
-                    {"a_zero", RandomBytes(each.a, {})},
-                    {"b_zero", RandomBytes(each.b, each.b_zero_dims)},
-                    {"y_zero", RandomBytes(each.y, {})}}};
+  SessionText text = {.text = "<ir_version: 8, opset_import: [\"\" : 19]> g (A[] a) => (Y[] y) { " + graph + " }",
+                      .constants = {{"b", RandomBytes(each.b, each.b_dims)},
+                                    {"a_zero", RandomBytes(each.a, {})},
+                                    {"b_zero", RandomBytes(each.b, each.b_zero_dims)},
+                                    {"y_zero", RandomBytes(each.y, {})}}};
   text.constants.insert(text.constants.end(), more.begin(), more.end());
   const bool is_integer = absl::StrContains(graph, "MatMulInteger");
   text.text = absl::StrReplaceAll(
