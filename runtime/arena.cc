@@ -1,8 +1,9 @@
 #include "runtime/arena.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
+
+#include "runtime/kernel/host_memory.h"
 
 namespace amp {
 namespace {
@@ -12,10 +13,6 @@ constexpr size_t kMaxPlans = 4;
 constexpr size_t kMaxBlocks = 20'000;  // of a plan: making one takes the square of that
 
 size_t RoundedUp(size_t size_bytes) { return (size_bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-std::shared_ptr<void> AllocateFromHeap(size_t size_bytes) {
-  return {std::aligned_alloc(kAlignment, RoundedUp(size_bytes)), std::free};
-}
 
 bool AreAliveTogether(const ArenaBlock& a, const ArenaBlock& b) { return a.born < b.died && b.born < a.died; }
 
@@ -78,7 +75,7 @@ void Arena::StartRun(const std::vector<int64_t>& key) {
   now_ = 0;
   if (plan_->size_bytes > memory_bytes_) {
     memory_.reset();  // before the larger one is asked for
-    memory_ = AllocateFromHeap(plan_->size_bytes);
+    memory_ = AllocateHostMemory(plan_->size_bytes);
     memory_bytes_ = memory_ == nullptr ? 0 : plan_->size_bytes;
   }
   follows_plan_ = plan_->is_ready && plan_->size_bytes <= memory_bytes_;
@@ -103,8 +100,8 @@ std::shared_ptr<void> Arena::Allocate(size_t size_bytes) {
 
 std::shared_ptr<void> Arena::AllocateAndNote(size_t size_bytes) {
   const size_t block = notes_->blocks.size();
-  if (block == kMaxBlocks) return AllocateFromHeap(size_bytes);
-  std::shared_ptr<void> memory = AllocateFromHeap(size_bytes);
+  if (block == kMaxBlocks) return AllocateHostMemory(size_bytes);
+  std::shared_ptr<void> memory = AllocateHostMemory(size_bytes);
   if (memory == nullptr) return nullptr;
   notes_->blocks.push_back({.size_bytes = size_bytes, .born = ++notes_->now});
   void* data = memory.get();
@@ -118,7 +115,7 @@ std::shared_ptr<void> Arena::AllocateAsPlanned(size_t size_bytes) {
   const size_t next = next_block_++;
   follows_plan_ = follows_plan_ && next < plan_->blocks.size() && plan_->blocks[next].size_bytes == size_bytes &&
                   plan_->blocks[next].born == now_;
-  if (!follows_plan_ || plan_->blocks[next].died == 0) return AllocateFromHeap(size_bytes);
+  if (!follows_plan_ || plan_->blocks[next].died == 0) return AllocateHostMemory(size_bytes);
   const ArenaBlock& block = plan_->blocks[next];
   return {static_cast<std::byte*>(memory_.get()) + block.offset, [this, &block](void*) { FreedAsPlanned(block); }};
 }
@@ -139,6 +136,11 @@ std::unique_ptr<Arena> ArenaPool::Take() {
   std::unique_ptr<Arena> arena = std::move(idle_.back());
   idle_.pop_back();
   return arena;
+}
+
+size_t ArenaPool::PlannedBytes() const {
+  const absl::MutexLock lock(&mutex_);
+  return idle_.empty() ? 0 : idle_.back()->planned_bytes();
 }
 
 void ArenaPool::Return(std::unique_ptr<Arena> arena) {

@@ -85,9 +85,11 @@ class ArenaPool {
  public:
   std::unique_ptr<Arena> Take();
   void Return(std::unique_ptr<Arena> arena);
+  // Of the last run's plan.
+  size_t PlannedBytes() const;
 
  private:
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::vector<std::unique_ptr<Arena>> idle_ ABSL_GUARDED_BY(mutex_);
 };
 

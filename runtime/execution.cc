@@ -1,9 +1,11 @@
 #include "runtime/execution.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/layout.h"
@@ -21,6 +23,12 @@ absl::Status CheckPresent(const Node& node, const KernelContext& context) {
     }
   }
   return absl::OkStatus();
+}
+
+bool IsLow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
+
+void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& why_not) {
+  absl::StrAppend(&why_not, why_not.empty() ? "" : "; ", row.family, ": ", reason);
 }
 
 }  // namespace
@@ -78,19 +86,36 @@ absl::Status Execution::MakeRowMajor(ValueId value) {
   return absl::OkStatus();
 }
 
+// Whether the row computes 16-bit values, not just moves them, in float64.
+bool Execution::IsWidened(const Instruction& instruction, const KernelRow& row) const {
+  const Node& node = model_.node(instruction.node);
+  if (row.family != kReferenceFamily || node.Has(Role::kMoves)) return false;
+  return std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
+                     [&](ValueId output) { return output != kNone && IsLow(model_.value(output).dtype); });
+}
+
 absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, KernelContext& context) {
+  std::string why_not;  // of the rows so far
   for (const KernelRow* row : instruction.kernels) {
     if (!row->takes_channels_last) {
       for (const ValueId input : instruction.inputs) {
         if (input != kNone) AMP_RETURN_IF_ERROR(MakeRowMajor(input));
       }
     }
-    if (row->why_not != nullptr && row->why_not(context) != nullptr) continue;
-    const absl::Status status = row->function(context);
-    if (absl::IsUnimplemented(status)) continue;
-    AMP_RETURN_IF_ERROR(status);
-    context.Ran(*row);
-    return absl::OkStatus();
+    const char* refusal = row->why_not == nullptr ? nullptr : row->why_not(context);
+    if (refusal == nullptr) {
+      if (resources_.is_strict && IsWidened(instruction, *row)) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("its 16-bit values would be computed in float64 by a reference kernel",
+                         why_not.empty() ? "" : absl::StrCat(" (", why_not, ")"), ", which --strict refuses"));
+      }
+      const absl::Status status = row->function(context);
+      if (status.ok()) context.Ran(*row, why_not);
+      if (!absl::IsUnimplemented(status)) return status;
+      AddRefusal(*row, status.message(), why_not);
+    } else {
+      AddRefusal(*row, refusal, why_not);
+    }
   }
   return absl::UnimplementedError("no kernel takes it");
 }

@@ -33,6 +33,7 @@ class Execution : public BodyRunner {
   absl::Status RunAll(const std::vector<Instruction>& instructions);
   absl::Status RunNode(const Instruction& instruction);
   absl::Status RunFirstThatApplies(const Instruction& instruction, KernelContext& context);
+  bool IsWidened(const Instruction& instruction, const KernelRow& row) const;
   // Gives the value the order of elements that all kernels know.
   absl::Status MakeRowMajor(ValueId value);
 

@@ -162,7 +162,8 @@ class FusionFinder {
     const NodeId id = uses[0].node;
     const Node& node = model_.node(id);
     if (taken_[id] || node.graph != model_.node(fusion.nodes[0]).graph || node.Output(0) == kNone) return false;
-    if (!AddActivation(fusion, node) && !AddArithmetic(fusion, node, uses[0].port) && !AddCast(fusion, id)) return false;
+    if (!AddActivation(fusion, node) && !AddArithmetic(fusion, node, uses[0].port) && !AddCast(fusion, id))
+      return false;
     fusion.nodes.push_back(id);
     fusion.result = node.Output(0);
     return true;

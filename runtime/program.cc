@@ -104,9 +104,8 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
 }
 
 Instruction MakeFused(const Fusion& fusion, std::vector<Instruction> parts) {
-  const Instruction& first = *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) {
-    return part.node == fusion.nodes[0];
-  });
+  const Instruction& first =
+      *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
   fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
   std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),
@@ -118,8 +117,11 @@ Instruction MakeFused(const Fusion& fusion, std::vector<Instruction> parts) {
 
 // Puts the fusions in the places of their last nodes, where all that they read is there.
 void Fuse(const Model& model, const std::vector<Fusion>& fusions, std::vector<Instruction>& block) {
+  IdVector<NodeId, bool> is_there(model.num_nodes(), false);
+  for (const Instruction& instruction : block) is_there[instruction.node] = true;
   IdVector<NodeId, const Fusion*> fusion_of(model.num_nodes(), nullptr);
   for (const Fusion& fusion : fusions) {
+    if (!is_there[fusion.nodes[0]]) continue;  // it is of another graph, or a constant
     for (const NodeId node : fusion.nodes) fusion_of[node] = &fusion;
   }
   absl::flat_hash_map<const Fusion*, size_t> num_parts;  // constants are none
@@ -157,7 +159,7 @@ bool LacksKernel(const Model& model, NodeId id, FindKernels find) {
   return !is_constant && find(node.domain(), node.op_type(), VersionOf(model, node)).empty();
 }
 
-absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find, const std::vector<Fusion>& fusions) {
+absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find) {
   Program program;
   AMP_RETURN_IF_ERROR(LoadConstants(model, program));
   program.blocks.resize(model.num_graphs());
@@ -167,13 +169,16 @@ absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find, con
       AMP_ASSIGN_OR_RETURN(Instruction instruction, MakeInstruction(model, id, find));
       program.blocks[graph].push_back(std::move(instruction));
     }
-    Fuse(model, fusions, program.blocks[graph]);
   }
+  return program;
+}
+
+void FinishProgram(const Model& model, const std::vector<Fusion>& fusions, Program& program) {
+  for (auto& block : program.blocks) Fuse(model, fusions, block);
   FindFrees(model, program);
   for (auto& block : program.blocks) {
     for (Instruction& instruction : block) DescribeInputs(program, instruction);
   }
-  return program;
 }
 
 }  // namespace amp

@@ -39,8 +39,11 @@ struct Program {
 // Whether a kernel is needed that `find` does not have: constants need none.
 bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 
-// Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node; reading constants.
-absl::StatusOr<Program> CompileProgram(const Model& model, FindKernels find, const std::vector<Fusion>& fusions);
+// An instruction for each node that is no constant. Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node;
+// reading constants.
+absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
+// Puts fused instructions in the places of several, and finds out what is free when: after this, a program can run.
+void FinishProgram(const Model& model, const std::vector<Fusion>& fusions, Program& program);
 
 // "my.domain::Gate-1", "MatMul-13": as escaped text.
 std::string OperatorText(const Model& model, NodeId node);

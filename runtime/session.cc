@@ -12,11 +12,14 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
+#include "runtime/all_kernels.h"
 #include "runtime/arena.h"
 #include "runtime/execution.h"
 #include "runtime/fold_batch_norms.h"
+#include "runtime/fold_constants.h"
+#include "runtime/hardware/usable_threads.h"
+#include "runtime/onednn/open_library.h"
 #include "runtime/program.h"
-#include "runtime/all_kernels.h"
 
 namespace amp {
 namespace {
@@ -113,9 +116,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
   // Before IR version 4 every initializer had to be an input too: that it is says nothing.
   if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
-  if (options.fuse) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
-  AMP_ASSIGN_OR_RETURN(Program program, CompileProgram(*model, options.find_kernels,
-                                                       options.fuse ? FindFusions(*model) : std::vector<Fusion>()));
+  if (options.fold_batch_norms) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
+  AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels));
+  if (options.fold_constants) FoldConstants(*model, program);
+  FinishProgram(*model, options.fuse_epilogues ? FindFusions(*model) : std::vector<Fusion>(), program);
   auto state = std::make_unique<State>();
   state->model = std::move(model);
   state->program = std::move(program);
@@ -156,11 +160,18 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   return absl::OkStatus();
 }
 
+size_t Session::ActivationBytes() const { return state_->arenas.PlannedBytes(); }
+
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer,
                                                 std::vector<InstructionTiming>* timings) const {
   AMP_RETURN_IF_ERROR(CheckInputs(inputs));
   RunResources resources{.random = std::mt19937_64(state_->options.seed),
-                         .max_loop_iterations = state_->options.max_loop_iterations};
+                         .max_loop_iterations = state_->options.max_loop_iterations,
+                         .allows_bfloat16 = state_->options.allow_bfloat16,
+                         .is_strict = state_->options.strict};
+  if (const onednn::Library* library = onednn::OpenLibrary().library; library != nullptr) {
+    library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());
+  }
   std::vector<Datum> ordered;
   for (const ValueId input : model().graph(kMainGraph).inputs) {
     const auto it = inputs.find(model().value(input).name);

@@ -48,8 +48,12 @@ using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
-  uint64_t seed = 0;                 // of nodes that draw random numbers and state no seed
-  bool fuse = true;                      // compute several nodes in one kernel; values inside are then not rounded
+  uint64_t seed = 0;  // of nodes that draw random numbers and state no seed
+  // What is computed together; values inside are then not rounded.
+  bool fold_constants = true, fold_batch_norms = true, fuse_epilogues = true;
+  int threads = 0;              // 0: as many as the process may use
+  bool allow_bfloat16 = false;  // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool strict = false;          // no kernel that widens 16-bit values to float64
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };
 
@@ -70,6 +74,10 @@ class Session {
   // with the node), kResourceExhausted (memory, rounds of a loop).
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr,
                                          std::vector<InstructionTiming>* timings = nullptr) const;
+
+  // What the values of the last run take at most at the same time, as planned for the next one of these shapes; weights,
+  // inputs and outputs are not among them. 0 before that, and where runs differ.
+  size_t ActivationBytes() const;
 
   // ---- internal: the model as it is run, and the ids of the above
   const Model& model() const;

@@ -45,7 +45,7 @@ FOLDERS = {
     "runtime/kernel": [],
     "runtime/reference": ["runtime/kernel"],
     "runtime/loops/raw": [],
-    "runtime/loops": ["runtime/loops/raw", "runtime/kernel", "runtime/hardware"],
+    "runtime/loops": ["runtime/loops/raw", "runtime/reference", "runtime/hardware"],
     "runtime/onednn": ["runtime/hardware", "runtime/kernel"],
     "runtime/cpu": ["runtime/loops", "runtime/onednn", "runtime/reference"],
     "runtime": ["runtime/cpu"],

@@ -17,5 +17,6 @@ set_target_properties(DNNL::dnnl PROPERTIES
   IMPORTED_LOCATION "${onednn_library}/onednn_cpu_gomp-2023.2.0.data/data/lib/libdnnl.so.3"
   IMPORTED_SONAME libdnnl.so.3
   INTERFACE_INCLUDE_DIRECTORIES "${onednn_headers}/onednn_devel_cpu_gomp-2023.2.0.data/data/include")
+set(AMP_ONEDNN_FILES "${onednn_library}/onednn_cpu_gomp-2023.2.0.data/data/lib/libdnnl.so.3")
 set(AMP_ONEDNN_VERSION 3.2.0)
 message(STATUS "oneDNN 3.2.0: pinned wheel")

@@ -10,6 +10,9 @@
 #include "ir/base/status.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/hardware.h"
+#include "runtime/hardware/usable_threads.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/onednn/open_library.h"
 #include "runtime/session.h"
 #include "tools/bench_run.h"
 #include "tools/compare_runs.h"
@@ -22,6 +25,14 @@
 
 namespace amp {
 namespace {
+
+// "oneDNN 3.2.0 and avx512 loops, 2 threads"
+std::string DescribeKernels() {
+  const onednn::OpenedLibrary& opened = onednn::OpenLibrary();
+  const std::string library = opened.library == nullptr ? absl::StrCat("no oneDNN (", Escaped(opened.why_not), ")")
+                                                        : absl::StrCat("oneDNN ", opened.library->Version());
+  return absl::StrCat(library, " and ", BestLoops().name, " loops, ", UsableThreads(), " threads");
+}
 
 std::string DescribeDevices() {
   const Hardware hardware = DetectHardware();
@@ -41,7 +52,7 @@ std::string DescribeDevices() {
     if (gpu.capability) absl::StrAppend(&text, ", compute capability ", CapabilityText(*gpu.capability));
   }
   if (hardware.gpus.empty()) absl::StrAppend(&text, "\ngpu: none, ", hardware.no_gpu_why);
-  absl::StrAppend(&text, "\nmodels run on: cpu (reference kernels: one thread, floats computed in float64)\n");
+  absl::StrAppend(&text, "\nmodels run on: cpu, ", DescribeKernels(), "\n");
   for (const DType low : {DType::kFloat16, DType::kBfloat16}) text += CheckCompatibility(hardware, low).Text(low);
   return absl::StrCat(text, VersionText("amp-run"), "\n");
 }

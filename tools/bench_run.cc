@@ -44,7 +44,8 @@ absl::Status WarmUp(const Session& session, const NamedDatums& inputs, int64_t c
 struct Timing {
   double median_ms = 0, min_ms = 0, p90_ms = 0;
   double items_per_second = 0;
-  int64_t peak_bytes = 0;  // of the process
+  int64_t peak_bytes = 0;        // of the process
+  int64_t activation_bytes = 0;  // what a run's values take at most
 };
 
 int64_t PeakBytes() {
@@ -83,7 +84,8 @@ std::string AsJson(const RunArguments& arguments, const Timing& timing) {
                                        {"min_ms", timing.min_ms},
                                        {"p90_ms", timing.p90_ms},
                                        {"items_per_second", timing.items_per_second},
-                                       {"peak_bytes", timing.peak_bytes}};
+                                       {"peak_bytes", timing.peak_bytes},
+                                       {"activation_bytes", timing.activation_bytes}};
   return json.dump(1) + "\n";
 }
 
@@ -91,9 +93,9 @@ std::string AsText(const RunArguments& arguments, const Timing& timing) {
   constexpr double kMegabyte = 1e6;
   return absl::StrFormat(
       "%d runs on cpu after %d to warm up: median %.4g ms, smallest %.4g ms, 90th percentile %.4g ms; %.4g items/s; "
-      "peak memory %.4g MB\n",
+      "peak memory %.4g MB, activations %.4g MB\n",
       arguments.iterations, arguments.warmup, timing.median_ms, timing.min_ms, timing.p90_ms, timing.items_per_second,
-      static_cast<double>(timing.peak_bytes) / kMegabyte);
+      static_cast<double>(timing.peak_bytes) / kMegabyte, static_cast<double>(timing.activation_bytes) / kMegabyte);
 }
 
 }  // namespace
@@ -108,7 +110,8 @@ absl::Status BenchRun(const RunArguments& arguments, const Session& session, con
     AMP_ASSIGN_OR_RETURN(const RunTime time, MeanRunTime(session, inputs, 1));
     runs_ms.push_back(time.wall_ms);
   }
-  const Timing timing = Summarize(std::move(runs_ms), NumItems(session, inputs));
+  Timing timing = Summarize(std::move(runs_ms), NumItems(session, inputs));
+  timing.activation_bytes = static_cast<int64_t>(session.ActivationBytes());
   return streams.print(arguments.json ? AsJson(arguments, timing) : AsText(arguments, timing));
 }
 

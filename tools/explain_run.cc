@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -15,34 +16,61 @@
 namespace amp {
 namespace {
 
+constexpr char kNotRun[] = "not run";
 using Row = std::array<std::string, 6>;
 
-std::string TypesOf(const Model& model, const Node& node) {
+std::string TypesOf(const Model& model, const Instruction& instruction) {
   std::set<std::string> types;
-  for (const ValueId output : node.outputs) {
+  for (const ValueId output : instruction.outputs) {
     if (output != kNone) types.insert(std::string(DTypeName(model.value(output).dtype)));
   }
   return absl::StrJoin(types, ",");
 }
 
-// Reference kernels compute floats in float64 and everything else in its own type.
+// What moves elements, or is made of integers, computes in the type of its results.
 std::string ComputeText(const Model& model, const Instruction& instruction) {
+  const Node& node = model.node(instruction.node);
   const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* row = instruction.site->row;
+  if (row == nullptr) return "";
   const DType computed_in = instruction.site->computed_in;
   if (computed_in != DType::kUndefined) return std::string(DTypeName(computed_in));
-  return TypesOf(model, model.node(instruction.node));
+  const std::string stored = TypesOf(model, instruction);
+  const bool widens = row->family == kReferenceFamily && !node.Has(Role::kMoves) && absl::StrContains(stored, "float");
+  return widens ? std::string(DTypeName(DType::kFloat64)) : stored;
+}
+
+// " (onednn: no elements)": why no better kernel ran.
+std::string Refusals(const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const std::string& why_not = instruction.site->why_not_better;
+  return why_not.empty() ? "" : absl::StrCat(" (", why_not, ")");
+}
+
+void AppendRows(const Session& session, const NodePaths& paths, const Instruction& instruction,
+                std::vector<Row>& rows) {
+  const Model& model = session.model();
+  const std::string kernel = KernelText(instruction);
+  const bool ran_in_parts = !instruction.parts.empty() && kernel == kNotRun;
+  if (ran_in_parts) {
+    for (const Instruction& part : instruction.parts) AppendRows(session, paths, part, rows);
+    return;
+  }
+  const std::string path = Escaped(paths.nodes[instruction.node]);
+  rows.push_back({path, OperatorText(model, instruction.node), kernel + Refusals(instruction),
+                  TypesOf(model, instruction), ComputeText(model, instruction), "cpu"});
+  for (const Instruction& part : instruction.parts) {
+    if (part.node == instruction.node) continue;
+    rows.push_back({Escaped(paths.nodes[part.node]), OperatorText(model, part.node), absl::StrCat("part of ", path),
+                    TypesOf(model, part), "", "cpu"});
+  }
 }
 
 std::vector<Row> Rows(const Session& session) {
-  const Model& model = session.model();
-  const NodePaths paths = FindNodePaths(model);
+  const NodePaths paths = FindNodePaths(session.model());
   std::vector<Row> rows = {{"node", "operator", "kernel", "stored as", "computed in", "device"}};
   for (const auto& block : session.program().blocks) {
-    for (const Instruction& instruction : block) {
-      const Node& node = model.node(instruction.node);
-      rows.push_back({Escaped(paths.nodes[instruction.node]), OperatorText(model, instruction.node),
-                      KernelText(instruction), TypesOf(model, node), ComputeText(model, instruction), "cpu"});
-    }
+    for (const Instruction& instruction : block) AppendRows(session, paths, instruction, rows);
   }
   return rows;
 }
@@ -52,7 +80,7 @@ std::vector<Row> Rows(const Session& session) {
 std::string KernelText(const Instruction& instruction) {
   const absl::MutexLock lock(&instruction.site->mutex);
   const KernelRow* row = instruction.site->row;
-  if (row == nullptr) return "not run";
+  if (row == nullptr) return kNotRun;
   const std::string& implementation = instruction.site->implementation;
   return absl::StrCat(row->family, implementation.empty() ? "" : " ", implementation);
 }

@@ -15,6 +15,7 @@ namespace amp {
 namespace {
 
 constexpr char kProgram[] = "amp-run";
+constexpr int kMostThreads = 4096;
 constexpr char kPurpose[] = "Runs an ONNX model on this machine's processor and prints or writes what comes out.\n";
 constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --random-inputs                               a line per output
@@ -28,13 +29,15 @@ Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit
 
 // What other executors offer, and users may ask for; refused with a reason rather than ignored.
 constexpr std::pair<const char*, const char*> kNotServed[] = {
-    {"--threads", "every kernel runs in one thread"},
-    {"--strict", "no kernel computes in 16 bits: all run widened"},
-    {"--no-fuse", "nothing is fused"},
-    {"--autotune", "there is one kernel for each operator"},
-    {"--allow-tf32", "floats are computed in float64"},
-    {"--allow-bf16-compute", "floats are computed in float64"},
+    {"--autotune", "no kernel is chosen by time"},
+    {"--allow-tf32", "no processor has TF32"},
 };
+
+enum class Fusions { kAll, kBatchNorm, kConstants, kEpilogue };
+const EnumNames<Fusions> kFusions = {{"all", Fusions::kAll},
+                                     {"batch-norm", Fusions::kBatchNorm},
+                                     {"constants", Fusions::kConstants},
+                                     {"epilogue", Fusions::kEpilogue}};
 
 constexpr absl::string_view kBenchLoop = "loop";
 const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
@@ -43,6 +46,7 @@ const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::k
 struct Words {
   std::vector<std::string> inputs, dims;
   std::string random_seed, device = "auto";
+  std::optional<Fusions> no_fuse;
 };
 
 void AddRepeatable(CLI::App& app, const std::string& flag, std::vector<std::string>& values, const std::string& type,
@@ -90,6 +94,17 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   app.add_option("--device", words.device, WithDefault("where", words.device))
       ->type_name("auto|cpu|cuda[:N]")
       ->group(group);
+  AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
+  app.add_flag("--strict", a.session.strict,
+               "refuse what computes 16-bit values in float64, for want of another kernel")
+      ->group(group);
+  app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
+               "compute float16 products in bfloat16 where the processor has arithmetic for that alone")
+      ->group(group);
+  AddChoice(app, group, "--no-fuse", words.no_fuse, kFusions, "all, batch-norm, constants or epilogue",
+            "do not fold batch norms into what is ahead, not compute once what is constant, or not let products and "
+            "convolutions do what comes behind them");
+  app.get_option("--no-fuse")->type_name("[=WHAT]");
   AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
             "rounds of one Loop");
   app.add_flag("--devices", a.devices, "print what this machine offers, and stop")->group(group);
@@ -120,7 +135,16 @@ absl::Status CheckDevice(const std::string& device) {
   return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'");
 }
 
+void ApplyNoFuse(const Words& words, SessionOptions& options) {
+  if (!words.no_fuse.has_value()) return;
+  const auto is_off = [&](Fusions which) { return *words.no_fuse == which || *words.no_fuse == Fusions::kAll; };
+  if (is_off(Fusions::kBatchNorm)) options.fold_batch_norms = false;
+  if (is_off(Fusions::kConstants)) options.fold_constants = false;
+  if (is_off(Fusions::kEpilogue)) options.fuse_epilogues = false;
+}
+
 absl::Status Interpret(const Words& words, RunArguments& a) {
+  ApplyNoFuse(words, a.session);
   for (const std::string& text : words.inputs) {
     AMP_ASSIGN_OR_RETURN(a.input_files.emplace_back(), SplitPair("--input", text, "NAME=FILE"));
   }
@@ -178,6 +202,7 @@ absl::Status CheckServed(const std::vector<std::string>& arguments) {
 std::vector<std::string> WithUsualValues(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
     if (argument == "--random-inputs") argument += "=0";
+    if (argument == "--no-fuse") argument += "=all";
     if (argument == "--bench") absl::StrAppend(&argument, "=", kBenchLoop);
   }
   return arguments;

@@ -8,18 +8,29 @@
 namespace amp {
 namespace {
 
-// Exporters write these with four to seven digits.
-bool IsNear(double value, double wanted) { return std::abs(value - wanted) <= 1e-4 * wanted; }
+// Exporters write these with four to seven digits, and what is stored in 16 bits is rounded to those.
+class IsNear {
+ public:
+  explicit IsNear(DType stored_as)
+      : tolerance_(stored_as == DType::kBfloat16  ? 0x1p-8
+                   : stored_as == DType::kFloat16 ? 0x1p-11
+                                                  : 1e-4) {}
+  bool operator()(double value, double wanted) const { return std::abs(value - wanted) <= tolerance_ * wanted; }
+
+ private:
+  double tolerance_;
+};
+IsNear NearOf(const PatternSearch& search, ValueId value) { return IsNear(search.model().value(value).dtype); }
 
 // x of x / sqrt(2).
 ValueId TakeErfOperand(ValueId value, PatternSearch& search) {
   if (const NodeId division = search.Take(value, "Div"); division != kNone) {
     const auto divisor = search.Scalar(search.node(division).Input(1));
-    return divisor && IsNear(*divisor, std::numbers::sqrt2) ? search.node(division).Input(0) : kNone;
+    return divisor && NearOf(search, value)(*divisor, std::numbers::sqrt2) ? search.node(division).Input(0) : kNone;
   }
   const NodeId product = search.Take(value, "Mul");
   const auto factor = product == kNone ? std::nullopt : search.SplitScalar(product);
-  return factor && IsNear(factor->scalar, 1 / std::numbers::sqrt2) ? factor->variable : kNone;
+  return factor && NearOf(search, value)(factor->scalar, 1 / std::numbers::sqrt2) ? factor->variable : kNone;
 }
 
 // x of x^3; its nodes join.
@@ -43,14 +54,14 @@ ValueId TakeCube(ValueId value, PatternSearch& search) {
 ValueId TakeTanhOperand(ValueId value, PatternSearch& search) {
   const NodeId outer = search.Take(value, "Mul");
   const auto factor = outer == kNone ? std::nullopt : search.SplitScalar(outer);
-  if (!factor || !IsNear(factor->scalar, std::sqrt(2 / std::numbers::pi))) return kNone;
+  if (!factor || !NearOf(search, value)(factor->scalar, std::sqrt(2 / std::numbers::pi))) return kNone;
   const NodeId sum = search.Take(factor->variable, "Add");
   if (sum == kNone) return kNone;
   for (const size_t port : {size_t{0}, size_t{1}}) {
     const ValueId x = search.node(sum).Input(port), term = search.node(sum).Input(1 - port);
     const NodeId cubic = search.Peek(term, "Mul");
     const auto small = cubic == kNone ? std::nullopt : search.SplitScalar(cubic);
-    if (!small || !IsNear(small->scalar, 0.044715)) continue;
+    if (!small || !NearOf(search, value)(small->scalar, 0.044715)) continue;
     search.Take(term, "Mul");
     return search.AreSame(TakeCube(small->variable, search), x) ? x : kNone;
   }

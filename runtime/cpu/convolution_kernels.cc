@@ -229,7 +229,7 @@ absl::StatusOr<Tensor> WeightsOfThisRun(KernelContext& context, const PreparedOp
 
 template <absl::StatusOr<Form> (*read)(const KernelContext&)>
 absl::Status Convolution(KernelContext& context) {
-  const DType compute = ComputeTypeFor(*onednn::OpenLibrary().library, context.Input(0).dtype());
+  const DType compute = ComputeTypeFor(context, context.Input(0).dtype());
   std::vector<int64_t> key;
   AppendShapes(context, key);
   AMP_ASSIGN_OR_RETURN(const auto prepared,

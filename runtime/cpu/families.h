@@ -9,6 +9,8 @@ namespace amp {
 
 absl::Span<const KernelRow> LibraryMatrixKernels();
 absl::Span<const KernelRow> LibraryConvolutionKernels();
+absl::Span<const KernelRow> LibraryEinsumKernels();
+absl::Span<const KernelRow> LibraryIntegerMatrixKernels();
 absl::Span<const KernelRow> LibraryRecurrentKernels();
 
 }  // namespace amp

@@ -112,8 +112,8 @@ absl::Status RunPrepared(KernelContext& context, const PreparedOperation& operat
     AMP_ASSIGN_OR_RETURN(bias, OperandTensor(context, epilogue.bias_port, compute, Layout::kRowMajor));
     arguments.bias = bias.bytes().data();
   }
-  AMP_ASSIGN_OR_RETURN(Tensor scratch,
-                       context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
+  AMP_ASSIGN_OR_RETURN(
+      Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
   arguments.scratch = scratch.mutable_bytes().data();
   if (!operation.primitive->Run(arguments)) {
     return absl::InternalError(absl::StrCat("oneDNN failed (", operation.primitive->implementation(), ")"));

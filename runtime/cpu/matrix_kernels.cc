@@ -110,13 +110,12 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
         FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute));
     if (epilogue.has_value()) {
       product->epilogue = *std::move(epilogue);
-      const onednn::MatMulSpec spec{
-          .a = MatrixOperand(types.compute, shape.ViewOfA(way), shape.transposes_a),
-          .b = MatrixOperand(types.compute, shape.ViewOfB(way), shape.transposes_b),
-          .y = RowMajorOperand(types.result, y),
-          .bias = product->epilogue.bias,
-          .packs_b = context.IsConstantInput(1),
-          .post_ops = product->epilogue.post_ops};
+      const onednn::MatMulSpec spec{.a = MatrixOperand(types.compute, shape.ViewOfA(way), shape.transposes_a),
+                                    .b = MatrixOperand(types.compute, shape.ViewOfB(way), shape.transposes_b),
+                                    .y = RowMajorOperand(types.result, y),
+                                    .bias = product->epilogue.bias,
+                                    .packs_b = context.IsConstantInput(1),
+                                    .post_ops = product->epilogue.post_ops};
       product->primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
     }
     if (product->primitive != nullptr || way == Way::kAsIs) break;
@@ -124,7 +123,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
   if (product->primitive == nullptr) return absl::UnimplementedError(why_not);
   if (!context.IsConstantInput(1)) return product;
   AMP_ASSIGN_OR_RETURN(product->weights, context.State<PreparedOperations>().Packed(*product->primitive,
-                                                                                   context.Input(1), types.compute));
+                                                                                    context.Input(1), types.compute));
   return product;
 }
 
@@ -135,7 +134,7 @@ absl::Status Product(KernelContext& context) {
   std::vector<EpilogueStep> steps = form.steps;
   steps.insert(steps.end(), context.epilogue().steps.begin(), context.epilogue().steps.end());
   const Tensor &a = context.Input(0), &b = context.Input(1);
-  const DType compute = ComputeTypeFor(*onednn::OpenLibrary().library, a.dtype());
+  const DType compute = ComputeTypeFor(context, a.dtype());
   const ProductTypes types{compute, ResultTypeOf(compute, StoredType(context))};
   std::vector<int64_t> key;
   AppendShapes(context, key);

@@ -6,6 +6,7 @@
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -44,8 +45,7 @@ absl::StatusOr<Tensor> PreparedOperations::Packed(const onednn::Primitive& primi
   if (packed.dtype() != DType::kUndefined) return packed;
   AMP_ASSIGN_OR_RETURN(const Tensor converted, Converted(plain, compute, nullptr));
   if (primitive.packed_bytes() == 0) return packed = converted;
-  AMP_ASSIGN_OR_RETURN(Tensor bytes,
-                       Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
+  AMP_ASSIGN_OR_RETURN(Tensor bytes, Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
   if (!primitive.Pack(converted.bytes().data(), bytes.mutable_bytes().data())) {
     return absl::UnimplementedError("the library does not pack the weights");
   }
@@ -53,8 +53,11 @@ absl::StatusOr<Tensor> PreparedOperations::Packed(const onednn::Primitive& primi
   return packed;
 }
 
-DType ComputeTypeFor(const onednn::Library& library, DType stored) {
-  return library.ComputesIn(stored) ? stored : DType::kFloat32;
+DType ComputeTypeFor(const KernelContext& context, DType stored) {
+  const onednn::Library& library = *onednn::OpenLibrary().library;
+  const bool may_be_bfloat16 = stored == DType::kFloat16 && context.resources().allows_bfloat16;
+  const DType wanted = may_be_bfloat16 && !library.ComputesIn(stored) ? DType::kBfloat16 : stored;
+  return library.ComputesIn(wanted) ? wanted : DType::kFloat32;
 }
 
 bool IsFloatOfLibrary(DType dtype) {

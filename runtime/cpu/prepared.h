@@ -47,7 +47,7 @@ class PreparedOperations : public KernelState {
 };
 
 // The type to compute in for tensors stored in `stored`: itself where the processor has arithmetic for it.
-DType ComputeTypeFor(const onednn::Library& library, DType stored);
+DType ComputeTypeFor(const KernelContext& context, DType stored);
 // float32, float16 or bfloat16.
 bool IsFloatOfLibrary(DType dtype);
 

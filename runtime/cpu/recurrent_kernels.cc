@@ -100,7 +100,7 @@ struct PreparedLayer : PreparedOperation {
 };
 
 struct ProductPart {
-  int64_t rows, columns;         // of the left side
+  int64_t rows, columns;          // of the left side
   int64_t first_gate, num_gates;  // of W or R
 };
 
@@ -111,8 +111,7 @@ class LayerMaker {
 
   PreparedOperations::Made Make() {
     auto layer = std::make_shared<PreparedLayer>();
-    layer->resets_before =
-        kind_ == CellKind::kGru && GetInt(context_.node(), "linear_before_reset", 0) == 0;
+    layer->resets_before = kind_ == CellKind::kGru && GetInt(context_.node(), "linear_before_reset", 0) == 0;
     AMP_RETURN_IF_ERROR(ReadBiases(!layer->resets_before));
     const int64_t gates_of_h = layer->resets_before ? 2 : sizes_.gates;
     AMP_RETURN_IF_ERROR(Make(kW, {sizes_.steps * sizes_.batch, sizes_.input, 0, sizes_.gates}, x_bias_, layer->from_x));
@@ -158,20 +157,19 @@ class LayerMaker {
     const auto elements = all.elements<float>();
     for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
       const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
-      AMP_RETURN_IF_ERROR(Pack(elements.subspan(static_cast<size_t>(first), static_cast<size_t>(n * part.columns)),
-                               product));
+      AMP_RETURN_IF_ERROR(
+          Pack(elements.subspan(static_cast<size_t>(first), static_cast<size_t>(n * part.columns)), product));
     }
     return absl::OkStatus();
   }
 
   static absl::Status Pack(absl::Span<const float> plain, LayerProduct& product) {
     if (product.primitive->packed_bytes() == 0) {
-      product.weights.push_back(
-          Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(plain.size())}, plain));
+      product.weights.push_back(Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(plain.size())}, plain));
       return absl::OkStatus();
     }
-    AMP_ASSIGN_OR_RETURN(
-        Tensor packed, Tensor::Create(DType::kUint8, {static_cast<int64_t>(product.primitive->packed_bytes())}));
+    AMP_ASSIGN_OR_RETURN(Tensor packed,
+                         Tensor::Create(DType::kUint8, {static_cast<int64_t>(product.primitive->packed_bytes())}));
     if (!product.primitive->Pack(plain.data(), packed.mutable_bytes().data())) {
       return absl::UnimplementedError("the library does not pack the weights");
     }
@@ -321,12 +319,11 @@ template <CellKind kind>
 absl::Status Layer(KernelContext& context) {
   const LayerSizes sizes = SizesOf(context, kind);
   std::vector<int64_t> key = {sizes.steps, sizes.batch};
-  AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(
-                                                key, [&] { return LayerMaker(context, kind).Make(); }));
+  AMP_ASSIGN_OR_RETURN(const auto prepared,
+                       context.State<PreparedOperations>().Get(key, [&] { return LayerMaker(context, kind).Make(); }));
   const auto& layer = static_cast<const PreparedLayer&>(*prepared);
   AMP_ASSIGN_OR_RETURN(const Tensor x, Converted(context.Input(kX), DType::kFloat32, context.memory()));
-  AMP_ASSIGN_OR_RETURN(Tensor scratch,
-                       context.MakeScratch(DType::kUint8, {static_cast<int64_t>(ScratchBytes(layer))}));
+  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(ScratchBytes(layer))}));
   AMP_ASSIGN_OR_RETURN(Tensor gates,
                        context.MakeScratch(DType::kFloat32, {sizes.steps, sizes.batch, sizes.gate_rows()}));
   AMP_ASSIGN_OR_RETURN(Tensor from_h, context.MakeScratch(DType::kFloat32, {sizes.batch, sizes.gate_rows()}));
@@ -360,7 +357,10 @@ absl::Status Layer(KernelContext& context) {
 
 template <CellKind kind>
 constexpr KernelRow RowOf(absl::string_view op_type) {
-  return {.op_type = op_type, .function = Layer<kind>, .first_version = 7, .why_not = WhyNotLayer<kind>,
+  return {.op_type = op_type,
+          .function = Layer<kind>,
+          .first_version = 7,
+          .why_not = WhyNotLayer<kind>,
           .family = "onednn"};
 }
 

@@ -12,13 +12,13 @@
 namespace amp {
 
 enum class EpilogueKind {
-  kRelu,         // alpha * x below 0
-  kClip,         // to [alpha, beta]
+  kRelu,  // alpha * x below 0
+  kClip,  // to [alpha, beta]
   kSigmoid,
   kTanh,
   kGeluErf,
   kGeluTanh,
-  kSwish,        // x * sigmoid(alpha * x)
+  kSwish,  // x * sigmoid(alpha * x)
   kHardSwish,
   kHardSigmoid,  // clip(alpha * x + beta, 0, 1)
   kElu,          // alpha * (exp(x) - 1) below 0

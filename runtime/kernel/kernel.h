@@ -50,6 +50,8 @@ struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
   TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap
+  bool allows_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool is_strict = false;          // 16-bit values are not computed by kernels that widen them to float64
 };
 
 // What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may
@@ -63,14 +65,16 @@ struct KernelRow;
 
 // A node as its kernels know it from run to run.
 struct KernelSite {
-  std::vector<const void*> constants;  // by input: where the elements of the model's own constant are; null: it has none
-  std::vector<bool> last_uses;         // an input that nobody reads after this node, and that comes once
-  Epilogue epilogue;                   // only rows that ask for it see one
+  std::vector<const void*>
+      constants;                // by input: where the elements of the model's own constant are; null: it has none
+  std::vector<bool> last_uses;  // an input that nobody reads after this node, and that comes once
+  Epilogue epilogue;            // only rows that ask for it see one
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
   // Of the last run, for reports.
   const KernelRow* row ABSL_GUARDED_BY(mutex) = nullptr;
+  std::string why_not_better ABSL_GUARDED_BY(mutex);  // why the rows before that did not take the inputs
   std::string implementation ABSL_GUARDED_BY(mutex);  // the library's name for what ran; may be empty
   DType computed_in ABSL_GUARDED_BY(mutex) = DType::kUndefined;
 };
@@ -140,7 +144,8 @@ class KernelContext {
   }
   // For reports: the library's name for what ran, which lives as long as the state, and the type that it computed in.
   void Report(absl::string_view implementation, DType computed_in);
-  void Ran(const KernelRow& row);  // by whoever chose it, at the end
+  // By whoever chose the row, at the end.
+  void Ran(const KernelRow& row, absl::string_view why_not_better);
 
   // "no kernel for float8e5m2": for element types that a kernel does not cover.
   absl::Status TypeError(DType dtype) const;
@@ -149,6 +154,7 @@ class KernelContext {
   GraphId Body(absl::string_view attribute) const { return GetBody(model_, node(), attribute); }
   BodyRunner& bodies() { return bodies_; }
   RunResources& resources() { return resources_; }
+  const RunResources& resources() const { return resources_; }
   TensorMemory* memory() const { return resources_.memory; }
   const Model& model() const { return model_; }
 
@@ -167,6 +173,8 @@ class KernelContext {
 
 using KernelFunction = absl::Status (*)(KernelContext&);
 
+inline constexpr absl::string_view kReferenceFamily = "reference";
+
 // A kernel for an operator, from one version of it to another. What ends with kUnimplemented before it has done anything
 // leaves the node to the next row: a library may refuse what its caller cannot foresee.
 struct KernelRow {
@@ -176,7 +184,7 @@ struct KernelRow {
   int first_version = 1, last_version = std::numeric_limits<int>::max();
   // Why it does not take the inputs at hand; null where it does. No function: it takes all that the schema allows.
   const char* (*why_not)(const KernelContext&) = nullptr;
-  absl::string_view family = "reference";
+  absl::string_view family = kReferenceFamily;
   bool takes_channels_last = false;  // inputs of any layout; else they are row-major
   bool takes_epilogue = false;
 };

@@ -2,37 +2,26 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <utility>
 
 #include "ir/base/check.h"
 #include "ir/base/status.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/kernel/turn_matrix.h"
 
 namespace amp {
 namespace {
 
-constexpr size_t kTile = 32;  // rows and columns that stay in the nearest cache
-
-// [rows, columns] to [columns, rows].
-template <typename T>
-void Transpose(const T* from, T* to, size_t rows, size_t columns) {
-  for (size_t row = 0; row < rows; row += kTile) {
-    const size_t last_row = std::min(row + kTile, rows);
-    for (size_t column = 0; column < columns; column += kTile) {
-      const size_t last_column = std::min(column + kTile, columns);
-      for (size_t c = column; c < last_column; ++c) {
-        for (size_t r = row; r < last_row; ++r) to[c * rows + r] = from[r * columns + c];
-      }
-    }
-  }
-}
-
+// Each of `batch` matrices [rows, columns] to [columns, rows].
 template <typename T>
 void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, size_t columns) {
-  const auto in = from.elements<T>();
-  const auto out = to.mutable_elements<T>();
+  const Turn turn = {.rows = static_cast<int64_t>(columns),
+                     .columns = static_cast<int64_t>(rows),
+                     .from_step = static_cast<int64_t>(columns),
+                     .to_step = static_cast<int64_t>(rows)};
   for (size_t n = 0; n < batch; ++n) {
-    Transpose(in.data() + n * rows * columns, out.data() + n * rows * columns, rows, columns);
+    TurnMatrix(from.elements<T>().data() + n * rows * columns, to.mutable_elements<T>().data() + n * rows * columns,
+               turn);
   }
 }
 
@@ -71,6 +60,31 @@ absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemor
     default:
       return ModelError("no layout but row by row for ", DTypeName(tensor.dtype()));
   }
+  return result;
+}
+
+Dims DimsInMemory(Dims dims, Layout layout) {
+  if (layout == Layout::kChannelsLast) std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  return dims;
+}
+
+size_t AxisInMemory(size_t axis, size_t rank, Layout layout) {
+  if (layout == Layout::kRowMajor || axis == 0) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
+Tensor AsInMemory(const Tensor& tensor) {
+  if (tensor.layout() == Layout::kRowMajor) return tensor;
+  Tensor result = tensor.Reshaped(DimsInMemory(tensor.dims(), tensor.layout()));
+  result.set_layout(Layout::kRowMajor);
+  return result;
+}
+
+Tensor FromMemory(const Tensor& in_memory, Layout layout) {
+  Dims dims = in_memory.dims();
+  if (layout == Layout::kChannelsLast) std::rotate(dims.begin() + 1, dims.end() - 1, dims.end());
+  Tensor result = in_memory.Reshaped(std::move(dims));
+  result.set_layout(layout);
   return result;
 }
 

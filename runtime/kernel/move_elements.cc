@@ -5,6 +5,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/kernel/turn_matrix.h"
 
 namespace amp {
 namespace {
@@ -17,6 +18,60 @@ absl::Span<const int64_t> AllButLast(absl::Span<const int64_t> list) {
   return list.subspan(0, list.empty() ? 0 : list.size() - 1);
 }
 
+// The axes of a copy from strided places to consecutive ones.
+struct StridedAxes {
+  Dims dims, strides;
+};
+
+// The same with as few axes as possible; at least one. REQUIRES: no dim is 0.
+StridedAxes Merged(absl::Span<const int64_t> dims, absl::Span<const int64_t> strides) {
+  StridedAxes merged;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] == 1) continue;
+    if (!merged.dims.empty() && merged.strides.back() == strides[axis] * dims[axis]) {
+      merged.dims.back() *= dims[axis];
+      merged.strides.back() = strides[axis];
+    } else {
+      merged.dims.push_back(dims[axis]);
+      merged.strides.push_back(strides[axis]);
+    }
+  }
+  if (merged.dims.empty()) merged = {{1}, {1}};
+  return merged;
+}
+
+// Elements `step` apart become consecutive ones.
+template <typename T>
+void CopyRow(const T* from, int64_t step, T* to, int64_t length) {
+  if (step == 1) {
+    std::copy_n(from, length, to);
+  } else {
+    for (int64_t i = 0; i < length; ++i) to[i] = from[i * step];
+  }
+}
+
+// REQUIRES: Merged.
+template <typename T>
+void CopyMerged(const T* from, const StridedAxes& axes, T* to) {
+  const size_t last = axes.dims.size() - 1;
+  const Dims to_strides = RowStrides(axes.dims);
+  // An axis whose elements are neighbours, unless it is the last one: it is turned together with that.
+  const auto found = std::find(axes.strides.begin(), axes.strides.end(), 1);
+  const auto turned = static_cast<size_t>(found - axes.strides.begin());
+  Dims outer = axes.dims;
+  outer[last] = 1;
+  if (turned < last) outer[turned] = 1;
+  for (StridedWalk walk(outer, {axes.strides, to_strides}); !walk.AtEnd(); walk.Next()) {
+    // Places may lie before the first one: as signed numbers.
+    const T* const first = from + static_cast<int64_t>(walk[0]);
+    if (turned < last) {
+      TurnMatrix(first, to + walk[1], {axes.dims[turned], axes.dims[last], axes.strides[last], to_strides[turned]});
+    } else {
+      CopyRow(first, axes.strides[last], to + walk[1], axes.dims[last]);
+    }
+  }
+}
+
 // Where `index` of the axes but the last leads, by the lists of CopyPicked; kNowhere if one of them says so.
 int64_t PickedPlace(absl::Span<const std::vector<int64_t>> picks, const Dims& strides, const Dims& index) {
   int64_t place = 0;
@@ -26,6 +81,12 @@ int64_t PickedPlace(absl::Span<const std::vector<int64_t>> picks, const Dims& st
     place += picked * strides[axis];
   }
   return place;
+}
+
+// Whether each index is the one after the index before.
+bool IsRun(absl::Span<const int64_t> indices) {
+  return indices[0] != kNowhere && std::adjacent_find(indices.begin(), indices.end(),
+                                                      [](int64_t a, int64_t b) { return b != a + 1; }) == indices.end();
 }
 
 }  // namespace
@@ -80,16 +141,9 @@ absl::Status CopyAlong(const Tensor& from, size_t axis, absl::Span<const int64_t
 absl::Status CopyStrided(const Tensor& from, int64_t start, absl::Span<const int64_t> strides, Tensor& to) {
   AMP_CHECK(strides.size() == to.rank());
   if (to.num_elements() == 0) return absl::OkStatus();
-  const int64_t length = to.rank() == 0 ? 1 : to.dims().back();
-  const int64_t step = to.rank() == 0 ? 0 : strides.back();
-  const auto outer = AllButLast(strides);
+  const StridedAxes axes = Merged(to.dims(), strides);
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
-    const auto in = from.elements<T>();
-    T* out = to.mutable_elements<T>().data();
-    for (StridedWalk walk(AllButLast(to.dims()), {Dims(outer.begin(), outer.end())}); !walk.AtEnd(); walk.Next()) {
-      const int64_t first = start + static_cast<int64_t>(walk[0]);
-      for (int64_t i = 0; i < length; ++i) *out++ = in[static_cast<size_t>(first + i * step)];
-    }
+    CopyMerged(from.elements<T>().data() + start, axes, to.mutable_elements<T>().data());
   });
   return TypeStatus(known, from);
 }
@@ -101,12 +155,17 @@ absl::Status CopyPicked(const Tensor& from, absl::Span<const std::vector<int64_t
   const Dims strides = RowStrides(from.dims());
   const std::vector<int64_t> only = {0};  // a scalar's
   const std::vector<int64_t>& last = picks.empty() ? only : picks.back();
+  const bool is_run = IsRun(last);
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = from.elements<T>();
     const T nothing = fill == nullptr ? T() : fill->elements<T>()[0];
     T* out = to.mutable_elements<T>().data();
     for (StridedWalk walk(AllButLast(to.dims()), {}); !walk.AtEnd(); walk.Next()) {
       const int64_t first = PickedPlace(picks, strides, walk.index());
+      if (is_run && first != kNowhere) {
+        out = std::copy_n(in.data() + first + last[0], last.size(), out);
+        continue;
+      }
       for (const int64_t index : last) {
         const bool picked = first != kNowhere && index != kNowhere;
         *out++ = picked ? in[static_cast<size_t>(first + index)] : nothing;

@@ -1,6 +1,5 @@
 #include "runtime/kernel/tensor.h"
 
-#include <cstdlib>
 #include <new>
 #include <optional>
 #include <utility>
@@ -9,19 +8,12 @@
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/file/tensor_view.h"
+#include "runtime/kernel/host_memory.h"
 
 namespace amp {
 namespace {
 
-constexpr size_t kAlignment = 64;  // a cache line, and the widest vector register
-
 std::string DimsText(const Dims& dims) { return absl::StrCat("[", absl::StrJoin(dims, ","), "]"); }
-
-std::shared_ptr<void> AllocateBytes(size_t size_bytes, TensorMemory* memory) {
-  if (memory != nullptr) return memory->Allocate(size_bytes);
-  const size_t rounded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  return {std::aligned_alloc(kAlignment, rounded), std::free};
-}
 
 std::shared_ptr<void> AllocateStrings(size_t count) {
   std::shared_ptr<std::string[]> strings(new (std::nothrow) std::string[count]);
@@ -47,8 +39,11 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims, TensorMemory* memo
   tensor.dims_ = std::move(dims);
   tensor.num_elements_ = *count;
   if (*count == 0) return tensor;
-  tensor.data_ = dtype == DType::kString ? AllocateStrings(static_cast<size_t>(*count))
-                                         : AllocateBytes(tensor.size_bytes(), memory);
+  if (dtype == DType::kString) {
+    tensor.data_ = AllocateStrings(static_cast<size_t>(*count));
+  } else {
+    tensor.data_ = memory == nullptr ? AllocateHostMemory(tensor.size_bytes()) : memory->Allocate(tensor.size_bytes());
+  }
   if (tensor.data_ == nullptr) return LimitError("out of memory for a tensor ", tensor.TypeText());
   return tensor;
 }

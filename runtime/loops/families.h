@@ -8,6 +8,13 @@
 namespace amp {
 
 absl::Span<const KernelRow> BinaryLoopKernels();
+absl::Span<const KernelRow> CastLoopKernels();
+absl::Span<const KernelRow> LayerNormLoopKernels();
+absl::Span<const KernelRow> NormLoopKernels();
+absl::Span<const KernelRow> PoolLoopKernels();
+absl::Span<const KernelRow> QuantizationLoopKernels();
+absl::Span<const KernelRow> ReductionLoopKernels();
+absl::Span<const KernelRow> SoftmaxLoopKernels();
 absl::Span<const KernelRow> UnaryLoopKernels();
 
 }  // namespace amp

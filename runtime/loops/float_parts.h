@@ -43,7 +43,7 @@ class FloatSource {
  private:
   const float* wide_ = nullptr;
   const uint16_t* narrow_ = nullptr;
-  ConvertLoops::Widen widen_ = nullptr;
+  ConvertLoops::Widen<uint16_t> widen_ = nullptr;
 };
 
 class FloatSink {
@@ -58,7 +58,7 @@ class FloatSink {
  private:
   float* wide_ = nullptr;
   uint16_t* narrow_ = nullptr;
-  ConvertLoops::Narrow convert_ = nullptr;
+  ConvertLoops::Narrow<uint16_t> convert_ = nullptr;
 };
 
 // All elements as float32, rounded by nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
 
 namespace amp {
 namespace {
@@ -19,12 +20,6 @@ Dims WithRank(const Dims& dims, size_t rank) {
   Dims filled(rank - dims.size(), 1);
   filled.insert(filled.end(), dims.begin(), dims.end());
   return filled;
-}
-
-// [N, C, ...] to [N, ..., C].
-Dims ChannelsLast(Dims dims) {
-  std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
-  return dims;
 }
 
 // Whether a row-major tensor of these dims has its elements in the same order as a channels-last one.
@@ -64,9 +59,9 @@ absl::StatusOr<MemoryBroadcast> BroadcastInMemory(const KernelContext& context, 
   for (size_t i = 0; i < count; ++i) {
     AMP_ASSIGN_OR_RETURN(result.dims, BroadcastDims(result.dims, context.Input(i).dims()));
   }
-  result.broadcast.dims = ChannelsLast(result.dims);
+  result.broadcast.dims = DimsInMemory(result.dims, result.layout);
   for (size_t i = 0; i < count; ++i) {
-    const Dims dims = ChannelsLast(WithRank(context.Input(i).dims(), rank));
+    const Dims dims = DimsInMemory(WithRank(context.Input(i).dims(), rank), result.layout);
     result.broadcast.strides.push_back(BroadcastStrides(dims, result.broadcast.dims));
   }
   return result;

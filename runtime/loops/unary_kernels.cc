@@ -1,4 +1,4 @@
-// Functions of one element: mathematics, activations, Clip, and powers with a few exponents.
+// Functions of one element: mathematics, activations, Clip, powers with a few exponents, Dropout that drops nothing.
 #include <array>
 #include <limits>
 #include <string>
@@ -69,7 +69,7 @@ absl::Status Gelu(KernelContext& context) {
 // ---- Clip ---------------------------------------------------------------------------------------------------------
 
 const char* WhyNotClip(const KernelContext& context) {
-  for (const size_t port : {1, 2}) {
+  for (const size_t port : {size_t{1}, size_t{2}}) {
     if (context.version() < 11 || !context.HasInput(port)) continue;
     const Tensor& bound = context.Input(port);
     if (bound.dtype() != context.Input(0).dtype() || bound.num_elements() != 1) return "bounds that do not fit";
@@ -125,6 +125,21 @@ const char* WhyNotPower(const KernelContext& context) {
 
 absl::Status Pow(KernelContext& context) { return MapOutput(context, BestLoops().unary.*FindPower(context)->loop, {}); }
 
+// ---- Dropout ------------------------------------------------------------------------------------------------------
+
+const char* WhyNotDropout(const KernelContext& context) {
+  if (context.HasOutput(1)) return "a mask";
+  if (context.version() < 7) return GetInt(context.node(), "is_test", 0) == 0 ? "training" : WhyNotFloat(context);
+  const Tensor& training = context.Input(2);
+  const bool trains = training.dtype() != DType::kBool || training.num_elements() != 1 || training.elements<bool>()[0];
+  return context.HasInput(2) && trains ? "training" : WhyNotFloat(context);
+}
+
+absl::Status Dropout(KernelContext& context) {
+  context.SetOutput(0, context.Input(0));
+  return absl::OkStatus();
+}
+
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
@@ -137,6 +152,7 @@ constexpr KernelRow kRows[] = {
     Row("Ceil", Mapped<&UnaryLoops::ceil>),
     Row("Celu", Mapped<&UnaryLoops::celu, Alpha<100>>),
     Row("Clip", Clip, WhyNotClip),
+    Row("Dropout", Dropout, WhyNotDropout),
     Row("Elu", Mapped<&UnaryLoops::elu, Alpha<100>>),
     Row("Erf", Mapped<&UnaryLoops::erf>),
     Row("Exp", Mapped<&UnaryLoops::exp>),

@@ -20,7 +20,8 @@
 
 namespace amp::onednn {
 
-// An array: float32, bfloat16 or (where the processor computes in it) float16.
+// An array: float32, bfloat16 or (where the processor computes in it) float16; products of matrices: uint8 and int8 to
+// int32 as well.
 struct Operand {
   DType dtype = DType::kUndefined;
   std::vector<int64_t> dims;
@@ -56,11 +57,11 @@ struct ConvolutionSpec {
 class Primitive {
  public:
   struct Arguments {
-    const void* a = nullptr;     // x of a convolution
-    const void* b = nullptr;     // packed, where packed_bytes() is not 0; w of a convolution
+    const void* a = nullptr;  // x of a convolution
+    const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution
     const void* bias = nullptr;
     void* y = nullptr;
-    void* scratch = nullptr;     // scratch_bytes()
+    void* scratch = nullptr;                 // scratch_bytes()
     std::vector<const void*> post_operands;  // of kAdd and kMul, in order
   };
 
@@ -77,7 +78,7 @@ class Primitive {
 class Library {
  public:
   virtual ~Library() = default;
-  // Whether the processor has arithmetic for the type that is worth its while.
+  // Whether the processor has arithmetic for the type that is worth its while; kInt8: exact dot products of 8 bits.
   virtual bool ComputesIn(DType dtype) const = 0;
   // Of the calling thread.
   virtual void SetThreads(int count) const = 0;

@@ -32,6 +32,12 @@ dnnl::memory::data_type TypeOf(DType dtype) {
       return dnnl::memory::data_type::bf16;
     case DType::kFloat16:
       return dnnl::memory::data_type::f16;
+    case DType::kUint8:
+      return dnnl::memory::data_type::u8;
+    case DType::kInt8:
+      return dnnl::memory::data_type::s8;
+    case DType::kInt32:
+      return dnnl::memory::data_type::s32;
     default:
       return dnnl::memory::data_type::undef;
   }
@@ -105,7 +111,8 @@ std::string NameOf(const Descriptor& descriptor) {
 }
 
 dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
-  return {descriptor, Engine(), const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
+  return {descriptor, Engine(),
+          const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
 }
 
 class OneDnnPrimitive : public Primitive {
@@ -249,10 +256,9 @@ template <typename Operation>
 std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   const Operand w = Weights(spec);
   const Descriptor bias = AsIs(spec.bias);
-  const typename Operation::primitive_desc pd(Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x),
-                                              AsTheLibraryLikes(w), bias, AsIs(spec.y), spec.strides,
-                                              LessOne(spec.dilations), spec.pads_begin, spec.pads_end,
-                                              AttributesOf(spec.post_ops));
+  const typename Operation::primitive_desc pd(
+      Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x), AsTheLibraryLikes(w), bias, AsIs(spec.y),
+      spec.strides, LessOne(spec.dilations), spec.pads_begin, spec.pads_end, AttributesOf(spec.post_ops));
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
   return result;
@@ -267,7 +273,10 @@ class OneDnnLibrary : public Library {
       return (static_cast<unsigned>(isa) & bits) == bits;
     };
     // AVX512_FP16 never pays against float32 (executor benchmarks); bfloat16 does on dot products and tiles.
-    return dtype == DType::kFloat32 || (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
+    // Without VNNI, sums of two products of 8 bits saturate at 16.
+    const bool has_vnni = has(dnnl::cpu_isa::avx512_core_vnni) || has(dnnl::cpu_isa::avx2_vnni);
+    return dtype == DType::kFloat32 || (dtype == DType::kInt8 && has_vnni) ||
+           (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
   }
   void SetThreads(int count) const override { omp_set_num_threads(count); }
   std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const override {
@@ -275,15 +284,13 @@ class OneDnnLibrary : public Library {
   }
   std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const override {
     return Guarded(why_not, [&] {
-      return spec.is_transposed
-                 ? Convolution<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
-                 : Convolution<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
+      return spec.is_transposed ? Convolution<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
+                                : Convolution<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
     });
   }
   std::string Version() const override {
     const dnnl_version_t* version = dnnl_version();
-    return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
-           std::to_string(version->patch);
+    return std::to_string(version->major) + "." + std::to_string(version->minor) + "." + std::to_string(version->patch);
   }
 };
 

@@ -28,11 +28,11 @@ absl::StatusOr<Dims> JoinedDims(absl::Span<const Tensor> parts, size_t axis) {
 
 }  // namespace
 
-absl::StatusOr<Tensor> Join(absl::Span<const Tensor> parts, int64_t axis) {
+absl::StatusOr<Tensor> Join(absl::Span<const Tensor> parts, int64_t axis, TensorMemory* memory) {
   if (parts.empty()) return ModelError("expected tensors, found none");
   AMP_ASSIGN_OR_RETURN(const size_t along, NormalizeAxis(axis, parts[0].rank()));
   AMP_ASSIGN_OR_RETURN(Dims dims, JoinedDims(parts, along));
-  AMP_ASSIGN_OR_RETURN(Tensor whole, Tensor::Create(parts[0].dtype(), std::move(dims)));
+  AMP_ASSIGN_OR_RETURN(Tensor whole, Tensor::Create(parts[0].dtype(), std::move(dims), memory));
   if (whole.num_elements() == 0) return whole;
   const AxisView view(whole.dims(), along);
   size_t at = 0;

@@ -13,7 +13,7 @@
 namespace amp {
 
 // Errors: no parts, an axis that they do not have, types or other dimensions that differ.
-absl::StatusOr<Tensor> Join(absl::Span<const Tensor> parts, int64_t axis);
+absl::StatusOr<Tensor> Join(absl::Span<const Tensor> parts, int64_t axis, TensorMemory* memory = nullptr);
 
 // Into as many parts as there are sizes. Errors: sizes that are negative or do not sum up to the dimension.
 absl::StatusOr<std::vector<Tensor>> Split(const Tensor& whole, size_t axis, absl::Span<const int64_t> sizes);

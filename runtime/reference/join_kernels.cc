@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernel/layout.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -13,14 +14,31 @@
 namespace amp {
 namespace {
 
+// Channels-last if all inputs are, else row-major.
+Layout CommonLayout(const KernelContext& context) {
+  for (size_t i = 0; i < context.num_inputs(); ++i) {
+    const Tensor& x = context.Input(i);
+    if (x.layout() != Layout::kChannelsLast || x.rank() != context.Input(0).rank()) return Layout::kRowMajor;
+  }
+  return Layout::kChannelsLast;
+}
+
 absl::Status ConcatInputs(KernelContext& context) {
   std::optional<int64_t> axis = GetInt(context.node(), "axis");
   if (!axis.has_value() && context.version() < 4) axis = 1;
   if (!axis.has_value()) return ModelError("expected an axis, found none");
+  const Layout layout = CommonLayout(context);
+  const size_t rank = context.Input(0).rank();
+  AMP_ASSIGN_OR_RETURN(const size_t along, NormalizeAxis(*axis, rank));
+  TensorMemory* const memory = context.resources().memory;
   std::vector<Tensor> parts;
-  for (size_t i = 0; i < context.num_inputs(); ++i) parts.push_back(context.Input(i));
-  AMP_ASSIGN_OR_RETURN(Tensor whole, Join(parts, *axis));
-  context.SetOutput(0, std::move(whole));
+  for (size_t i = 0; i < context.num_inputs(); ++i) {
+    AMP_ASSIGN_OR_RETURN(const Tensor part, InLayout(context.Input(i), layout, memory));
+    parts.push_back(AsInMemory(part));
+  }
+  AMP_ASSIGN_OR_RETURN(const Tensor whole,
+                       Join(parts, static_cast<int64_t>(AxisInMemory(along, rank, layout)), memory));
+  context.SetOutput(0, FromMemory(whole, layout));
   return absl::OkStatus();
 }
 
@@ -114,7 +132,7 @@ absl::Status Tile(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Concat", ConcatInputs},
+    {.op_type = "Concat", .function = ConcatInputs, .takes_channels_last = true},
     {"Split", SplitInput},
     {"Tile", Tile},
 };

@@ -6,32 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/doubles.h"
+#include "runtime/kernel/reduced_axes.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 
 namespace amp {
 namespace {
-
-absl::StatusOr<std::vector<size_t>> ReducedAxes(const KernelContext& context, size_t rank) {
-  AMP_ASSIGN_OR_RETURN(const std::optional<std::vector<int64_t>> axes, context.IntsOfInputOrAttribute(1, "axes"));
-  if (axes.has_value() && !axes->empty()) return NormalizeAxes(*axes, rank);
-  if (GetInt(context.node(), "noop_with_empty_axes", 0) != 0) return std::vector<size_t>();
-  return AxesBetween(0, rank);
-}
-
-Dims ReducedDims(Dims dims, absl::Span<const size_t> axes, int64_t keepdims) {
-  for (const size_t axis : axes) dims[axis] = 1;
-  if (keepdims != 0) return dims;
-  for (size_t i = axes.size(); i-- > 0;) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axes[i]));
-  return dims;
-}
 
 // `Function` is given a cell's elements as double, or as integers; truth values as 0 and 1 where it takes them.
 template <typename Function>

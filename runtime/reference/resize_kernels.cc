@@ -1,7 +1,7 @@
 // Resize and Upsample of every version.
 //
 //   what the node says                   one ResampledAxis per axis       (ReadScales, ReadSizes)
-//   one axis after another               resample_axis.h                  (Nearest: moves elements; else float64)
+//   one axis after another               resample_axis.h                  (nearest: moves elements; else float64)
 //   tf_crop_and_resize                   extrapolation_value where a position is outside of the input
 //
 // Where a scale gives the length, it is floor(scale * length) in float32, as ONNX's shape inference has it; coordinates
@@ -14,6 +14,8 @@
 #include <string>
 
 #include "runtime/kernel/doubles.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/resample_axis.h"
@@ -155,12 +157,12 @@ absl::Status ReadRoi(const KernelContext& context, absl::Span<const size_t> axes
 
 // [outer, in, inner] to [outer, out, inner] by one axis of `dims`, which becomes `out`.
 // `make(line, inner, i, out)` makes the `inner` elements of output i from those of the line.
-template <typename T, typename Make>
-std::vector<T> ResampleAxis(const std::vector<T>& x, Dims& dims, size_t at, int64_t out, Make make) {
+template <typename Make>
+std::vector<double> ResampleAxis(const std::vector<double>& x, Dims& dims, size_t at, int64_t out, Make make) {
   const auto outer = static_cast<size_t>(ElementsBetween(dims, 0, at));
   const auto inner = static_cast<size_t>(ElementsBetween(dims, at + 1, dims.size()));
   const auto length = static_cast<size_t>(dims[at]), new_length = static_cast<size_t>(out);
-  std::vector<T> y(outer * new_length * inner);
+  std::vector<double> y(outer * new_length * inner);
   for (size_t o = 0; o < outer; ++o) {
     for (size_t i = 0; i < new_length; ++i) {
       make(x.data() + o * length * inner, inner, i, y.data() + (o * new_length + i) * inner);
@@ -179,21 +181,12 @@ std::vector<size_t> BestOrder(const std::vector<ResampledAxis>& axes) {
   return order;
 }
 
-template <typename T>
-void MoveNearest(const Tensor& x, const Resampling& resampling, Tensor& y) {
-  std::vector<T> elements(x.elements<T>().begin(), x.elements<T>().end());
-  Dims dims = x.dims();
-  for (const size_t at : BestOrder(resampling.axes)) {
-    const ResampledAxis& axis = resampling.axes[at];
-    const std::vector<double> positions = SourcePositions(axis, resampling.options);
-    if (IsIdentity(axis, positions)) continue;
-    const std::vector<int64_t> nearest = NearestElements(axis, positions, resampling.options);
-    elements = ResampleAxis<T>(elements, dims, at, axis.out, [&](const T* line, size_t inner, size_t i, T* out) {
-      const T* first = line + static_cast<size_t>(nearest[i]) * inner;
-      std::copy(first, first + inner, out);
-    });
+absl::Status MoveNearest(const Tensor& x, const Resampling& resampling, Tensor& y) {
+  std::vector<std::vector<int64_t>> picks;
+  for (const ResampledAxis& axis : resampling.axes) {
+    picks.push_back(NearestElements(axis, SourcePositions(axis, resampling.options), resampling.options));
   }
-  std::copy(elements.begin(), elements.end(), y.mutable_elements<T>().begin());
+  return CopyPicked(x, picks, /*fill=*/nullptr, y);
 }
 
 absl::Status Interpolate(const Tensor& x, const Resampling& resampling, Tensor& y) {
@@ -204,13 +197,12 @@ absl::Status Interpolate(const Tensor& x, const Resampling& resampling, Tensor& 
     const std::vector<double> positions = SourcePositions(axis, resampling.options);
     if (IsIdentity(axis, positions)) continue;
     const WeightedElements sum = InterpolationWeights(axis, positions, resampling.options);
-    elements = ResampleAxis<double>(elements, dims, at, axis.out,
-                                    [&](const double* line, size_t inner, size_t i, double* out) {
-                                      for (size_t k = sum.begin[i]; k < sum.begin[i + 1]; ++k) {
-                                        const double* from = line + static_cast<size_t>(sum.element[k]) * inner;
-                                        for (size_t j = 0; j < inner; ++j) out[j] += sum.weight[k] * from[j];
-                                      }
-                                    });
+    elements = ResampleAxis(elements, dims, at, axis.out, [&](const double* line, size_t inner, size_t i, double* out) {
+      for (size_t k = sum.begin[i]; k < sum.begin[i + 1]; ++k) {
+        const double* from = line + static_cast<size_t>(sum.element[k]) * inner;
+        for (size_t j = 0; j < inner; ++j) out[j] += sum.weight[k] * from[j];
+      }
+    });
   }
   const bool is_integer = VisitIntegers(x.dtype(), [](auto) {});
   if (is_integer) {
@@ -245,19 +237,22 @@ absl::Status Extrapolate(const Resampling& resampling, Tensor& y) {
   return known ? absl::OkStatus() : ModelError("no extrapolation for ", DTypeName(y.dtype()));
 }
 
-absl::Status Compute(KernelContext& context, const Resampling& resampling) {
-  const Tensor& x = context.Input(0);
+// In either layout: the axes are resampled in the order in which they lie in memory.
+absl::Status Compute(KernelContext& context, Resampling resampling) {
+  const Tensor x = AsInMemory(context.Input(0));
+  const Layout layout = context.Input(0).layout();
   Dims dims;
   for (const ResampledAxis& axis : resampling.axes) dims.push_back(axis.out);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), dims));
-  if (y->num_elements() == 0) return absl::OkStatus();
-  if (resampling.options.interpolation != Interpolation::kNearest) {
-    AMP_RETURN_IF_ERROR(Interpolate(x, resampling, *y));
-  } else if (!VisitStorage(x.dtype(), [&]<typename T>(TypeTag<T>) { MoveNearest<T>(x, resampling, *y); })) {
-    return context.TypeError(x.dtype());
-  }
+  AMP_ASSIGN_OR_RETURN(Tensor * output, context.MakeOutput(0, x.dtype(), dims));
+  output->set_layout(layout);
+  if (output->num_elements() == 0) return absl::OkStatus();
+  Tensor y = AsInMemory(*output);
+  std::vector<ResampledAxis>& axes = resampling.axes;
+  if (layout == Layout::kChannelsLast) std::rotate(axes.begin() + 1, axes.begin() + 2, axes.end());
+  const bool is_nearest = resampling.options.interpolation == Interpolation::kNearest;
+  AMP_RETURN_IF_ERROR(is_nearest ? MoveNearest(x, resampling, y) : Interpolate(x, resampling, y));
   if (resampling.options.coordinates != Coordinates::kTfCropAndResize) return absl::OkStatus();
-  return Extrapolate(resampling, *y);
+  return Extrapolate(resampling, y);
 }
 
 absl::StatusOr<Resampling> OldResampling(const KernelContext& context) {
@@ -331,8 +326,8 @@ absl::Status Resize(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Resize", Resize},
-    {"Upsample", Upsample},
+    {.op_type = "Resize", .function = Resize, .takes_channels_last = true},
+    {.op_type = "Upsample", .function = Upsample, .takes_channels_last = true},
 };
 
 }  // namespace

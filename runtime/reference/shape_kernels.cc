@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/file/tensor_view.h"
+#include "runtime/kernel/layout.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -147,14 +148,30 @@ absl::StatusOr<std::vector<size_t>> Permutation(const KernelContext& context, si
   return result;
 }
 
+// Whether elements at these strides lie in the order of the dims.
+bool MovesNothing(const Dims& dims, const Dims& strides) {
+  const Dims in_order = RowStrides(dims);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1 && strides[i] != in_order[i]) return false;
+  }
+  return true;
+}
+
+// In either layout: what moves no element in memory has those of x.
 absl::Status Transpose(KernelContext& context) {
-  const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> perm, Permutation(context, x.rank()));
+  const Tensor& input = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> perm, Permutation(context, input.rank()));
+  const Tensor x = AsInMemory(input);
   const Dims from = RowStrides(x.dims());
   Dims dims, strides;
   for (const size_t axis : perm) {
-    dims.push_back(x.dim(axis));
-    strides.push_back(from[axis]);
+    const size_t at = AxisInMemory(axis, x.rank(), input.layout());
+    dims.push_back(x.dim(at));
+    strides.push_back(from[at]);
+  }
+  if (MovesNothing(dims, strides)) {
+    context.SetOutput(0, x.Reshaped(std::move(dims)));
+    return absl::OkStatus();
   }
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), std::move(dims)));
   return CopyStrided(x, 0, strides, *y);
@@ -169,8 +186,14 @@ absl::Status Expand(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Shape", Shape},     {"Size", Size},           {"Reshape", Reshape},     {"Flatten", Flatten},
-    {"Squeeze", Squeeze}, {"Unsqueeze", Unsqueeze}, {"Transpose", Transpose}, {"Expand", Expand},
+    {.op_type = "Shape", .function = Shape, .takes_channels_last = true},
+    {.op_type = "Size", .function = Size, .takes_channels_last = true},
+    {"Reshape", Reshape},
+    {"Flatten", Flatten},
+    {"Squeeze", Squeeze},
+    {"Unsqueeze", Unsqueeze},
+    {.op_type = "Transpose", .function = Transpose, .takes_channels_last = true},
+    {"Expand", Expand},
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_CASE("nodes of a body lie within the one that they belong to, and are not c
   CHECK(first.path == "first");
   CHECK(inner.path == "choice/then_branch/inner");
   CHECK(inner.op == "Neg-13");
-  CHECK_THAT(inner.kernel, Contains("reference"));
+  CHECK_THAT(inner.kernel, Contains("loops"));
   CHECK(choice.op == "If-16");
   CHECK(first.start_us >= 0);
   CHECK(inner.start_us >= choice.start_us);

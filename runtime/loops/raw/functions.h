@@ -8,10 +8,9 @@
 
 #include "runtime/loops/raw/lanes.h"
 
-namespace amp {
-namespace {
+namespace amp::AMP_LOOPS_ISA {
 
-constexpr float kInfinity = __builtin_inff();
+inline constexpr float kInfinity = __builtin_inff();
 
 // c[0] x^(n-1) + ... + c[n-1].
 template <size_t n>
@@ -81,7 +80,7 @@ inline Floats Log(Floats x) {
   const Floats tail = Polynomial(rest, kTerms) * rest * square - exponent * 2.12194440e-4f - 0.5f * square;
   const Floats result = exponent * 0.693359375f + (rest + tail);
   const Floats of_others = x == 0 ? Splat(-kInfinity) : x < 0 ? Splat(__builtin_nanf("")) : x;
-  return (x > 0) & (x < kInfinity) ? result : of_others;
+  return ((x > 0) & (x < kInfinity)) ? result : of_others;
 }
 
 // log(1 + x) of x in [0, 1].
@@ -125,7 +124,6 @@ inline Floats ErfComplement(Floats x) {
   return t * Scale(SmallExpMinus1(halvings.rest) + 1, halvings.whole);
 }
 
-}  // namespace
-}  // namespace amp
+}  // namespace amp::AMP_LOOPS_ISA
 
 #endif  // AMP_RUNTIME_LOOPS_RAW_FUNCTIONS_H_

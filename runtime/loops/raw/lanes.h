@@ -2,7 +2,7 @@
 //
 //   Map(x, y, count, [](Floats v) { return v * v; });
 //
-// Everything here is unknown outside its translation unit: each instruction set has its own.
+// Everything here is in the instruction set's own namespace, so that no two of them ever share a function.
 #ifndef AMP_RUNTIME_LOOPS_RAW_LANES_H_
 #define AMP_RUNTIME_LOOPS_RAW_LANES_H_
 
@@ -13,15 +13,14 @@
 #include <immintrin.h>  // all of it always inlined
 #endif
 
-namespace amp {
-namespace {
+namespace amp::AMP_LOOPS_ISA {
 
 #if defined(__AVX512F__)
-constexpr size_t kLanes = 16;
+inline constexpr size_t kLanes = 16;
 #elif defined(__AVX2__)
-constexpr size_t kLanes = 8;
+inline constexpr size_t kLanes = 8;
 #else
-constexpr size_t kLanes = 4;
+inline constexpr size_t kLanes = 4;
 #endif
 
 using Floats = float __attribute__((vector_size(4 * kLanes)));
@@ -53,11 +52,11 @@ inline Floats WithSignOf(Floats sign, Floats magnitude) {
   return Bits<Floats>((Bits<Words>(magnitude) & 0x7fffffffu) | (Bits<Words>(sign) & 0x80000000u));
 }
 // Where either is NaN: NaN.
-inline Floats Max(Floats a, Floats b) { return (a > b) | (a != a) ? a : b; }
-inline Floats Min(Floats a, Floats b) { return (a < b) | (a != a) ? a : b; }
+inline Floats Max(Floats a, Floats b) { return ((a > b) | (a != a)) ? a : b; }
+inline Floats Min(Floats a, Floats b) { return ((a < b) | (a != a)) ? a : b; }
 
 #if defined(__AVX512F__)
-constexpr __mmask16 kAllLanes = 0xffff;  // GCC 12 warns where functions without a mask leave lanes undefined
+inline constexpr __mmask16 kAllLanes = 0xffff;  // GCC 12 warns where functions without a mask leave lanes undefined
 inline Floats Sqrt(Floats x) { return _mm512_maskz_sqrt_ps(kAllLanes, x); }
 inline Floats Floor(Floats x) {
   return _mm512_maskz_roundscale_ps(kAllLanes, x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -139,7 +138,6 @@ void Zip(const float* a, const float* b, float* y, size_t count, Of of) {
   __builtin_memcpy(y, few_a, count * sizeof(float));
 }
 
-}  // namespace
-}  // namespace amp
+}  // namespace amp::AMP_LOOPS_ISA
 
 #endif  // AMP_RUNTIME_LOOPS_RAW_LANES_H_

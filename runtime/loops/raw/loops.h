@@ -18,10 +18,30 @@ namespace amp {
 
 // float16 and bfloat16 as bits. Rounding is to nearest, ties to even; what is too large becomes infinity.
 struct ConvertLoops {
-  using Widen = void (*)(const uint16_t* from, float* to, size_t count);
-  using Narrow = void (*)(const float* from, uint16_t* to, size_t count);
-  Widen widen_float16, widen_bfloat16;
-  Narrow narrow_float16, narrow_bfloat16;
+  template <typename T>
+  using Widen = void (*)(const T* from, float* to, size_t count);
+  template <typename T>
+  using Narrow = void (*)(const float* from, T* to, size_t count);
+
+  Widen<uint16_t> widen_float16, widen_bfloat16;
+  Narrow<uint16_t> narrow_float16, narrow_bfloat16;
+
+  // Integers are rounded to float32; numbers are cut towards zero, and what does not fit becomes the least int32, or for
+  // int64 the least of those, of which the lowest bits are taken.
+  Widen<int8_t> widen_int8;
+  Widen<uint8_t> widen_uint8;
+  Widen<int32_t> widen_int32;
+  Widen<int64_t> widen_int64;
+  Narrow<int8_t> narrow_int8;
+  Narrow<uint8_t> narrow_uint8, narrow_bool /* 0 and 1 */;
+  Narrow<int32_t> narrow_int32;
+  Narrow<int64_t> narrow_int64;
+
+  // round(x / scale) + zero point, held within the type; NaN becomes its lowest number.
+  template <typename T>
+  using Quantize = void (*)(const float* x, T* y, size_t count, float scale, float zero_point);
+  Quantize<int8_t> quantize_int8;
+  Quantize<uint8_t> quantize_uint8;
 };
 
 struct UnaryParameters {
@@ -61,12 +81,42 @@ struct ChooseLoops {
   ChooseLoop of_1_byte, of_2_bytes, of_4_bytes, of_8_bytes;
 };
 
+// (x - centre) * factor + shift
+struct Affine {
+  float centre, factor, shift;
+};
+// The sums of x - centre and of its square.
+struct Deviations {
+  double sum, squares;
+};
+// Rows of elements that belong together. Sums are taken of float32 in blocks, and of these in float64.
+struct RowLoops {
+  using Sum = double (*)(const float* x, size_t count);
+  using Extreme = float (*)(const float* x, size_t count);
+  Sum sum, sum_of_magnitudes;
+  Sum sum_of_squares;
+  Deviations (*deviations)(const float* x, size_t count, float centre);
+  Extreme max, min;                                                     // NaN where there is one; REQUIRES: count > 0
+  double (*sum_of_powers)(const float* x, size_t count, float centre);  // of exp(x - centre)
+  double (*powers)(const float* x, float* y, size_t count, float centre);  // the same, kept in y
+  void (*add_to)(const float* x, double* sums, size_t count);
+
+  void (*transform)(const float* x, float* y, size_t count, Affine affine);
+  // The same, times scale, plus bias; plus nothing where that is null.
+  void (*transform_scaled)(const float* x, float* y, size_t count, Affine affine, const float* scale,
+                           const float* bias);
+  // With numbers for every element.
+  void (*transform_each)(const float* x, float* y, size_t count, const float* centre, const float* factor,
+                         const float* shift);
+};
+
 struct Loops {
   const char* name;  // of the instruction set
   const ConvertLoops& convert;
   const UnaryLoops& unary;
   const BinaryLoops& binary;
   const ChooseLoops& choose;
+  const RowLoops& rows;
 };
 
 }  // namespace amp

@@ -7,9 +7,10 @@ extern const ConvertLoops kConvert;
 extern const UnaryLoops kUnary;
 extern const BinaryLoops kBinary;
 extern const ChooseLoops kChoose;
+extern const RowLoops kRows;
 
 extern const Loops kLoops;
 const Loops kLoops = {
-    .name = AMP_LOOPS_NAME, .convert = kConvert, .unary = kUnary, .binary = kBinary, .choose = kChoose};
+    .name = AMP_LOOPS_NAME, .convert = kConvert, .unary = kUnary, .binary = kBinary, .choose = kChoose, .rows = kRows};
 
 }  // namespace amp::AMP_LOOPS_ISA

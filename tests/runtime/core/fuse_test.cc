@@ -39,6 +39,12 @@ NamedDatums InputsOf(const FuseCase& each, DType dtype) {
   return inputs;
 }
 
+SessionOptions OneByOne() {
+  SessionOptions options;
+  options.fold_constants = options.fold_batch_norms = options.fuse_epilogues = false;
+  return options;
+}
+
 // "onednn Conv" -> "Conv"
 std::string OperatorsOf(const Session& session) {
   std::vector<std::string> operators;
@@ -52,7 +58,7 @@ std::string OperatorsOf(const Session& session) {
 std::string Fused(const FuseCase& each, DType dtype = DType::kFloat32) {
   const SessionText text = TextOf(each, dtype);
   const NamedDatums inputs = InputsOf(each, dtype);
-  const auto fused = MakeSession(text), plain = MakeSession(text, {.limits = {}, .fuse = false});
+  const auto fused = MakeSession(text), plain = MakeSession(text, OneByOne());
   const std::vector<Tensor> expected = RunSession(*plain, inputs);
   const double tolerance = each.tolerance + 4 * LastPlace(dtype);
   for (int run = 0; run < 3; ++run) {
@@ -69,6 +75,32 @@ FuseCase Product(const std::string& rest, const std::vector<std::pair<std::strin
                      .tensors = {{"x", {5, 8}}, {"w", {8, 6}}, {"r", {5, 6}}}};
   result.tensors.insert(result.tensors.end(), more.begin(), more.end());
   return result;
+}
+
+// ---- what is computed once
+
+// The operators that are left to run.
+std::string Left(const std::string& nodes) {
+  const SessionText text = {.text =
+                                "<ir_version: 10, opset_import: [\"\" : 22]> g (float[2,2] x) => (float[] y) "
+                                "<float[2,2] a = {1, 2, 3, 4}, float one = {1}, int64[2] large = {1024, 1024}> { " +
+                                nodes + " }",
+                            .constants = {}};
+  const NamedDatums inputs = {{"x", Tensor::Of<float>(DType::kFloat32, {2, 2}, {1, 0, 0, 1})}};
+  const auto folded = MakeSession(text), plain = MakeSession(text, OneByOne());
+  const std::string difference = DifferenceOf(RunSession(*folded, inputs), RunSession(*plain, inputs), 1e-6);
+  return difference.empty() ? OperatorsOf(*folded) : difference;
+}
+
+TEST_CASE("what depends on constants alone is computed once") {
+  CHECK(Left("t = Transpose (a) y = MatMul (x, t)") == "MatMul");
+  CHECK(Left("s = Shape (a) r = Expand (one, s) y = Add (x, r)") == "Add");
+  CHECK(Left("p = MatMul (a, a) q = Relu (p) y = Sub (x, q)") == "Sub");  // the product would have had an epilogue
+}
+
+TEST_CASE("what is random, fails or grows is not") {
+  CHECK(Left("r = RandomUniformLike <seed = 1.0> (a) y = Mul (x, r)") == "RandomUniformLike Mul");
+  CHECK(Left("r = Expand (one, large) s = ReduceMean <keepdims = 0> (r) y = Mul (x, s)") == "Expand ReduceMean Mul");
 }
 
 // ---- what is one instruction
@@ -209,7 +241,7 @@ TEST_CASE("shapes that fit in one run and not in the next") {
   const FuseCase each = {.graph = "(T[n,8] x, T[m,6] r) => (T[] y) { h = MatMul (x, w) a = Add (h, r) y = Relu (a) }",
                          .tensors = {{"w", {8, 6}}}};
   const SessionText text = TextOf(each, DType::kFloat32);
-  const auto fused = MakeSession(text), plain = MakeSession(text, {.limits = {}, .fuse = false});
+  const auto fused = MakeSession(text), plain = MakeSession(text, OneByOne());
   for (const auto& [n, m] :
        {std::pair<int64_t, int64_t>{5, 5}, {1, 5}, {5, 1}, {5, 5}, {1, 1}, {1, 7}, {0, 0}, {0, 1}}) {
     const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {n, 8})},
@@ -239,7 +271,7 @@ TEST_CASE("types that the library does not have") {
             "<T[2,2] a = {1, 2, 3, 4}, T[2] b = {5, 6}> { c = Identity (a) h = MatMul (c, c) y = Add (h, b) }",
             {{"T[", type + "["}}),
         .constants = {}};
-    const auto session = MakeSession(text);
+    const auto session = MakeSession(text, OneByOne());
     CHECK(*ReadDoubles(RunSession(*session, {})[0]) == std::vector<double>{12, 16, 20, 28});
     CHECK(KernelsOf(*session).size() == 3);
     CHECK((is_float || KernelsOf(*session)[1] == "reference MatMul"));
@@ -294,7 +326,7 @@ TEST_CASE("fusions in bodies that read outer values") {
       }>
     })",
                             .constants = {{"w", RandomTensor(DType::kFloat32, {8, 8}, Values::kPlain, 0.5)}}};
-  const auto fused = MakeSession(text), plain = MakeSession(text, {.limits = {}, .fuse = false});
+  const auto fused = MakeSession(text), plain = MakeSession(text, OneByOne());
   for (const int64_t n : {3, 3, 1, 5, 3}) {
     for (const bool c : {true, false}) {
       const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {n, 8})},
@@ -338,7 +370,7 @@ TEST_CASE("an addend that a caller may override") {
           "<ir_version: 10, opset_import: [\"\" : 22]> g (float[n,8] x, float[8,6] w, float[6] b) "
           "=> (float[] y) { h = MatMul (x, w) a = Add (h, b) y = Relu (a) }",
       .constants = {{"w", w}, {"b", b}}};
-  const auto fused = MakeSession(text), plain = MakeSession(text, {.limits = {}, .fuse = false});
+  const auto fused = MakeSession(text), plain = MakeSession(text, OneByOne());
   const Tensor x = RandomTensor(DType::kFloat32, {5, 8});
   for (int round = 0; round < 3; ++round) {
     for (const NamedDatums& inputs :

@@ -75,7 +75,11 @@ class TwoSessions {
   TwoSessions(const LibraryCase& each, DType dtype) : dtype_(dtype) {
     const SessionText text = TextOf(each, dtype);
     library_ = MakeSession(text);
-    reference_ = MakeSession(text, {.limits = {}, .fuse = false, .find_kernels = FindReferenceKernels});
+    reference_ = MakeSession(text, {.limits = {},
+                                    .fold_constants = false,
+                                    .fold_batch_norms = false,
+                                    .fuse_epilogues = false,
+                                    .find_kernels = FindReferenceKernels});
   }
 
   // "onednn", the family that ran; or what differs.

@@ -79,6 +79,18 @@ TEST_CASE("powers with few exponents") {
   CHECK(RunBoth({.node = "y = Pow(a, b)", .inputs = {x, Tensor::Scalar(0.25f)}, .family = "reference"}) == "");
 }
 
+TEST_CASE("Dropout that drops nothing") {
+  const Tensor x = RandomTensor(DType::kFloat16, {3, 4});
+  CHECK(RunBoth({.node = "y = Dropout(a)", .inputs = {x}, .opset = 13}) == "");
+  CHECK(RunBoth({.node = "y = Dropout(a, b, c)", .inputs = {x, Tensor::Scalar(0.5f), Tensor::Scalar(false)}}) == "");
+  CHECK(RunBoth({.node = "y = Dropout<is_test = 1>(a)", .inputs = {x}, .opset = 6}) == "");
+  CHECK(RunBoth({.node = "y, z = Dropout(a)",
+                 .inputs = {x},
+                 .opset = 13,
+                 .outputs = {DType::kFloat16, DType::kBool},
+                 .family = "reference"}) == "");
+}
+
 TEST_CASE("operands that broadcast") {
   const std::pair<Dims, Dims> shapes[] = {
       {{2, 3, 5}, {2, 3, 5}}, {{2, 3, 5}, {5}},       {{2, 3, 5}, {3, 1}},     {{2, 3, 5}, {}},

@@ -2,7 +2,7 @@
 //
 //   RunBoth({.node = "y = Add(a, b)", .inputs = {RandomTensor(DType::kFloat16, {2, 3}), ...}}) == ""
 //
-// Every set of loops that the processor can run is tried. What differs comes back as text, and so does a node for which
+// The reference has row-major inputs. Every set of loops that the processor can run is tried. What differs comes back as text, and so does a node for which
 // no loops were chosen. Inputs are called a, b, c, ...; outputs y, z, w.
 #ifndef AMP_TESTS_RUNTIME_LOOPS_RUN_BOTH_H_
 #define AMP_TESTS_RUNTIME_LOOPS_RUN_BOTH_H_
@@ -134,7 +134,9 @@ inline std::string Difference(const Tensor& found, const Tensor& expected, const
 }
 
 inline std::string RunBoth(const BothCase& each) {
-  const absl::StatusOr<Ran> expected = RunCase(each, FindReferenceKernels);
+  BothCase row_major = each;
+  for (Tensor& input : row_major.inputs) input = *InLayout(input, Layout::kRowMajor, nullptr);
+  const absl::StatusOr<Ran> expected = RunCase(row_major, FindReferenceKernels);
   if (!expected.ok()) return absl::StrCat("reference: ", expected.status().message());
   for (const Loops* loops : UsableLoops()) {
     UseLoops(loops);

@@ -1,0 +1,12 @@
+// How many threads a process may keep busy.
+#ifndef AMP_RUNTIME_HARDWARE_USABLE_THREADS_H_
+#define AMP_RUNTIME_HARDWARE_USABLE_THREADS_H_
+
+namespace amp {
+
+// The processors that its affinity allows, or fewer where its control group has a quota; at least 1.
+int UsableThreads();
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_HARDWARE_USABLE_THREADS_H_

@@ -1,0 +1,20 @@
+// Memory for the elements of tensors, as long as this machine has it: a model that asks for more gets an error, not the
+// process its end.
+#ifndef AMP_RUNTIME_KERNEL_HOST_MEMORY_H_
+#define AMP_RUNTIME_KERNEL_HOST_MEMORY_H_
+
+#include <cstddef>
+#include <memory>
+
+namespace amp {
+
+// What all tensors of the process may take together: nine tenths of the memory that the machine, or the control group
+// that the process runs in, has.
+size_t HostMemoryLimit();
+
+// Aligned to a cache line, which is as wide as the widest vector register. Null where the limit does not allow it.
+std::shared_ptr<void> AllocateHostMemory(size_t size_bytes);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_KERNEL_HOST_MEMORY_H_

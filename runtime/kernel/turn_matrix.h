@@ -1,0 +1,95 @@
+// Matrices turned in memory, square by square in registers.
+//
+//   0 1 2      0 3
+//   3 4 5  ->  1 4
+//              2 5
+#ifndef AMP_RUNTIME_KERNEL_TURN_MATRIX_H_
+#define AMP_RUNTIME_KERNEL_TURN_MATRIX_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace amp {
+
+// What is at from[r + c * from_step] comes to to[r * to_step + c].
+struct Turn {
+  int64_t rows, columns, from_step, to_step;
+};
+
+// n rows of n elements each, as one register holds them.
+template <typename T>
+struct Square {
+  static constexpr size_t kSide = 16 / sizeof(T);
+  typedef T Row __attribute__((vector_size(16)));  // NOLINT(modernize-use-using): GCC wants it of a template's type
+
+  Row rows[kSide];
+
+  // Rows a and b with their elements in turn: the first halves, or the second ones.
+  template <size_t half, size_t... i>
+  static Row Interleaved(Row a, Row b, std::index_sequence<i...>) {
+    return __builtin_shufflevector(a, b, (half * kSide / 2 + i / 2 + i % 2 * kSide)...);
+  }
+
+  // After log2(n) rounds of interleaving every row with the one that is n/2 behind it.
+  void Turn() {
+    constexpr auto kIndices = std::make_index_sequence<kSide>();
+#pragma GCC unroll 4
+    for (size_t round = 1; round < kSide; round *= 2) {
+      Square next;
+#pragma GCC unroll 8
+      for (size_t i = 0; i < kSide / 2; ++i) {
+        next.rows[2 * i] = Interleaved<0>(rows[i], rows[i + kSide / 2], kIndices);
+        next.rows[2 * i + 1] = Interleaved<1>(rows[i], rows[i + kSide / 2], kIndices);
+      }
+      *this = next;
+    }
+  }
+};
+
+template <typename T>
+void TurnSquare(const T* from, T* to, const Turn& turn) {
+  Square<T> square;
+  constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+#pragma GCC unroll 16
+  for (int64_t c = 0; c < kSide; ++c) std::memcpy(&square.rows[c], from + c * turn.from_step, sizeof(square.rows[c]));
+  square.Turn();
+#pragma GCC unroll 16
+  for (int64_t r = 0; r < kSide; ++r) std::memcpy(to + r * turn.to_step, &square.rows[r], sizeof(square.rows[r]));
+}
+
+template <typename T>
+void TurnOneByOne(const T* from, T* to, const Turn& turn) {
+  for (int64_t r = 0; r < turn.rows; ++r) {
+    for (int64_t c = 0; c < turn.columns; ++c) to[r * turn.to_step + c] = from[r + c * turn.from_step];
+  }
+}
+
+// Some columns at a time, so that the lines that are written stay in the cache until they are full.
+template <typename T>
+void TurnMatrix(const T* from, T* to, const Turn& turn) {
+  if constexpr (std::is_integral_v<T>) {
+    constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide), kTile = std::max<int64_t>(kSide, 64 / sizeof(T));
+    const int64_t rows = turn.rows / kSide * kSide, columns = turn.columns / kSide * kSide;
+    for (int64_t tile = 0; tile < columns; tile += kTile) {
+      for (int64_t r = 0; r < rows; r += kSide) {
+        for (int64_t c = tile; c < std::min(tile + kTile, columns); c += kSide) {
+          TurnSquare(from + r + c * turn.from_step, to + r * turn.to_step + c, turn);
+        }
+      }
+    }
+    TurnOneByOne(from + columns * turn.from_step, to + columns,
+                 {rows, turn.columns - columns, turn.from_step, turn.to_step});
+    TurnOneByOne(from + rows, to + rows * turn.to_step, {turn.rows - rows, turn.columns, turn.from_step, turn.to_step});
+  } else {
+    TurnOneByOne(from, to, turn);
+  }
+}
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_KERNEL_TURN_MATRIX_H_

@@ -1,0 +1,102 @@
+// Cast and CastLike among float32, float16, bfloat16, bool and integers of 8, 32 and 64 bits, by way of float32.
+#include <optional>
+
+#include "ir/base/status.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+
+namespace amp {
+namespace {
+
+std::optional<DType> TargetType(const KernelContext& context) {
+  if (context.node().op_type() == "CastLike") return context.Input(1).dtype();
+  if (context.version() < 6) return std::nullopt;
+  return GetDType(context.node(), "to");
+}
+
+bool IsSmallInteger(DType type) { return type == DType::kInt8 || type == DType::kUint8 || type == DType::kBool; }
+bool IsInteger(DType type) { return IsSmallInteger(type) || type == DType::kInt32 || type == DType::kInt64; }
+
+// Larger integers are not all numbers of float32, and bfloat16 would be rounded a second time; what float16 is rounded
+// to a second time is infinity.
+const char* WhyNot(const KernelContext& context) {
+  const DType from = context.Input(0).dtype();
+  const std::optional<DType> to = TargetType(context);
+  if (!to.has_value()) return "no type in the way of opset 6";
+  if (HasAttribute(context.node(), "round_mode")) return "a way of rounding";
+  if (IsLoopFloat(from) && (IsLoopFloat(*to) || IsInteger(*to))) return nullptr;
+  if (IsSmallInteger(from) && IsLoopFloat(*to)) return nullptr;
+  if (IsInteger(from) && (*to == DType::kFloat32 || *to == DType::kFloat16)) return nullptr;
+  return "types that do not go by way of float32";
+}
+
+// Elements [first, first + count) as float32, in the tensor itself or in the buffer.
+const float* WidenPart(const Loops& loops, const Tensor& x, size_t first, size_t count, float* buffer) {
+  switch (x.dtype()) {
+    case DType::kInt8:
+      loops.convert.widen_int8(x.elements<int8_t>().data() + first, buffer, count);
+      return buffer;
+    case DType::kBool:
+    case DType::kUint8:
+      loops.convert.widen_uint8(x.elements<uint8_t>().data() + first, buffer, count);
+      return buffer;
+    case DType::kInt32:
+      loops.convert.widen_int32(x.elements<int32_t>().data() + first, buffer, count);
+      return buffer;
+    case DType::kInt64:
+      loops.convert.widen_int64(x.elements<int64_t>().data() + first, buffer, count);
+      return buffer;
+    default:
+      return FloatSource(loops, x).Read(first, count, buffer);
+  }
+}
+
+void NarrowPart(const Loops& loops, const float* from, Tensor& y, size_t first, size_t count) {
+  switch (y.dtype()) {
+    case DType::kInt8:
+      return loops.convert.narrow_int8(from, y.mutable_elements<int8_t>().data() + first, count);
+    case DType::kUint8:
+      return loops.convert.narrow_uint8(from, y.mutable_elements<uint8_t>().data() + first, count);
+    case DType::kBool:
+      return loops.convert.narrow_bool(from, y.mutable_elements<uint8_t>().data() + first, count);
+    case DType::kInt32:
+      return loops.convert.narrow_int32(from, y.mutable_elements<int32_t>().data() + first, count);
+    case DType::kInt64:
+      return loops.convert.narrow_int64(from, y.mutable_elements<int64_t>().data() + first, count);
+    default:
+      return FloatSink(loops, y).End(first, count, from);
+  }
+}
+
+absl::Status Cast(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  const Tensor& x = context.Input(0);
+  const DType to = *TargetType(context);
+  context.Report(loops.name, to);
+  if (x.dtype() == to) {
+    context.SetOutput(0, x);
+    return absl::OkStatus();
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, to, x.dims()));
+  y->set_layout(x.layout());
+  // What is widened to float32 needs no buffer in between.
+  float* const whole = to == DType::kFloat32 ? y->mutable_elements<float>().data() : nullptr;
+  float buffer[kPartSize];
+  ForEachPart(static_cast<size_t>(x.num_elements()), [&](size_t first, size_t count) {
+    const float* const part = WidenPart(loops, x, first, count, whole == nullptr ? buffer : whole + first);
+    if (whole == nullptr) NarrowPart(loops, part, *y, first, count);
+  });
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {.op_type = "Cast", .function = Cast, .why_not = WhyNot, .family = "loops", .takes_channels_last = true},
+    {.op_type = "CastLike", .function = Cast, .why_not = WhyNot, .family = "loops"},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> CastLoopKernels() { return kRows; }
+
+}  // namespace amp

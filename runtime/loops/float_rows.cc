@@ -1,0 +1,71 @@
+#include "runtime/loops/float_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/float_parts.h"
+
+namespace amp {
+namespace {
+
+void MapWhole(const FloatSource& source, const FloatSink& sink, const AxisView& view, float* buffer, RowFunction of) {
+  for (size_t row = 0; row < view.rows(); ++row) {
+    const size_t first = row * view.size;
+    of(source.Read(first, view.size, buffer), sink.Begin(first, buffer), view.size);
+    sink.End(first, view.size, buffer);
+  }
+}
+
+void MapAcross(const FloatSource& source, const FloatSink& sink, const AxisView& view, float* columns,
+               ColumnsFunction of) {
+  float buffer[kMaxColumns];
+  for (size_t row = 0, width = 0; row < view.rows(); row += width) {
+    const size_t first = view.First(row);
+    width = std::min(kMaxColumns, view.inner - row % view.inner);
+    for (size_t i = 0; i < view.size; ++i) {
+      std::copy_n(source.Read(first + i * view.inner, width, buffer), width, columns + i * width);
+    }
+    of(columns, view.size, width);
+    for (size_t i = 0; i < view.size; ++i) {
+      const size_t at = first + i * view.inner;
+      std::copy_n(columns + i * width, width, sink.Begin(at, buffer));
+      sink.End(at, width, buffer);
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status MapRowsAndColumns(KernelContext& context, const AxisView& view, RowFunction of,
+                               ColumnsFunction of_columns) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  const size_t width = std::min(kMaxColumns, view.inner);
+  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(width * view.size)}));
+  float* const buffer = scratch.mutable_elements<float>().data();
+  const FloatSource source(loops, context.Input(0));
+  const FloatSink sink(loops, *y);
+  if (view.inner == 1) {
+    MapWhole(source, sink, view, buffer, of);
+  } else {
+    MapAcross(source, sink, view, buffer, of_columns);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MapRows(KernelContext& context, const AxisView& view, RowFunction of) {
+  std::vector<float> row(view.inner == 1 ? 0 : view.size);
+  return MapRowsAndColumns(context, view, of, [&](float* columns, size_t size, size_t width) {
+    for (size_t c = 0; c < width; ++c) {
+      for (size_t i = 0; i < size; ++i) row[i] = columns[i * width + c];
+      of(row.data(), row.data(), size);
+      for (size_t i = 0; i < size; ++i) columns[i * width + c] = row[i];
+    }
+  });
+}
+
+}  // namespace amp

@@ -1,0 +1,208 @@
+// Layer normalization and its kin: (x - mean) / deviation * scale + bias, by the statistics of all axes from one on.
+//
+// Statistics are taken of rows in float32, added up in float64; 16-bit types are rounded once at the end.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+#include "runtime/loops/moments.h"
+
+namespace amp {
+namespace {
+
+// Where the inputs of an operator are; 0: it has none such.
+struct Ports {
+  size_t skip, scale, bias, row_bias;
+  size_t mean, inverse_deviation, sum;  // outputs
+};
+constexpr Ports kLayerNorm = {
+    .skip = 0, .scale = 1, .bias = 2, .row_bias = 0, .mean = 1, .inverse_deviation = 2, .sum = 0};
+constexpr Ports kRmsNorm = {
+    .skip = 0, .scale = 1, .bias = 0, .row_bias = 0, .mean = 0, .inverse_deviation = 1, .sum = 0};
+constexpr Ports kSkipNorm = {
+    .skip = 1, .scale = 2, .bias = 3, .row_bias = 4, .mean = 1, .inverse_deviation = 2, .sum = 3};
+constexpr Ports kSkipRmsNorm = {
+    .skip = 1, .scale = 2, .bias = 0, .row_bias = 3, .mean = 1, .inverse_deviation = 2, .sum = 3};
+
+struct Rule {
+  Ports ports;
+  Centre centre;
+  float default_epsilon;
+};
+constexpr Rule kLayer = {kLayerNorm, Centre::kMean, 1e-5f};
+constexpr Rule kRms = {kRmsNorm, Centre::kZero, 1e-5f};
+constexpr Rule kSkipLayer = {kSkipNorm, Centre::kMean, 1e-12f};
+constexpr Rule kSkipRms = {kSkipRmsNorm, Centre::kZero, 1e-12f};
+
+// The axis from which on elements belong together.
+absl::StatusOr<size_t> FirstAxis(const KernelContext& context, const Rule& rule) {
+  const int64_t axis = rule.ports.skip == 0 ? GetInt(context.node(), "axis", -1) : -1;
+  return NormalizeAxis(axis, context.Input(0).rank());
+}
+
+// Dims without ones in front.
+absl::Span<const int64_t> Trimmed(absl::Span<const int64_t> dims) {
+  while (!dims.empty() && dims[0] == 1) dims.remove_prefix(1);
+  return dims;
+}
+
+// ---- conditions ---------------------------------------------------------------------------------------------------
+
+const char* WhyNotOperand(const KernelContext& context, size_t port, absl::Span<const int64_t> dims) {
+  if (port == 0 || !context.HasInput(port)) return nullptr;
+  const Tensor& operand = context.Input(port);
+  if (!IsLoopFloat(operand.dtype())) return kNoLoopFloat;
+  const bool fits = operand.rank() <= context.Input(0).rank() && Trimmed(operand.dims()) == Trimmed(dims);
+  return fits ? nullptr : "an operand of another shape";
+}
+
+template <const Rule& kRule>
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  const absl::StatusOr<size_t> axis = FirstAxis(context, kRule);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (!axis.ok() || x.num_elements() == 0) return "nothing to normalize";
+  if (GetInt(context.node(), "stash_type", 1) != 1) return "statistics of another type than float32";
+  const absl::Span<const int64_t> row = absl::MakeConstSpan(x.dims()).subspan(*axis);
+  for (const size_t port : {kRule.ports.scale, kRule.ports.bias, kRule.ports.row_bias}) {
+    if (const char* why = WhyNotOperand(context, port, row)) return why;
+  }
+  if (!context.HasInput(kRule.ports.scale)) return "no scale";
+  if (kRule.ports.skip == 0) return nullptr;
+  const Tensor& skip = context.Input(kRule.ports.skip);
+  if (skip.dtype() != x.dtype()) return "operands of different types";
+  const bool is_repeated = skip.rank() < x.rank() || skip.dim(0) != x.dim(0);  // once for every first index of x
+  return WhyNotOperand(context, kRule.ports.skip, absl::MakeConstSpan(x.dims()).subspan(is_repeated ? 1 : 0));
+}
+
+// ---- kernels ------------------------------------------------------------------------------------------------------
+
+std::vector<float> ReadOperand(const KernelContext& context, size_t port) {
+  if (port == 0 || !context.HasInput(port)) return {};
+  return ReadAll(BestLoops(), context.Input(port));
+}
+
+// The float32 tensor that output `port` is, of the statistics' shape; null where nobody reads it.
+absl::StatusOr<float*> MakeStatistics(KernelContext& context, size_t port, const Dims& dims) {
+  if (port == 0 || !context.HasOutput(port)) return nullptr;
+  AMP_ASSIGN_OR_RETURN(Tensor * tensor, context.MakeOutput(port, DType::kFloat32, dims));
+  return tensor->mutable_elements<float>().data();
+}
+
+// A row of x, or of the sum of what is added to it.
+class SummedRows {
+ public:
+  SummedRows(KernelContext& context, const Ports& ports, size_t size)
+      : loops_(BestLoops()), x_(loops_, context.Input(0)), size_(size), row_(size), operand_(size) {
+    if (ports.skip == 0) return;
+    skip_.emplace(loops_, context.Input(ports.skip));
+    skip_rows_ = static_cast<size_t>(context.Input(ports.skip).num_elements()) / size;
+    bias_ = ReadOperand(context, ports.row_bias);
+  }
+
+  const float* Read(size_t row) {
+    const float* x = x_.Read(row * size_, size_, row_.data());
+    if (!skip_.has_value()) return x;
+    const float* const skip = skip_->Read(row % skip_rows_ * size_, size_, operand_.data());
+    loops_.binary.add.of_both(x, skip, row_.data(), size_);
+    if (!bias_.empty()) loops_.binary.add.of_both(row_.data(), bias_.data(), row_.data(), size_);
+    return row_.data();
+  }
+
+ private:
+  const Loops& loops_;
+  FloatSource x_;
+  std::optional<FloatSource> skip_;
+  size_t size_, skip_rows_ = 1;
+  std::vector<float> row_, operand_, bias_;
+};
+
+struct Outputs {
+  Tensor* y = nullptr;
+  Tensor* sum = nullptr;  // null where nobody reads it
+  float* mean = nullptr;
+  float* inverse_deviation = nullptr;
+};
+
+absl::StatusOr<Outputs> MakeOutputs(KernelContext& context, const Rule& rule, size_t axis) {
+  const Tensor& x = context.Input(0);
+  Dims dims = x.dims();
+  std::fill(dims.begin() + static_cast<std::ptrdiff_t>(axis), dims.end(), 1);
+  const DType dtype =
+      rule.centre == Centre::kZero && rule.ports.skip == 0 ? context.Input(rule.ports.scale).dtype() : x.dtype();
+  Outputs outputs;
+  AMP_ASSIGN_OR_RETURN(outputs.mean, MakeStatistics(context, rule.ports.mean, dims));
+  AMP_ASSIGN_OR_RETURN(outputs.inverse_deviation, MakeStatistics(context, rule.ports.inverse_deviation, dims));
+  if (rule.ports.sum != 0 && context.HasOutput(rule.ports.sum)) {
+    AMP_ASSIGN_OR_RETURN(outputs.sum, context.MakeOutput(rule.ports.sum, x.dtype(), x.dims()));
+  }
+  AMP_ASSIGN_OR_RETURN(outputs.y,
+                       dtype == x.dtype() ? context.MakeOutputLike(0, 0) : context.MakeOutput(0, dtype, x.dims()));
+  return outputs;
+}
+
+absl::Status NormalizeRows(KernelContext& context, const Rule& rule, size_t axis) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const auto size = static_cast<size_t>(ElementsBetween(context.Input(0).dims(), axis, context.Input(0).rank()));
+  const auto rows = static_cast<size_t>(context.Input(0).num_elements()) / size;
+  const double epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", rule.default_epsilon));
+  const std::vector<float> scale = ReadOperand(context, rule.ports.scale), bias = ReadOperand(context, rule.ports.bias);
+  SummedRows summed(context, rule.ports, size);
+  AMP_ASSIGN_OR_RETURN(const Outputs outputs, MakeOutputs(context, rule, axis));
+  std::optional<FloatSink> sum;
+  if (outputs.sum != nullptr) sum.emplace(loops, *outputs.sum);
+  const FloatSink out(loops, *outputs.y);
+  std::vector<float> buffer(size);
+  for (size_t row = 0; row < rows; ++row) {
+    const float* const x = summed.Read(row);
+    if (sum.has_value()) {
+      std::copy_n(x, size, sum->Begin(row * size, buffer.data()));
+      sum->End(row * size, size, buffer.data());
+    }
+    const RowMoments moments = MomentsOf(loops, {x, size}, rule.centre);
+    if (outputs.mean != nullptr) outputs.mean[row] = static_cast<float>(moments.mean);
+    if (outputs.inverse_deviation != nullptr) {
+      outputs.inverse_deviation[row] = static_cast<float>(1 / std::sqrt(moments.variance + epsilon));
+    }
+    loops.rows.transform_scaled(x, out.Begin(row * size, buffer.data()), size, Normalizing(moments, epsilon),
+                                scale.data(), bias.empty() ? nullptr : bias.data());
+    out.End(row * size, size, buffer.data());
+  }
+  return absl::OkStatus();
+}
+
+template <const Rule& kRule>
+absl::Status Normalization(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const size_t axis, FirstAxis(context, kRule));
+  return NormalizeRows(context, kRule, axis);
+}
+
+template <const Rule& kRule>
+constexpr KernelRow Row(absl::string_view op_type, absl::string_view domain = "") {
+  return {.op_type = op_type,
+          .function = Normalization<kRule>,
+          .domain = domain,
+          .why_not = WhyNot<kRule>,
+          .family = "loops"};
+}
+
+constexpr KernelRow kRows[] = {
+    Row<kLayer>("LayerNormalization"),
+    Row<kRms>("RMSNormalization"),
+    Row<kRms>("SimplifiedLayerNormalization"),
+    Row<kSkipLayer>("SkipLayerNormalization", "com.microsoft"),
+    Row<kSkipRms>("SkipSimplifiedLayerNormalization", "com.microsoft"),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> LayerNormLoopKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,160 @@
+// Normalizations of shapes [N, C, ...]: by statistics that are given, of a channel of one sample, of a group of channels.
+#include <cmath>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+#include "runtime/loops/moments.h"
+
+namespace amp {
+namespace {
+
+double Epsilon(const KernelContext& context) { return static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f)); }
+
+// x [N, C, ...], and inputs [1, last] with as many elements as channels, of float32, float16 or bfloat16.
+const char* WhyNotChannels(const KernelContext& context, size_t last) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (x.rank() < 2 || x.num_elements() == 0) return "no channels";
+  for (size_t port = 1; port <= last; ++port) {
+    const Tensor& operand = context.Input(port);
+    if (!IsLoopFloat(operand.dtype())) return kNoLoopFloat;
+    if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
+  }
+  return nullptr;
+}
+
+// ---- by statistics that are given -----------------------------------------------------------------------------------
+
+const char* WhyNotBatch(const KernelContext& context) {
+  const bool has_statistics =
+      context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
+  const bool trains = context.version() < 7 ? GetInt(context.node(), "is_test", 0) == 0
+                                            : GetInt(context.node(), "training_mode", 0) != 0 || has_statistics;
+  if (trains) return "training";
+  if (GetInt(context.node(), "spatial", 1) == 0) return "statistics for each place";
+  return WhyNotChannels(context, 4);
+}
+
+// y = (x - centre) * factor + shift, with numbers for each channel.
+struct ChannelAffine {
+  std::vector<float> centre, factor, shift;
+};
+
+ChannelAffine ReadChannels(const KernelContext& context) {
+  const Loops& loops = BestLoops();
+  ChannelAffine affine = {.centre = ReadAll(loops, context.Input(3)),
+                          .factor = ReadAll(loops, context.Input(1)),
+                          .shift = ReadAll(loops, context.Input(2))};
+  const std::vector<float> variance = ReadAll(loops, context.Input(4));
+  for (size_t i = 0; i < variance.size(); ++i) {
+    const double deviation = std::sqrt(static_cast<double>(variance[i]) + Epsilon(context));
+    affine.factor[i] = static_cast<float>(static_cast<double>(affine.factor[i]) / deviation);
+  }
+  return affine;
+}
+
+absl::Status BatchNormalization(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const ChannelAffine affine = ReadChannels(context);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  const Tensor& x = context.Input(0);
+  const bool channels_last = x.layout() == Layout::kChannelsLast;
+  const size_t channels = affine.centre.size();
+  const auto pixels = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank()));
+  const size_t row = channels_last ? channels : pixels;
+  const size_t rows = static_cast<size_t>(x.num_elements()) / row;
+  const FloatSource in(loops, x);
+  const FloatSink out(loops, *y);
+  float buffer[kPartSize];
+  for (size_t i = 0; i < rows; ++i) {
+    const size_t c = i % channels;
+    ForEachPart(row, [&](size_t first, size_t count) {
+      const float* const from = in.Read(i * row + first, count, buffer);
+      float* const to = out.Begin(i * row + first, buffer);
+      if (channels_last) {
+        loops.rows.transform_each(from, to, count, affine.centre.data() + first, affine.factor.data() + first,
+                                  affine.shift.data() + first);
+      } else {
+        loops.rows.transform(from, to, count, {affine.centre[c], affine.factor[c], affine.shift[c]});
+      }
+      out.End(i * row + first, count, buffer);
+    });
+  }
+  return absl::OkStatus();
+}
+
+// ---- by groups of channels ------------------------------------------------------------------------------------------
+
+const char* WhyNotGroups(const KernelContext& context) {
+  if (context.node().op_type() == "GroupNormalization") {
+    const int64_t groups = GetInt(context.node(), "num_groups", 0);
+    if (context.version() < 21) return "a scale for each group";
+    if (groups < 1 || context.Input(0).rank() < 2 || context.Input(0).dim(1) % groups != 0) {
+      return "groups that do not fit";
+    }
+  }
+  return WhyNotChannels(context, 2);
+}
+
+// Normalizes one group and scales its channels.
+struct GroupScales {
+  absl::Span<const float> scale, bias;  // of its channels
+  double epsilon;
+};
+void NormalizeGroup(const Loops& loops, absl::Span<const float> in, float* out, const GroupScales& scales) {
+  const Affine common = Normalizing(MomentsOf(loops, in, Centre::kMean), scales.epsilon);
+  const size_t pixels = in.size() / scales.scale.size();
+  for (size_t c = 0; c < scales.scale.size(); ++c) {
+    const float scale = scales.scale[c];
+    loops.rows.transform(in.data() + c * pixels, out + c * pixels, pixels,
+                         {common.centre, common.factor * scale, common.shift * scale + scales.bias[c]});
+  }
+}
+
+absl::Status NormalizeGroups(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const auto channels = static_cast<size_t>(context.Input(0).dim(1));
+  const bool has_groups = context.node().op_type() == "GroupNormalization";
+  const size_t groups = has_groups ? static_cast<size_t>(GetInt(context.node(), "num_groups", 1)) : channels;
+  const size_t per_group = channels / groups;
+  const std::vector<float> scale = ReadAll(loops, context.Input(1)), bias = ReadAll(loops, context.Input(2));
+  const double epsilon = Epsilon(context);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  const Tensor& x = context.Input(0);
+  const size_t rows = static_cast<size_t>(x.dim(0)) * groups, size = static_cast<size_t>(x.num_elements()) / rows;
+  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(size)}));
+  float* const buffer = scratch.mutable_elements<float>().data();
+  const FloatSource in(loops, x);
+  const FloatSink out(loops, *y);
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t first = row % groups * per_group;
+    NormalizeGroup(loops, {in.Read(row * size, size, buffer), size}, out.Begin(row * size, buffer),
+                   {.scale = absl::MakeConstSpan(scale).subspan(first, per_group),
+                    .bias = absl::MakeConstSpan(bias).subspan(first, per_group),
+                    .epsilon = epsilon});
+    out.End(row * size, size, buffer);
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {.op_type = "BatchNormalization",
+     .function = BatchNormalization,
+     .why_not = WhyNotBatch,
+     .family = "loops",
+     .takes_channels_last = true},
+    {.op_type = "InstanceNormalization", .function = NormalizeGroups, .why_not = WhyNotGroups, .family = "loops"},
+    {.op_type = "GroupNormalization", .function = NormalizeGroups, .why_not = WhyNotGroups, .family = "loops"},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> NormLoopKernels() { return kRows; }
+
+}  // namespace amp

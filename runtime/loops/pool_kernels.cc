@@ -1,0 +1,218 @@
+// MaxPool and AveragePool over images [N, C, H, W] in both layouts.
+//
+//   row-major        one image after another: the rows of a window are joined, then the columns of what that gives
+//   channels-last    one pixel after another: the pixels of a window are joined, all channels at once
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+#include "runtime/reference/window.h"
+
+namespace amp {
+namespace {
+
+enum class Kind { kMax, kAverage };
+
+absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
+  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
+  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
+}
+
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (x.rank() != 4 || x.num_elements() == 0) return "no images of two axes";
+  if (context.HasOutput(1)) return "indices";
+  return PoolWindow(context).ok() ? nullptr : "a window that does not fit";
+}
+
+// ---- windows along an axis ------------------------------------------------------------------------------------------
+
+// Where the taps of a position are in the input, and how many there are with those in the padding.
+struct Taps {
+  std::vector<size_t> places;
+  float padded_count = 0;
+};
+
+std::vector<Taps> TapsOf(const WindowAxis& axis) {
+  std::vector<Taps> all(static_cast<size_t>(axis.output));
+  for (int64_t i = 0; i < axis.output; ++i) {
+    Taps& taps = all[static_cast<size_t>(i)];
+    for (int64_t k = 0; k < axis.kernel; ++k) {
+      const int64_t place = i * axis.stride - axis.pad_begin + k * axis.dilation;
+      if (place < axis.input + axis.pad_end) ++taps.padded_count;
+      if (place >= 0 && place < axis.input) taps.places.push_back(static_cast<size_t>(place));
+    }
+  }
+  return all;
+}
+
+struct Pooling {
+  Kind kind;
+  bool counts_padding;
+  std::vector<Taps> rows, columns;
+  size_t height, width;  // of the input
+
+  float Start() const { return kind == Kind::kMax ? -std::numeric_limits<float>::infinity() : 0; }
+  // What the sum of a window is divided by.
+  float Count(const Taps& row, const Taps& column) const {
+    return counts_padding ? row.padded_count * column.padded_count
+                          : static_cast<float>(row.places.size()) * static_cast<float>(column.places.size());
+  }
+};
+
+const BinaryLoop& JoinOf(const Loops& loops, Kind kind) {
+  return kind == Kind::kMax ? loops.binary.max : loops.binary.add;
+}
+
+// ---- row-major ------------------------------------------------------------------------------------------------------
+
+// A row with its padding, cut into as many phases as the stride is long: tap k of all outputs is a part of one of them.
+//
+//   stride 2:  p 0 1 2 3 4 p   phase 0: p 1 3 p   phase 1: 0 2 4   tap 0: p 1 3   tap 1: 0 2 4   tap 2: 1 3 p
+class Phases {
+ public:
+  Phases(const WindowAxis& axis, float start)
+      : stride_(static_cast<size_t>(axis.stride)),
+        dilation_(static_cast<size_t>(axis.dilation)),
+        pad_(static_cast<size_t>(axis.pad_begin)),
+        length_(static_cast<size_t>(axis.output + axis.Extent() / axis.stride + 1)),
+        elements_(length_ * stride_, start) {}
+
+  void Set(absl::Span<const float> row) {
+    for (size_t phase = 0; phase < stride_; ++phase) {
+      // The first element of the row that is in this phase.
+      const size_t first = (phase + stride_ - pad_ % stride_) % stride_;
+      float* to = elements_.data() + phase * length_ + (first + pad_) / stride_;
+      float* const end = elements_.data() + (phase + 1) * length_;
+      for (size_t i = first; i < row.size() && to < end; i += stride_) *to++ = row[i];
+    }
+  }
+  const float* OfTap(size_t tap) const {
+    return elements_.data() + tap * dilation_ % stride_ * length_ + tap * dilation_ / stride_;
+  }
+
+ private:
+  size_t stride_, dilation_, pad_, length_;
+  std::vector<float> elements_;
+};
+
+// Pools one image after another, row by row of the result.
+class ImagePooling {
+ public:
+  ImagePooling(const Loops& loops, const Pooling& pooling, const WindowAxis& axis)
+      : loops_(loops),
+        pooling_(pooling),
+        taps_(static_cast<size_t>(axis.kernel)),
+        joined_(pooling.width),
+        counts_(pooling.columns.size()),
+        phases_(axis, pooling.Start()) {}
+
+  void PoolRow(const Taps& row, const float* image, float* out) {
+    const BinaryLoop& join = JoinOf(loops_, pooling_.kind);
+    const size_t columns = pooling_.columns.size();
+    std::fill(joined_.begin(), joined_.end(), pooling_.Start());
+    for (const size_t place : row.places) {
+      join.of_both(joined_.data(), image + place * pooling_.width, joined_.data(), pooling_.width);
+    }
+    phases_.Set(joined_);
+    std::copy_n(phases_.OfTap(0), columns, out);
+    for (size_t tap = 1; tap < taps_; ++tap) join.of_both(out, phases_.OfTap(tap), out, columns);
+    if (pooling_.kind == Kind::kMax) return;
+    for (size_t i = 0; i < columns; ++i) counts_[i] = pooling_.Count(row, pooling_.columns[i]);
+    loops_.binary.divide.of_both(out, counts_.data(), out, columns);
+  }
+
+ private:
+  const Loops& loops_;
+  const Pooling& pooling_;
+  size_t taps_;
+  std::vector<float> joined_, counts_;
+  Phases phases_;
+};
+
+void PoolImages(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const Tensor& x, Tensor& y) {
+  const size_t pixels = pooling.height * pooling.width, columns = pooling.columns.size();
+  const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
+  const FloatSource in(loops, x);
+  const FloatSink out(loops, y);
+  std::vector<float> buffer(pixels), result(columns);
+  ImagePooling image_pooling(loops, pooling, axis);
+  for (size_t i = 0, at = 0; i < images; ++i) {
+    const float* const image = in.Read(i * pixels, pixels, buffer.data());
+    for (const Taps& row : pooling.rows) {
+      image_pooling.PoolRow(row, image, out.Begin(at, result.data()));
+      out.End(at, columns, result.data());
+      at += columns;
+    }
+  }
+}
+
+// ---- channels-last --------------------------------------------------------------------------------------------------
+
+void PoolPixels(const Loops& loops, const Pooling& pooling, const Tensor& x, Tensor& y) {
+  const auto channels = static_cast<size_t>(x.dim(1)), batch = static_cast<size_t>(x.dim(0));
+  const FloatSource in(loops, x);
+  const FloatSink out(loops, y);
+  std::vector<float> buffer(channels), result(channels);
+  const auto pool = [&](size_t n, const Taps& row, const Taps& column, float* to) {
+    std::fill_n(to, channels, pooling.Start());
+    for (const size_t r : row.places) {
+      for (const size_t c : column.places) {
+        const size_t first = ((n * pooling.height + r) * pooling.width + c) * channels;
+        JoinOf(loops, pooling.kind).of_both(to, in.Read(first, channels, buffer.data()), to, channels);
+      }
+    }
+    const float count = pooling.Count(row, column);
+    if (pooling.kind == Kind::kAverage) loops.binary.divide.of_one_b(to, &count, to, channels);
+  };
+  size_t at = 0;
+  for (size_t n = 0; n < batch; ++n) {
+    for (const Taps& row : pooling.rows) {
+      for (const Taps& column : pooling.columns) {
+        pool(n, row, column, out.Begin(at, result.data()));
+        out.End(at, channels, result.data());
+        at += channels;
+      }
+    }
+  }
+}
+
+template <Kind kKind>
+absl::Status Pool(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
+  y->set_layout(x.layout());
+  const Pooling pooling = {.kind = kKind,
+                           .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
+                           .rows = TapsOf(window[0]),
+                           .columns = TapsOf(window[1]),
+                           .height = static_cast<size_t>(x.dim(2)),
+                           .width = static_cast<size_t>(x.dim(3))};
+  if (x.layout() == Layout::kChannelsLast) {
+    PoolPixels(loops, pooling, x, *y);
+  } else {
+    PoolImages(loops, pooling, window[1], x, *y);
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function) {
+  return {.op_type = op_type, .function = function, .why_not = WhyNot, .family = "loops", .takes_channels_last = true};
+}
+
+constexpr KernelRow kRows[] = {Row("AveragePool", Pool<Kind::kAverage>), Row("MaxPool", Pool<Kind::kMax>)};
+
+}  // namespace
+
+absl::Span<const KernelRow> PoolLoopKernels() { return kRows; }
+
+}  // namespace amp

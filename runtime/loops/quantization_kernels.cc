@@ -1,0 +1,149 @@
+// QuantizeLinear and DequantizeLinear between float32 and 8 bits, with one scale or one for each index of an axis.
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+
+namespace amp {
+namespace {
+
+bool IsByte(DType type) { return type == DType::kInt8 || type == DType::kUint8; }
+
+// ---- which scale is whose -------------------------------------------------------------------------------------------
+
+// Runs of elements in memory that share a scale; the next run has the next scale, and after the last the first again.
+struct ScaledRuns {
+  std::vector<float> scales, zero_points;
+  size_t size = 1;
+};
+
+absl::StatusOr<size_t> ScaleAxis(const KernelContext& context) {
+  const size_t rank = context.Input(0).rank();
+  const int64_t default_axis = rank == 1 && !HasAttribute(context.node(), "axis") ? 0 : 1;
+  return NormalizeAxis(GetInt(context.node(), "axis", default_axis), rank);
+}
+
+const char* WhyNotScales(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  const Tensor& scale = context.Input(1);
+  if (scale.dtype() != DType::kFloat32) return "scales of another type than float32";
+  if (GetInt(context.node(), "block_size", 0) != 0) return "scales of blocks";
+  if (GetInt(context.node(), "precision", 0) != 0) return "a type to divide in";
+  const Tensor& points = context.Input(2);
+  if (context.HasInput(2) && points.num_elements() != scale.num_elements()) return "zero points that do not fit";
+  if (scale.num_elements() == 1) return nullptr;
+  const absl::StatusOr<size_t> axis = ScaleAxis(context);
+  if (!axis.ok() || scale.dims() != Dims{x.dim(*axis)}) return "scales that do not fit";
+  const size_t at = AxisInMemory(*axis, x.rank(), x.layout());
+  return at + 1 < x.rank() ? nullptr : "a scale for every element of a run";
+}
+
+absl::StatusOr<ScaledRuns> ReadRuns(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  const auto scales = context.Input(1).elements<float>();
+  ScaledRuns runs = {.scales = {scales.begin(), scales.end()},
+                     .zero_points = std::vector<float>(scales.size(), 0),
+                     .size = static_cast<size_t>(x.num_elements())};
+  if (context.HasInput(2)) {
+    VisitIntegers(context.Input(2).dtype(), [&]<typename T>(TypeTag<T>) {
+      const auto points = context.Input(2).elements<T>();
+      for (size_t i = 0; i < points.size(); ++i) runs.zero_points[i] = static_cast<float>(points[i]);
+    });
+  }
+  if (scales.size() == 1) return runs;
+  AMP_ASSIGN_OR_RETURN(const size_t axis, ScaleAxis(context));
+  const size_t at = AxisInMemory(axis, x.rank(), x.layout());
+  runs.size = static_cast<size_t>(ElementsBetween(DimsInMemory(x.dims(), x.layout()), at + 1, x.rank()));
+  return runs;
+}
+
+// visit(first element, number of elements, scale, zero point), in parts.
+template <typename Visit>
+void ForEachScaledPart(size_t count, const ScaledRuns& runs, Visit visit) {
+  for (size_t start = 0, run = 0; start < count; start += runs.size, ++run) {
+    const size_t k = run % runs.scales.size();
+    ForEachPart(runs.size,
+                [&](size_t first, size_t size) { visit(start + first, size, runs.scales[k], runs.zero_points[k]); });
+  }
+}
+
+// ---- QuantizeLinear -------------------------------------------------------------------------------------------------
+
+const char* WhyNotQuantize(const KernelContext& context) {
+  if (context.Input(0).dtype() != DType::kFloat32) return "another type than float32";
+  if (GetInt(context.node(), "output_dtype", 0) != 0) return "a type of the output that is stated";
+  if (context.HasInput(2) && !IsByte(context.Input(2).dtype())) return "another type than 8 bits";
+  return WhyNotScales(context);
+}
+
+absl::Status QuantizeLinear(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  const DType dtype = context.HasInput(2) ? context.Input(2).dtype() : DType::kUint8;
+  AMP_ASSIGN_OR_RETURN(const ScaledRuns runs, ReadRuns(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, dtype, x.dims()));
+  y->set_layout(x.layout());
+  const float* const in = x.elements<float>().data();
+  ForEachScaledPart(static_cast<size_t>(x.num_elements()), runs,
+                    [&](size_t first, size_t count, float scale, float zero_point) {
+                      if (dtype == DType::kInt8) {
+                        loops.convert.quantize_int8(in + first, y->mutable_elements<int8_t>().data() + first, count,
+                                                    scale, zero_point);
+                      } else {
+                        loops.convert.quantize_uint8(in + first, y->mutable_elements<uint8_t>().data() + first, count,
+                                                     scale, zero_point);
+                      }
+                    });
+  return absl::OkStatus();
+}
+
+// ---- DequantizeLinear -----------------------------------------------------------------------------------------------
+
+const char* WhyNotDequantize(const KernelContext& context) {
+  const DType dtype = context.Input(0).dtype();
+  if (!IsByte(dtype)) return "another type than 8 bits";
+  if (context.HasInput(2) && context.Input(2).dtype() != dtype) return "zero points of another type";
+  if (GetInt(context.node(), "output_dtype", 0) != 0) return "a type of the output that is stated";
+  return WhyNotScales(context);
+}
+
+absl::Status DequantizeLinear(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const ScaledRuns runs, ReadRuns(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kFloat32, x.dims()));
+  y->set_layout(x.layout());
+  float* const out = y->mutable_elements<float>().data();
+  ForEachScaledPart(
+      static_cast<size_t>(x.num_elements()), runs, [&](size_t first, size_t count, float scale, float zero_point) {
+        if (x.dtype() == DType::kInt8) {
+          loops.convert.widen_int8(x.elements<int8_t>().data() + first, out + first, count);
+        } else {
+          loops.convert.widen_uint8(x.elements<uint8_t>().data() + first, out + first, count);
+        }
+        loops.rows.transform(out + first, out + first, count, {.centre = zero_point, .factor = scale, .shift = 0});
+      });
+  return absl::OkStatus();
+}
+
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
+                        const char* (*why_not)(const KernelContext&)) {
+  return {.op_type = op_type, .function = function, .why_not = why_not, .family = "loops", .takes_channels_last = true};
+}
+
+constexpr KernelRow kRows[] = {
+    Row("DequantizeLinear", DequantizeLinear, WhyNotDequantize),
+    Row("QuantizeLinear", QuantizeLinear, WhyNotQuantize),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> QuantizationLoopKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,270 @@
+// Reductions of floats along any axes, and global pooling, which is one along all axes behind the channels.
+//
+// Axes next to each other that are reduced, or kept, count as one; what is left at the end is a run of elements:
+//
+//   [N, C, H, W] along 2, 3   N*C runs of H*W, each of which gives one element
+//   [N, H, W, C] along 1, 2   N*H*W runs of C, which are added to those before, as columns are
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/reduced_axes.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+
+namespace amp {
+namespace {
+
+// ---- which runs there are -------------------------------------------------------------------------------------------
+
+struct Runs {
+  size_t size = 1;         // elements of one
+  bool is_reduced = true;  // whether a run gives one element; else it gives as many as it has
+  Dims dims = {1};         // of the runs
+  Dims strides = {0};      // from one run to the next in the result
+  size_t results = 1;
+};
+
+// REQUIRES: dims in the order of memory, none of which is 0.
+Runs RunsAlong(const Dims& dims, const std::vector<bool>& is_reduced) {
+  Dims sizes;
+  std::vector<bool> reduced;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] == 1) continue;
+    if (!sizes.empty() && reduced.back() == is_reduced[axis]) {
+      sizes.back() *= dims[axis];
+    } else {
+      sizes.push_back(dims[axis]);
+      reduced.push_back(is_reduced[axis]);
+    }
+  }
+  Runs runs;
+  if (sizes.empty()) return runs;
+  runs.size = static_cast<size_t>(sizes.back());
+  runs.is_reduced = reduced.back();
+  runs.results = runs.is_reduced ? 1 : runs.size;
+  runs.dims.assign(sizes.begin(), sizes.end() - 1);
+  runs.strides.assign(runs.dims.size(), 0);
+  for (size_t i = runs.dims.size(); i-- > 0;) {
+    if (reduced[i]) continue;
+    runs.strides[i] = static_cast<int64_t>(runs.results);
+    runs.results *= static_cast<size_t>(sizes[i]);
+  }
+  return runs;
+}
+
+// ---- what is made of them -------------------------------------------------------------------------------------------
+
+// Sums of elements, their squares or magnitudes, in float64.
+class Sums {
+ public:
+  using Term = double (*)(const Loops& loops, const float* x, size_t count);
+
+  Sums(const Loops& loops, size_t results, Term term, UnaryLoop of_each)
+      : loops_(loops), term_(term), of_each_(of_each), sums_(results, 0) {}
+
+  void AddRow(const float* x, size_t count, size_t to) { sums_[to] += term_(loops_, x, count); }
+  void AddColumns(const float* x, size_t count, size_t to) {
+    if (of_each_ != nullptr) {
+      of_each_(x, buffer_, count, {});
+      x = buffer_;
+    }
+    loops_.rows.add_to(x, sums_.data() + to, count);
+  }
+  std::vector<double>& values() { return sums_; }
+
+ private:
+  const Loops& loops_;
+  Term term_;
+  UnaryLoop of_each_;  // null: nothing
+  std::vector<double> sums_;
+  float buffer_[kPartSize];
+};
+
+class Extremes {
+ public:
+  Extremes(size_t results, RowLoops::Extreme of_row, const BinaryLoop& of_two, float start)
+      : of_row_(of_row), of_two_(of_two), values_(results, start) {}
+
+  void AddRow(const float* x, size_t count, size_t to) {
+    const float extreme = of_row_(x, count);
+    of_two_.of_both(&values_[to], &extreme, &values_[to], 1);
+  }
+  void AddColumns(const float* x, size_t count, size_t to) {
+    of_two_.of_both(values_.data() + to, x, values_.data() + to, count);
+  }
+  std::vector<float>& values() { return values_; }
+
+ private:
+  RowLoops::Extreme of_row_;
+  const BinaryLoop& of_two_;
+  std::vector<float> values_;
+};
+
+template <typename Collector>
+void Collect(const Runs& runs, const FloatSource& source, Collector& collector) {
+  float buffer[kPartSize];
+  size_t start = 0;
+  for (StridedWalk walk(runs.dims, {runs.strides}); !walk.AtEnd(); walk.Next(), start += runs.size) {
+    ForEachPart(runs.size, [&](size_t first, size_t count) {
+      const float* const x = source.Read(start + first, count, buffer);
+      if (runs.is_reduced) {
+        collector.AddRow(x, count, walk[0]);
+      } else {
+        collector.AddColumns(x, count, walk[0] + first);
+      }
+    });
+  }
+}
+
+// Output 0; where it has the input's axes, it is in the input's layout, too.
+absl::Status WriteResults(KernelContext& context, Dims dims, std::vector<float>& values) {
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), std::move(dims)));
+  if (y->rank() == x.rank()) y->set_layout(x.layout());
+  const FloatSink sink(BestLoops(), *y);
+  float* const to = sink.Begin(0, values.data());
+  if (to != values.data()) std::copy(values.begin(), values.end(), to);
+  sink.End(0, values.size(), values.data());
+  return absl::OkStatus();
+}
+
+// ---- operators ------------------------------------------------------------------------------------------------------
+
+struct Reduction {
+  std::vector<size_t> axes;
+  Dims dims;  // of the result
+};
+
+absl::StatusOr<Reduction> ReadReduction(const KernelContext& context) {
+  const Dims& dims = context.Input(0).dims();
+  Reduction reduction;
+  AMP_ASSIGN_OR_RETURN(reduction.axes, ReducedAxes(context, dims.size()));
+  reduction.dims = ReducedDims(dims, reduction.axes, GetInt(context.node(), "keepdims", 1));
+  return reduction;
+}
+
+// Along all axes behind the channels.
+absl::StatusOr<Reduction> GlobalReduction(const KernelContext& context) {
+  const Dims& dims = context.Input(0).dims();
+  Reduction reduction;
+  for (size_t axis = 2; axis < dims.size(); ++axis) reduction.axes.push_back(axis);
+  reduction.dims = ReducedDims(dims, reduction.axes, /*keepdims=*/1);
+  return reduction;
+}
+
+using ReadFunction = absl::StatusOr<Reduction> (*)(const KernelContext&);
+
+// Runs of x as it lies in memory.
+Runs RunsOf(const Tensor& x, const Reduction& reduction) {
+  std::vector<bool> is_reduced(x.rank(), false);
+  for (const size_t axis : reduction.axes) is_reduced[AxisInMemory(axis, x.rank(), x.layout())] = true;
+  return RunsAlong(DimsInMemory(x.dims(), x.layout()), is_reduced);
+}
+
+// What is left of a channels-last input must lie in the order of its axes.
+bool LeavesOneOrder(const Dims& dims, absl::Span<const size_t> axes) {
+  const auto is_kept = [&](size_t axis) {
+    return dims[axis] != 1 && std::find(axes.begin(), axes.end(), axis) == axes.end();
+  };
+  if (!is_kept(1)) return true;
+  for (size_t axis = 2; axis < dims.size(); ++axis) {
+    if (is_kept(axis)) return false;
+  }
+  return true;
+}
+
+template <ReadFunction kRead>
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (x.num_elements() == 0) return "nothing to reduce";
+  if (kRead == GlobalReduction && x.rank() < 2) return "no channels";
+  const absl::StatusOr<Reduction> reduction = kRead(context);
+  if (!reduction.ok()) return "axes that do not fit";
+  if (x.layout() == Layout::kRowMajor || LeavesOneOrder(x.dims(), reduction->axes)) return nullptr;
+  return "channels-last with other axes than the channels kept";
+}
+
+struct SumRule {
+  Sums::Term term;
+  UnaryLoop UnaryLoops::*of_each;  // null: nothing
+  double (*finish)(double sum, double count);
+};
+
+double Plain(const Loops& loops, const float* x, size_t count) { return loops.rows.sum(x, count); }
+double Squares(const Loops& loops, const float* x, size_t count) { return loops.rows.sum_of_squares(x, count); }
+double Magnitudes(const Loops& loops, const float* x, size_t count) { return loops.rows.sum_of_magnitudes(x, count); }
+double Itself(double sum, double) { return sum; }
+double Divided(double sum, double count) { return sum / count; }
+double Root(double sum, double) { return std::sqrt(sum); }
+
+constexpr SumRule kSum = {Plain, nullptr, Itself};
+constexpr SumRule kMean = {Plain, nullptr, Divided};
+constexpr SumRule kSumOfSquares = {Squares, &UnaryLoops::square, Itself};
+constexpr SumRule kNorm = {Squares, &UnaryLoops::square, Root};
+constexpr SumRule kSumOfMagnitudes = {Magnitudes, &UnaryLoops::abs, Itself};
+
+template <const SumRule& kRule, ReadFunction kRead = ReadReduction>
+absl::Status ReduceToSums(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const Reduction reduction, kRead(context));
+  const Runs runs = RunsOf(x, reduction);
+  Sums sums(loops, runs.results, kRule.term, kRule.of_each == nullptr ? nullptr : loops.unary.*kRule.of_each);
+  Collect(runs, FloatSource(loops, x), sums);
+  const double count = static_cast<double>(x.num_elements()) / static_cast<double>(runs.results);
+  std::vector<float> values;
+  for (const double sum : sums.values()) values.push_back(static_cast<float>(kRule.finish(sum, count)));
+  return WriteResults(context, reduction.dims, values);
+}
+
+enum class Extreme { kMax, kMin };
+
+template <Extreme kExtreme, ReadFunction kRead = ReadReduction>
+absl::Status ReduceToExtremes(KernelContext& context) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const Reduction reduction, kRead(context));
+  const Runs runs = RunsOf(x, reduction);
+  Extremes extremes = kExtreme == Extreme::kMax ? Extremes(runs.results, loops.rows.max, loops.binary.max, -kInfinity)
+                                                : Extremes(runs.results, loops.rows.min, loops.binary.min, kInfinity);
+  Collect(runs, FloatSource(loops, x), extremes);
+  return WriteResults(context, reduction.dims, extremes.values());
+}
+
+template <ReadFunction kRead = ReadReduction>
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function) {
+  return {.op_type = op_type,
+          .function = function,
+          .why_not = WhyNot<kRead>,
+          .family = "loops",
+          .takes_channels_last = true};
+}
+
+constexpr KernelRow kRows[] = {
+    Row("ReduceL1", ReduceToSums<kSumOfMagnitudes>),
+    Row("ReduceL2", ReduceToSums<kNorm>),
+    Row("ReduceMax", ReduceToExtremes<Extreme::kMax>),
+    Row("ReduceMean", ReduceToSums<kMean>),
+    Row("ReduceMin", ReduceToExtremes<Extreme::kMin>),
+    Row("ReduceSum", ReduceToSums<kSum>),
+    Row("ReduceSumSquare", ReduceToSums<kSumOfSquares>),
+    Row<GlobalReduction>("GlobalAveragePool", ReduceToSums<kMean, GlobalReduction>),
+    Row<GlobalReduction>("GlobalMaxPool", ReduceToExtremes<Extreme::kMax, GlobalReduction>),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> ReductionLoopKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,204 @@
+// Loops over rows against the reference: casts, Softmax, normalizations, reductions.
+#include "runtime/loops/float_parts.h"
+#include "tests/catch2.h"
+#include "tests/runtime/loops/run_both.h"
+
+namespace amp {
+namespace {
+
+TEST_CASE("casts by way of float32") {
+  constexpr DType kTypes[] = {DType::kFloat32, DType::kFloat16, DType::kBfloat16, DType::kInt8,
+                              DType::kUint8,   DType::kBool,    DType::kInt32,    DType::kInt64};
+  for (const DType from : kTypes) {
+    for (const DType to : kTypes) {
+      const bool is_float = IsLoopFloat(from) || IsLoopFloat(to);
+      if (from == to || !is_float) continue;
+      const bool is_large = (from == DType::kInt32 || from == DType::kInt64) && to == DType::kBfloat16;
+      for (const int64_t size : {0, 1, 5, 1024, 1100}) {
+        const Values values = IsLoopFloat(from) ? Values::kWithSpecial : Values::kPlain;
+        CHECK(RunBoth({.node = absl::StrCat("y = Cast<to = ", static_cast<int>(to), ">(a)"),
+                       .inputs = {RandomTensor(from, {size}, values, 1e4)},
+                       .outputs = {to},
+                       .relative = -LastPlace(to),
+                       .absolute = -Least(to),
+                       .family = is_large ? "reference" : "loops"}) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("float16 and bfloat16, all of them, are widened exactly and come back") {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    Tensor all = *Tensor::Create(dtype, {65536});
+    for (size_t i = 0; i < 65536; ++i) all.mutable_elements<uint16_t>()[i] = static_cast<uint16_t>(i);
+    CHECK(RunBoth({.node = "y = Cast<to = 1>(a)", .inputs = {all}, .outputs = {DType::kFloat32}, .relative = 0}) == "");
+    for (const Loops* loops : UsableLoops()) {
+      std::vector<float> wide(65536);
+      std::vector<uint16_t> back(65536);
+      const bool is_float16 = dtype == DType::kFloat16;
+      (is_float16 ? loops->convert.widen_float16 : loops->convert.widen_bfloat16)(all.elements<uint16_t>().data(),
+                                                                                  wide.data(), wide.size());
+      (is_float16 ? loops->convert.narrow_float16 : loops->convert.narrow_bfloat16)(wide.data(), back.data(),
+                                                                                    back.size());
+      size_t changed = 0;
+      for (size_t i = 0; i < 65536; ++i) changed += back[i] != i && !std::isnan(wide[i]);
+      CHECK(changed == 0);
+    }
+  }
+}
+
+TEST_CASE("halves between two numbers of 16 bits are rounded to even, and what is too large is infinite") {
+  Tensor x = *Tensor::Create(DType::kFloat32, {1 << 18});
+  for (size_t i = 0; i < 1 << 18; ++i) {
+    const auto bits = static_cast<uint32_t>(i << 14);
+    x.mutable_elements<uint32_t>()[i] = i % 3 == 0 ? bits : i % 3 == 1 ? bits | 0x1000u : bits | 0x3fffu;
+  }
+  for (const DType to : {DType::kFloat16, DType::kBfloat16}) {
+    CHECK(RunBoth({.node = absl::StrCat("y = Cast<to = ", static_cast<int>(to), ">(a)"),
+                   .inputs = {x},
+                   .outputs = {to},
+                   .relative = -LastPlace(to),
+                   .absolute = -Least(to)}) == "");
+  }
+}
+
+TEST_CASE("Softmax and its kin") {
+  for (const DType dtype : kLoopFloats) {
+    for (const Dims& dims : {Dims{3, 5}, Dims{2, 3, 17}, Dims{4, 1}, Dims{2, 1030}, Dims{2, 3, 40, 7}, Dims{0, 3}}) {
+      for (const int64_t axis : {-1, 0, 1}) {
+        for (const std::string op : {"Softmax", "LogSoftmax", "LpNormalization"}) {
+          const int opset = op == "LpNormalization" ? 22 : 13;
+          if (dtype == DType::kBfloat16 && opset == 13 && op == "LpNormalization") continue;
+          const std::string node = absl::StrCat("y = ", op, "<axis = ", axis, ">(a)");
+          CHECK(RunBoth({.node = node, .inputs = {RandomTensor(dtype, dims)}, .opset = opset, .absolute = 1e-6}) == "");
+        }
+      }
+    }
+  }
+  const Tensor special = RandomTensor(DType::kFloat32, {40, 9}, Values::kWithSpecial);
+  CHECK(RunBoth({.node = "y = Softmax(a)", .inputs = {special}, .absolute = 1e-7}) == "");
+  const Tensor x = RandomTensor(DType::kFloat32, {2, 3, 4, 5}, Values::kPlain, 30);
+  CHECK(RunBoth({.node = "y = Softmax<axis = 1>(a)", .inputs = {x}, .opset = 11, .relative = 2e-6}) == "");
+  CHECK(RunBoth({.node = "y = LpNormalization<p = 1>(a)", .inputs = {x}}) == "");
+}
+
+TEST_CASE("layer normalization and its kin") {
+  for (const DType dtype : kLoopFloats) {
+    for (const int64_t size : {1, 7, 64, 769, 5000}) {
+      const Tensor x = RandomTensor(dtype, {2, 3, size}), skip = RandomTensor(dtype, {2, 3, size});
+      const Tensor scale = RandomTensor(dtype, {size}), bias = RandomTensor(dtype, {size});
+      const double absolute = size == 1 ? 0.1 : 1e-5;
+      CHECK(RunBoth({.node = "y = LayerNormalization(a, b, c)", .inputs = {x, scale, bias}, .absolute = 1e-5}) == "");
+      CHECK(RunBoth({.node = "y, z, w = LayerNormalization<axis = -1>(a, b)",
+                     .inputs = {x, scale},
+                     .outputs = {dtype, DType::kFloat32, DType::kFloat32},
+                     .absolute = absolute}) == "");
+      CHECK(RunBoth({.node = "y = RMSNormalization(a, b)", .inputs = {x, scale}, .opset = 23, .absolute = 1e-6}) == "");
+      CHECK(RunBoth({.node = "y, z, w, v = com.microsoft.SkipLayerNormalization<epsilon = 0.001>(a, b, c, d, e)",
+                     .inputs = {x, skip, scale, bias, RandomTensor(dtype, {size})},
+                     .outputs = {dtype, DType::kFloat32, DType::kFloat32, dtype},
+                     .absolute = 1e-5}) == "");
+      CHECK(RunBoth({.node = "y, , , z = com.microsoft.SkipSimplifiedLayerNormalization(a, b, c)",
+                     .inputs = {x, RandomTensor(dtype, {1, 3, size}), scale},
+                     .outputs = {dtype, dtype},
+                     .absolute = 1e-5}) == "");
+    }
+  }
+  CHECK(RunBoth({.node = "y = LayerNormalization<axis = 1>(a, b, c)",
+                 .inputs = {RandomTensor(DType::kFloat16, {4, 5, 6}), RandomTensor(DType::kFloat32, {5, 6}),
+                            RandomTensor(DType::kFloat32, {1, 5, 6})},
+                 .absolute = 1e-5}) == "");
+  CHECK(RunBoth({.node = "y = LayerNormalization<axis = 1>(a, b)",
+                 .inputs = {RandomTensor(DType::kFloat32, {4, 5, 6}), RandomTensor(DType::kFloat32, {6})},
+                 .absolute = 1e-5,
+                 .family = "reference"}) == "");
+}
+
+TEST_CASE("the variance of numbers far from zero") {
+  Tensor x = RandomTensor(DType::kFloat32, {4, 3000}, Values::kPlain, 1);
+  for (float& element : x.mutable_elements<float>()) element += 1000;
+  CHECK(RunBoth({.node = "y = LayerNormalization(a, b)",
+                 .inputs = {x, RandomTensor(DType::kFloat32, {3000})},
+                 .absolute = 3e-6}) == "");
+}
+
+TEST_CASE("normalizations by channel") {
+  for (const DType dtype : kLoopFloats) {
+    for (const Dims& dims : {Dims{2, 6, 5, 7}, Dims{3, 4}, Dims{1, 2, 2000}, Dims{2, 6, 1, 1, 3}}) {
+      const auto channels = [&] { return RandomTensor(dtype, {dims[1]}, Values::kPositive); };
+      const Tensor x = RandomTensor(dtype, dims);
+      const BothCase batch = {.node = "y = BatchNormalization(a, b, c, d, e)",
+                              .inputs = {x, channels(), channels(), channels(), channels()},
+                              .opset = 15,
+                              .absolute = 1e-5};
+      CHECK(RunBoth(batch) == "");
+      if (dims.size() > 2) {
+        BothCase last = batch;
+        last.inputs[0] = InChannelsLast(x);
+        CHECK(RunBoth(last) == "");
+      }
+      CHECK(RunBoth({.node = "y = GroupNormalization<num_groups = 2>(a, b, c)",
+                     .inputs = {x, channels(), channels()},
+                     .absolute = 1e-5}) == "");
+      if (dims.size() == 2) continue;
+      CHECK(RunBoth({.node = "y = InstanceNormalization(a, b, c)",
+                     .inputs = {x, channels(), channels()},
+                     .opset = 22,
+                     .absolute = 1e-5}) == "");
+    }
+  }
+}
+
+TEST_CASE("reductions along any axes") {
+  for (const DType dtype : kLoopFloats) {
+    const Tensor x = RandomTensor(dtype, {2, 3, 4, 35});
+    for (const std::string op :
+         {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"}) {
+      for (const std::vector<int64_t>& axes :
+           {std::vector<int64_t>{3}, {0}, {1}, {2, 3}, {0, 1}, {0, 2}, {1, 3}, {0, 2, 3}, {0, 1, 2, 3}, {-2}}) {
+        for (const int keepdims : {0, 1}) {
+          CHECK(RunBoth({.node = absl::StrCat("y = ", op, "<keepdims = ", keepdims, ">(a, b)"),
+                         .inputs = {x, Tensor::OfInts(axes)},
+                         .absolute = 2e-5}) == "");
+        }
+      }
+      CHECK(RunBoth({.node = absl::StrCat("y = ", op, "(a)"), .inputs = {x}, .absolute = 1e-5}) == "");
+      CHECK(RunBoth({.node = absl::StrCat("y = ", op, "<noop_with_empty_axes = 1>(a)"), .inputs = {x}}) == "");
+      CHECK(RunBoth({.node = absl::StrCat("y = ", op, "<keepdims = 0>(a)"), .inputs = {RandomTensor(dtype, {})}}) ==
+            "");
+    }
+  }
+  const Tensor special = RandomTensor(DType::kFloat32, {60, 5}, Values::kWithSpecial);
+  for (const int64_t axis : {0, 1}) {
+    for (const std::string op : {"ReduceMax", "ReduceMin", "ReduceSum"}) {
+      CHECK(RunBoth({.node = absl::StrCat("y = ", op, "(a, b)"), .inputs = {special, Tensor::OfInts({axis})}}) == "");
+    }
+  }
+}
+
+TEST_CASE("long sums keep their digits") {
+  const Tensor x = RandomTensor(DType::kFloat32, {300000}, Values::kPositive);
+  const Tensor tall = RandomTensor(DType::kFloat32, {30000, 9}, Values::kPositive);
+  CHECK(RunBoth({.node = "y = ReduceSum(a)", .inputs = {x}, .relative = 2e-7}) == "");
+  CHECK(RunBoth({.node = "y = ReduceMean(a, b)", .inputs = {tall, Tensor::OfInts({0})}, .relative = 2e-7}) == "");
+}
+
+TEST_CASE("global pooling in both layouts") {
+  for (const DType dtype : kLoopFloats) {
+    const Tensor x = RandomTensor(dtype, {2, 37, 7, 7});
+    for (const std::string op : {"GlobalAveragePool", "GlobalMaxPool"}) {
+      CHECK(RunBoth({.node = "y = " + op + "(a)", .inputs = {x}, .opset = 22, .absolute = 1e-6}) == "");
+      CHECK(RunBoth({.node = "y = " + op + "(a)", .inputs = {InChannelsLast(x)}, .opset = 22, .absolute = 1e-6}) == "");
+    }
+    CHECK(RunBoth({.node = "y = ReduceMean<keepdims = 0>(a, b)",
+                   .inputs = {InChannelsLast(x), Tensor::OfInts({2, 3})},
+                   .absolute = 1e-6}) == "");
+    CHECK(RunBoth({.node = "y = ReduceMean(a, b)",
+                   .inputs = {InChannelsLast(x), Tensor::OfInts({3})},
+                   .absolute = 1e-6,
+                   .family = "reference"}) == "");
+  }
+}
+
+}  // namespace
+}  // namespace amp
