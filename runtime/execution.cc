@@ -73,7 +73,7 @@ absl::Status Execution::Keep(ValueId value, Datum datum) {
 absl::Status Execution::RunTimed(const Instruction& instruction) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
-  const absl::Status status = RunNode(instruction);
+  absl::Status status = RunNode(instruction);
   timings_->push_back({instruction.node, start.time_since_epoch(), Clock::now() - start});
   return status;
 }
@@ -105,11 +105,10 @@ absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Kern
     const char* refusal = row->why_not == nullptr ? nullptr : row->why_not(context);
     if (refusal == nullptr) {
       if (resources_.is_strict && IsWidened(instruction, *row)) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("its 16-bit values would be computed in float64 by a reference kernel",
-                         why_not.empty() ? "" : absl::StrCat(" (", why_not, ")"), ", which --strict refuses"));
+        return ModelError("its 16-bit values would be computed in float64 by a reference kernel",
+                          why_not.empty() ? "" : absl::StrCat(" (", why_not, ")"), ", which --strict refuses");
       }
-      const absl::Status status = row->function(context);
+      absl::Status status = row->function(context);
       if (status.ok()) context.Ran(*row, why_not);
       if (!absl::IsUnimplemented(status)) return status;
       AddRefusal(*row, status.message(), why_not);

@@ -62,6 +62,7 @@ class Session {
   // Errors: kUnavailable (no such file), kDataLoss (a malformed model, an operator without a kernel, which is named with
   // its version and node), kResourceExhausted (a limit).
   static absl::StatusOr<std::unique_ptr<Session>> Create(const std::string& path, const SessionOptions& options);
+  // REQUIRES: the file is valid, as LoadModel makes sure (ir/file/model_file.h).
   static absl::StatusOr<std::unique_ptr<Session>> Create(LoadedFile file, const SessionOptions& options);
   ~Session();
 

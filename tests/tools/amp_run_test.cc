@@ -142,6 +142,37 @@ TEST_CASE("explain says which kernel runs each node") {
                             "  float32    float32      cpu\n"));
 }
 
+constexpr absl::string_view kProduct = R"(<ir_version: 9, opset_import: ["" : 20]>
+  g (float16[2,2] x) => (float16[2,2] y, float16[2,2] z) <float16[2,2] w = {15360, 0, 0, 15360}> {
+    [product] p = MatMul (x, w)
+    [active] y = Relu (p)
+    [sine] z = Sin (x)
+  })";
+
+TEST_CASE("what is fused is part of another node's kernel, unless that is switched off") {
+  const Runs runs;
+  runs.WriteModel("product.onnx", kProduct);
+  const auto explained = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--random-inputs", "--explain", "-q"});
+    const ToolOutput output = runs.Run(flags, "@product.onnx");
+    CHECK(output.exit_code == 0);
+    return output.out;
+  };
+  CHECK_THAT(explained({}), Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=batch-norm", "--threads=1"}), Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=epilogue"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--allow-bf16-compute"}), Contains("MatMul-13"));
+}
+
+TEST_CASE("strict refuses what computes 16-bit values in float64, by name") {
+  const Runs runs;
+  runs.WriteModel("product.onnx", kProduct);
+  runs.Fails({"--random-inputs", "--strict"}, 3, "sine (Sin-7): its 16-bit values would be computed in float64",
+             "@product.onnx");
+  CHECK(runs.Run({"--inputs", "@sample.npz", "--strict", "-q"}).exit_code == 0);
+}
+
 TEST_CASE("profile prints the time by operator, and writes that of each node") {
   const Runs runs;
   const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.json", "--warmup", "1"});
