@@ -88,14 +88,27 @@ absl::StatusOr<Form> ReadTransposed(const KernelContext& context) {
   return form;
 }
 
-// One spatial axis is done as two, the first of which is 1 long: the library has better kernels for that.
-Dims Spatial(Dims dims, size_t at, int64_t one) {
+// How the library is best given spatial axes, which it blocks along the last one: a single one as the second of two, and
+// images that are one column wide as one row.
+enum class SpatialView { kAsIs, kColumnAsRow };
+
+SpatialView ViewOf(const Window& window) {
+  if (window.size() != 2) return SpatialView::kAsIs;
+  const WindowAxis& last = window[1];
+  const bool is_column = last.input == 1 && last.output == 1 && last.kernel == 1 && last.pad_begin == 0 &&
+                         last.pad_end == 0 && window[0].output > 1;
+  return is_column ? SpatialView::kColumnAsRow : SpatialView::kAsIs;
+}
+
+// Dims whose spatial ones begin at `at`.
+Dims Spatial(Dims dims, size_t at, int64_t one, SpatialView view) {
   if (dims.size() - at == 1) dims.insert(dims.begin() + static_cast<int>(at), one);
+  if (view == SpatialView::kColumnAsRow) std::swap(dims[at], dims[at + 1]);
   return dims;
 }
 
-onednn::Operand ChannelsLast(DType dtype, const Dims& dims) {
-  onednn::Operand operand{dtype, Spatial(dims, 2, 1), {}};
+onednn::Operand ChannelsLast(DType dtype, const Dims& dims, SpatialView view) {
+  onednn::Operand operand{dtype, Spatial(dims, 2, 1, view), {}};
   operand.strides.assign(operand.dims.size(), 1);
   int64_t stride = operand.dims[1];
   for (size_t axis = operand.dims.size() - 1; axis >= 2; --axis) {
@@ -108,7 +121,7 @@ onednn::Operand ChannelsLast(DType dtype, const Dims& dims) {
 
 // [groups, outputs, inputs, ...] with the strides that ONNX's weights have.
 onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
-  Dims dims = Spatial(w.dims(), 2, 1);
+  Dims dims = Spatial(w.dims(), 2, 1, ViewOf(form.window));
   dims[0] /= form.groups;
   dims.insert(dims.begin(), form.groups);
   onednn::Operand operand = RowMajorOperand(dtype, std::move(dims));
@@ -120,15 +133,16 @@ onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
 }
 
 // A residual of y's shape, one number for each channel, or one in all.
-FitOperand Fitter(const Dims& y_dims, DType compute) {
-  return [y_dims, compute](const Tensor& operand) -> std::optional<onednn::Operand> {
-    if (operand.dims() == y_dims) return ChannelsLast(compute, y_dims);
+FitOperand Fitter(const Form& form, DType compute) {
+  return [y_dims = form.y_dims, view = ViewOf(form.window),
+          compute](const Tensor& operand) -> std::optional<onednn::Operand> {
+    if (operand.dims() == y_dims) return ChannelsLast(compute, y_dims, view);
     if (operand.rank() > y_dims.size()) return std::nullopt;
     Dims dims(y_dims.size() - operand.rank(), 1);
     dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
     const bool is_along_channels = operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
     if (!is_along_channels) return std::nullopt;
-    return RowMajorOperand(compute, Spatial(dims, 2, 1));
+    return RowMajorOperand(compute, Spatial(dims, 2, 1, view));
   };
 }
 
@@ -141,13 +155,13 @@ int64_t PadEnd(const WindowAxis& axis, bool is_transposed) {
 Dims PadsEnd(const Form& form) {
   Dims pads;
   for (const WindowAxis& axis : form.window) pads.push_back(PadEnd(axis, form.is_transposed));
-  return Spatial(std::move(pads), 0, 0);
+  return Spatial(std::move(pads), 0, 0, ViewOf(form.window));
 }
 
 Dims Numbers(const Window& window, int64_t WindowAxis::*member, int64_t one) {
   Dims numbers;
   for (const WindowAxis& axis : window) numbers.push_back(axis.*member);
-  return Spatial(std::move(numbers), 0, one);
+  return Spatial(std::move(numbers), 0, one, ViewOf(window));
 }
 
 // What FusedConv states itself, or what nodes behind a Conv do.
@@ -186,26 +200,25 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   convolution->adds_bias = has_bias && IsStridedTransposed(form);
   convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, StoredType(context));
   const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
-  std::optional<LibraryEpilogue> epilogue =
-      FitEpilogue(context, StepsOf(context), channels, Fitter(form.y_dims, compute));
+  std::optional<LibraryEpilogue> epilogue = FitEpilogue(context, StepsOf(context), channels, Fitter(form, compute));
   if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
   if (has_bias) epilogue->bias_port = 2;
   const bool gives_bias = (has_bias && !convolution->adds_bias) || epilogue->bias.dtype != DType::kUndefined;
   if (gives_bias) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
   convolution->epilogue = *std::move(epilogue);
   std::string why_not;
-  convolution->primitive =
-      onednn::OpenLibrary().library->MakeConvolution({.x = ChannelsLast(compute, context.Input(0).dims()),
-                                                      .w = Weights(compute, context.Input(1), form),
-                                                      .y = ChannelsLast(convolution->computed_as, form.y_dims),
-                                                      .bias = convolution->epilogue.bias,
-                                                      .strides = Numbers(form.window, &WindowAxis::stride, 1),
-                                                      .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
-                                                      .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
-                                                      .pads_end = PadsEnd(form),
-                                                      .is_transposed = form.is_transposed,
-                                                      .post_ops = convolution->epilogue.post_ops},
-                                                     &why_not);
+  convolution->primitive = onednn::OpenLibrary().library->MakeConvolution(
+      {.x = ChannelsLast(compute, context.Input(0).dims(), ViewOf(form.window)),
+       .w = Weights(compute, context.Input(1), form),
+       .y = ChannelsLast(convolution->computed_as, form.y_dims, ViewOf(form.window)),
+       .bias = convolution->epilogue.bias,
+       .strides = Numbers(form.window, &WindowAxis::stride, 1),
+       .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
+       .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
+       .pads_end = PadsEnd(form),
+       .is_transposed = form.is_transposed,
+       .post_ops = convolution->epilogue.post_ops},
+      &why_not);
   if (convolution->primitive == nullptr) return absl::UnimplementedError(why_not);
   if (!context.IsConstantInput(1)) return convolution;
   AMP_ASSIGN_OR_RETURN(convolution->weights,

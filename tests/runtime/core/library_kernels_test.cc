@@ -272,6 +272,14 @@ TEST_CASE("strides, dilations, pads of each side, pads by name") {
   }
 }
 
+TEST_CASE("images one column wide") {
+  CHECK(Conv("", {2, 8, 20, 1}, {16, 8, 5, 1}) == "onednn");
+  CHECK(Conv("<pads = [2, 0, 1, 0], strides = [3, 2], dilations = [2, 3]>", {2, 8, 20, 1}, {16, 8, 3, 1}) == "onednn");
+  CHECK(Conv("<group = 8>", {2, 8, 20, 1}, {8, 1, 3, 1}) == "onednn");
+  CHECK(Conv("<pads = [0, 1, 0, 1]>", {2, 8, 20, 1}, {16, 8, 5, 1}) == "onednn");  // three columns wide after padding
+  CHECK(Conv("<pads = [0, 1, 0, 1]>", {2, 8, 20, 1}, {16, 8, 5, 3}) == "onednn");
+}
+
 TEST_CASE("groups and depthwise") {
   CHECK(Conv("<group = 2>", {2, 8, 7, 7}, {6, 4, 3, 3}) == "onednn");
   CHECK(Conv("<group = 4, pads = [1, 1, 1, 1]>", {2, 64, 7, 7}, {64, 16, 3, 3}) == "onednn");
@@ -323,6 +331,8 @@ std::string Transposed(const std::string& attributes, const Dims& x, const Dims&
 TEST_CASE("ConvTranspose") {
   CHECK(Transposed("", {2, 3, 9}, {3, 5, 3}, 5) == "onednn");
   CHECK(Transposed("", {2, 3, 5, 6}, {3, 5, 3, 2}, 5) == "onednn");
+  CHECK(Transposed("", {2, 8, 20, 1}, {8, 16, 5, 1}, 16) == "onednn");
+  CHECK(Transposed("<strides = [2, 3], output_padding = [1, 0]>", {2, 8, 20, 1}, {8, 16, 3, 1}, 16) == "onednn");
   CHECK(Transposed("", {1, 3, 3, 4, 5}, {3, 5, 3, 2, 1}, 5) == "onednn");
   CHECK(Transposed("<strides = [2, 3]>", {2, 8, 5, 6}, {8, 16, 3, 3}, 16) == "onednn");
   CHECK(Transposed("<strides = [4, 5]>", {2, 8, 5, 6}, {8, 16, 2, 1}, 16) == "onednn");
