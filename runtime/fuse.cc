@@ -13,12 +13,14 @@
 #include "ir/patterns/gelu_pattern.h"
 #include "ir/patterns/hard_swish_pattern.h"
 #include "ir/patterns/silu_pattern.h"
+#include "ir/schema/schema.h"
 
 namespace amp {
 namespace {
 
 constexpr float kHardSigmoidSlope = 0.2f, kHalf = 0.5f, kLeak = 0.01f;
 constexpr size_t kMostSteps = 8;
+constexpr int kBroadcastsAsNumPy = 7;  // before that opset attributes said whether, and along which axis
 
 bool IsLowOrFloat32(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBfloat16;
@@ -185,6 +187,7 @@ class FusionFinder {
   bool AddArithmetic(Fusion& fusion, const Node& node, size_t port) const {
     const bool adds = node.Has(Role::kAdds) && !node.Has(Role::kSubtracts), multiplies = node.Has(Role::kMultiplies);
     if ((!adds && !multiplies) || node.inputs.size() != 2) return false;
+    if (node.schema == nullptr || node.schema->since_version() < kBroadcastsAsNumPy) return false;
     const ValueId operand = node.Input(1 - port);
     if (operand == kNone || model_.value(operand).dtype != model_.value(fusion.result).dtype) return false;
     const auto x = ShapeOf(model_, fusion.result), other = ShapeOf(model_, operand);

@@ -262,6 +262,19 @@ TEST_CASE("vectors have no epilogue, and are right") {
                .tensors = {{"x", {5, 8}}, {"w", {8}}, {"b", {5}}}}) == "MatMul Add Relu");
 }
 
+TEST_CASE("sums of old models, which broadcast along an axis that they name") {
+  const SessionText text = {
+      .text =
+          "<ir_version: 3, opset_import: [\"\" : 6]> g (float[2,4,4,4] x, float[4] r) => (float[] y) "
+          "{ h = Conv (x, w) y = Add <broadcast = 1, axis = 1> (h, r) }",
+      .constants = {{"w", RandomTensor(DType::kFloat32, {4, 4, 1, 1}, Values::kPlain, 1)}}};
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {2, 4, 4, 4}, Values::kPlain, 1)},
+                              {"r", RandomTensor(DType::kFloat32, {4}, Values::kPlain, 1)}};
+  const auto fused = MakeSession(text), plain = MakeSession(text, OneByOne());
+  CHECK(DifferenceOf(RunSession(*fused, inputs), RunSession(*plain, inputs), 1e-5).empty());
+  CHECK(OperatorsOf(*fused) == "Conv Add");
+}
+
 TEST_CASE("types that the library does not have") {
   for (const std::string type : {"int32", "double", "uint64"}) {
     const bool is_float = type == "double";
