@@ -4,9 +4,9 @@
 //   AMP_ASSIGN_OR_RETURN(std::vector<amp::Datum> outputs, session->Run({{"x", x}}));
 //
 // Calls of model-local functions are inlined first, and operators without a kernel run through the function body that
-// ONNX gives them, where it does. 16-bit values are rounded where they are produced, whatever they are computed in. A
-// session may run in several threads at once: a run writes only to what it made itself. Part of the public header,
-// tools/amp.h.
+// ONNX gives them, where it does. 16-bit values are rounded where they are produced, whatever they are computed in, but
+// for those inside a fusion (SessionOptions). A session may run in several threads at once: a run writes only to what it
+// made itself. Part of the public header, tools/amp.h.
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
 

@@ -24,11 +24,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
+#include "tests/fuzz_arguments.h"
 #include "tests/golden_runner.h"
 #include "tests/mutate_message.h"
 #include "tests/scratch_folder.h"
@@ -240,19 +240,10 @@ std::optional<Settings> ParseArguments(const std::vector<std::string>& arguments
                                                                  {"--mutants", &settings.mutants},
                                                                  {"--seconds", &settings.seconds},
                                                                  {"--plant", &settings.plant}};
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto known =
-        std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.first == arguments[i]; });
-    const bool has_value = i + 1 < arguments.size();
-    if (known != numbers.end()) {
-      if (!has_value || !absl::SimpleAtoi(arguments[++i], known->second)) return std::nullopt;
-    } else if (arguments[i] == "--keep" && has_value) {
-      settings.keep = arguments[++i];
-    } else {
-      settings.paths.push_back(arguments[i]);
-    }
-  }
-  return settings.paths.empty() ? std::nullopt : std::optional(settings);
+  auto paths = ParseFuzzArguments(arguments, numbers, settings.keep);
+  if (!paths.has_value()) return std::nullopt;
+  settings.paths = *std::move(paths);
+  return settings;
 }
 
 // Whether too many mutants were refused for the rest to mean anything.

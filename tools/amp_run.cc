@@ -57,6 +57,14 @@ std::string DescribeDevices() {
   return absl::StrCat(text, VersionText("amp-run"), "\n");
 }
 
+// Models run without the library too, far slower: nobody is to find that out by the clock.
+void NoteMissingLibrary(const RunArguments& arguments, ToolOutput& output) {
+  const onednn::OpenedLibrary& opened = onednn::OpenLibrary();
+  if (opened.library != nullptr || arguments.quiet) return;
+  absl::StrAppend(&output.err, "amp-run: note: no oneDNN (", Escaped(opened.why_not),
+                  "): products and convolutions run in slow reference kernels\n");
+}
+
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments) {
   absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, arguments.session);
   if (!session.ok()) return InFile(path, session.status());
@@ -123,6 +131,7 @@ absl::Status Run(const RunArguments& arguments, const ToolStreams& streams, Tool
   }
   streams.show_progress("loading");
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
+  NoteMissingLibrary(arguments, output);
   const absl::Status status = RunModel(arguments, streams, *session, output);
   if (arguments.explain) output.out += ExplainRun(*session);
   return InFile(arguments.model, status);

@@ -9,7 +9,8 @@
 //
 // Kernels judge the shapes, attributes and indices that they are given: a model's author may have got them wrong, and
 // what is wrong is a Status that says what was expected and what was found; whoever runs the kernel adds which node it
-// is. Inputs are never written to, and may share their elements with other values.
+// is. Inputs are never written to, but by way of MakeOutputLike, and may share their elements
+// with other values.
 //
 // The rows of an operator are tried best first, the reference last, on the inputs at hand: a row that has a condition
 // says why it does not take them.

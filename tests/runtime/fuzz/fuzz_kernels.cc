@@ -24,10 +24,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/reference/reference_kernels.h"
+#include "tests/fuzz_arguments.h"
 #include "tests/runtime/fuzz/mutate_case.h"
 #include "tests/runtime/session_text.h"
 
@@ -257,19 +257,10 @@ std::optional<Settings> ParseArguments(const std::vector<std::string>& arguments
                                                                  {"--cases", &settings.cases},
                                                                  {"--seconds", &settings.seconds},
                                                                  {"--plant", &settings.plant}};
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto known =
-        std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.first == arguments[i]; });
-    const bool has_value = i + 1 < arguments.size();
-    if (known != numbers.end()) {
-      if (!has_value || !absl::SimpleAtoi(arguments[++i], known->second)) return std::nullopt;
-    } else if (arguments[i] == "--keep" && has_value) {
-      settings.keep = arguments[++i];
-    } else {
-      settings.path = arguments[i];
-    }
-  }
-  return settings.path.empty() ? std::nullopt : std::optional(settings);
+  auto paths = ParseFuzzArguments(arguments, numbers, settings.keep);
+  if (!paths.has_value()) return std::nullopt;
+  settings.path = paths->back();
+  return settings;
 }
 
 int Main(const Settings& settings) {
