@@ -12,6 +12,8 @@
 #include "passes/guard/guard_constants.h"
 #include "passes/record/call_record.h"
 #include "passes/record/rewrite_record.h"
+#include "passes/train/make_step.h"
+#include "passes/train/step_metadata.h"
 
 namespace amp {
 namespace {
@@ -93,13 +95,17 @@ absl::Status RecordEdits(RewriteState& state) {
   NameReaders(model, *state.names, state.casts);
   state.writer.AddRemovedCasts(model, state.folded.erased);
   state.writer.AddCasts(model, state.casts);
-  if (state.settings.weights == WeightMode::kConvert) state.writer.AdviseFreezing(model, state.casts);
+  const bool may_freeze = state.settings.weights == WeightMode::kConvert && !IsStepGraph(model.proto());
+  if (may_freeze) state.writer.AdviseFreezing(model, state.casts);
   state.writer.AddWeights(std::move(state.narrowed->weights));
   model.Commit();
   return absl::OkStatus();
 }
 
-absl::Status CheckResult(RewriteState& state) { return CheckTypes(state.model(), state.type_faults); }
+absl::Status CheckResult(RewriteState& state) {
+  AMP_RETURN_IF_ERROR(CheckMasters(state.model()));
+  return CheckTypes(state.model(), state.type_faults);
+}
 
 absl::Status RestoreFunctions(RewriteState& state) {
   if (state.origins() == nullptr) return absl::OkStatus();

@@ -17,6 +17,9 @@
 #include "passes/report/give_hints.h"
 #include "passes/rewrite_state.h"
 #include "passes/stages.h"
+#include "passes/train/make_step.h"
+#include "passes/train/step_metadata.h"
+#include "passes/train/wrap_step.h"
 
 namespace amp {
 namespace {
@@ -40,6 +43,44 @@ absl::Status MakeGraph(RewriteState& state) {
                                                   state.file.weights()));
   state.recorder.Begin(state.model(), &state.inlined);
   state.writer.Begin(state.model(), state.settings.low, state.settings.target.name);
+  return absl::OkStatus();
+}
+
+void TakeStep(RewriteState& state, std::unique_ptr<Model> model, std::string line) {
+  state.graph = std::move(model);
+  state.step_line = std::move(line);
+  state.message_edited = true;
+  state.inlined.calls = {};  // of nodes that are others now
+  state.inlined.call_of.clear();
+  state.recorder.Begin(state.model(), &state.inlined);
+}
+
+// All that follows is about the step, as if it had been in the file.
+absl::Status MakeTrainingStep(RewriteState& state) {
+  const std::optional<StepSettings>& settings = state.settings.step;
+  if (!settings.has_value()) return absl::OkStatus();
+  InferTypes(state.model());
+  UnifyOpset(state.model(), state.file.highest_opset_import);
+  AMP_ASSIGN_OR_RETURN(MadeStep step,
+                       MakeStep(std::move(state.graph), state.signatures, *settings, state.settings.limits));
+  TakeStep(state, std::move(step.model), std::move(step.line));
+  return absl::OkStatus();
+}
+
+absl::Status WrapTrainingGraph(RewriteState& state) {
+  const std::optional<WrapSettings>& settings = state.settings.wrap;
+  if (!settings.has_value()) return absl::OkStatus();
+  InferTypes(state.model());
+  UnifyOpset(state.model(), state.file.highest_opset_import);
+  AMP_ASSIGN_OR_RETURN(WrappedStep step,
+                       WrapStep(std::move(state.graph), state.signatures, *settings, state.settings.limits));
+  TakeStep(state, std::move(step.model), std::move(step.line));
+  return absl::OkStatus();
+}
+
+absl::Status LeaveFloat32Step(RewriteState& state) {
+  const std::optional<StepSettings>& settings = state.settings.step;
+  state.converts_nothing = settings.has_value() && settings->compute == DType::kFloat32;
   return absl::OkStatus();
 }
 
@@ -71,6 +112,7 @@ absl::Status RememberCalls(RewriteState& state) {
 }
 
 absl::Status UnifyOpsets(RewriteState& state) {
+  if (!state.step_line.empty()) return absl::OkStatus();  // that is done
   if (UnifyOpset(state.model(), state.file.highest_opset_import)) InferTypes(state.model());
   return absl::OkStatus();
 }
@@ -125,8 +167,11 @@ constexpr Row kSequence[] = {
     // the message
     {Stage::kLoad, InlineCalls},
     {Stage::kLoad, DropUndeclaredAttributes},
-    {Stage::kLoad, MakeGraph, TextOfModel<Stage::kLoad>},
+    {Stage::kLoad, MakeGraph},
+    {Stage::kLoad, WrapTrainingGraph},
+    {Stage::kLoad, MakeTrainingStep, TextOfModel<Stage::kLoad>},
     // the graph
+    {Stage::kInfer, LeaveFloat32Step},
     {Stage::kInfer, InferAllTypes},
     {Stage::kInfer, ReleaseInputsAndOutputs},
     {Stage::kInfer, RememberCalls, TextOfTypes},
@@ -205,10 +250,17 @@ absl::StatusOr<RewriteOutcome> RewriteModel(LoadedFile& file, std::shared_ptr<co
   if (sequence.has_stopped() && !state.plan.has_value()) model.Commit();
   RewriteOutcome& outcome = state.outcome;
   outcome.is_edited = state.message_edited || model.edited();
-  const bool is_changed = outcome.is_edited && !state.converts_nothing;
+  const bool has_step = !state.step_line.empty();
+  const bool is_changed = outcome.is_edited && (!state.converts_nothing || has_step);
+  if (is_changed && state.converts_nothing) model.Commit();
+  if (is_changed && state.plan.has_value()) SetStepType(model, settings.low);
   if (is_changed && settings.diff) outcome.diff = DiffListings(state.before, ListModel(model));
   outcome.report = state.writer.Finish(model, is_changed);
   outcome.line = SummaryLine(outcome.report);
+  if (has_step) {
+    const bool is_float32 = settings.step.has_value() && settings.step->compute == DType::kFloat32;
+    outcome.line = is_float32 ? state.step_line : absl::StrCat(state.step_line, "; ", outcome.line);
+  }
   if (sequence.has_stopped()) {
     outcome.line = absl::StrCat("Stopped after ", StageName(*settings.stop_after));
     if (!is_changed) outcome.report.unchanged_because = "nothing was changed up to there";

@@ -15,6 +15,7 @@
 #include "passes/classify/classify_nodes.h"
 #include "passes/paint/paint_graph.h"
 #include "passes/stages.h"
+#include "passes/train/step_settings.h"
 
 namespace amp {
 
@@ -57,6 +58,8 @@ struct RewriteSettings {
   double max_weight_error = 0.01;   // of values that were observed too
   std::shared_ptr<const ObservedValues> observed;  // on a user's data; null: nothing was
   bool strict = false;                             // a rule by name that matches nothing is an error
+  std::optional<StepSettings> step;                // a training step is made of the model first; then that is painted
+  std::optional<WrapSettings> wrap;                // a training graph gets a loss scale; then that is painted
   bool diff = false;                               // fill RewriteOutcome::diff
   std::function<absl::Status(Stage)> on_stage;     // at the end of each; an error ends the rewrite
   std::optional<Stage> stop_after;

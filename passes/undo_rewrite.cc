@@ -21,6 +21,7 @@
 #include "passes/report/diff_models.h"
 #include "passes/report/write_report.h"
 #include "passes/restore_users_casts.h"
+#include "passes/train/step_metadata.h"
 
 namespace amp {
 namespace {
@@ -401,6 +402,7 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<con
     if (status.code() != absl::StatusCode::kInternal) return status;
     return ModelError("metadata 'amp.rewrite' does not fit the model, which was edited since: ", status.message());
   }
+  SetStepType(model, DType::kFloat32);
   undone.is_edited = model.edited();
   if (settings.diff) undone.diff = DiffListings(before, ListModel(model));
   for (std::string& note : WhatStays(model, *record, undo)) writer.AddAdvice(std::move(note));

@@ -27,6 +27,21 @@ absl::Status CheckPresent(const Node& node, const KernelContext& context) {
 
 bool IsLow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
 
+// Whether what a unit reads has the types that its nodes were recognised by.
+bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelContext& context) {
+  for (size_t i = 0; i < unit.inputs.size(); ++i) {
+    const ValueId input = unit.inputs[i];
+    if (input != kNone && context.Input(i).dtype() != model.value(input).dtype) return false;
+  }
+  return true;
+}
+
+absl::Status CheckInputs(const Model& model, const Instruction& instruction, const KernelContext& context) {
+  if (!instruction.is_unit) return CheckPresent(model.node(instruction.node), context);
+  if (HasInferredTypes(model, instruction, context)) return absl::OkStatus();
+  return absl::UnimplementedError("inputs of other types");
+}
+
 void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& why_not) {
   absl::StrAppend(&why_not, why_not.empty() ? "" : "; ", row.family, ": ", reason);
 }
@@ -120,13 +135,12 @@ absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Kern
 }
 
 absl::Status Execution::RunNode(const Instruction& instruction) {
-  const Node& node = model_.node(instruction.node);
   absl::InlinedVector<const Datum*, 6> inputs;
   for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
                         *instruction.site);
-  absl::Status status = CheckPresent(node, context);
+  absl::Status status = CheckInputs(model_, instruction, context);
   // Observers see what is inside a fusion, too.
   if (status.ok() && observer_ != nullptr && !instruction.parts.empty()) status = absl::UnimplementedError("observed");
   if (status.ok()) status = RunFirstThatApplies(instruction, context);

@@ -31,8 +31,10 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // or an array that ParseNpy refuses, which is named), kResourceExhausted.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
-// An archive as bytes, compressed. Errors: those of NpyBytes.
-absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors);
+// kStore: as they are; weights hardly get smaller, and take long.
+enum class NpzForm { kCompress, kStore };
+// An archive as bytes. Errors: those of NpyBytes.
+absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors, NpzForm form = NpzForm::kCompress);
 
 }  // namespace amp
 

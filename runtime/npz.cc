@@ -80,7 +80,7 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
   return tensors;
 }
 
-absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors) {
+absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors, NpzForm form) {
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(nullptr, 0, 0, &error);
@@ -95,7 +95,10 @@ absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors) {
     AMP_ASSIGN_OR_RETURN(std::string bytes, NpyBytes(tensor));
     arrays.push_back(std::move(bytes));
     zip_source_t* array = zip_source_buffer(archive.get(), arrays.back().data(), arrays.back().size(), 0);
-    if (array == nullptr || zip_file_add(archive.get(), absl::StrCat(name, ".npy").c_str(), array, 0) < 0) {
+    const zip_int64_t index =
+        array == nullptr ? -1 : zip_file_add(archive.get(), absl::StrCat(name, ".npy").c_str(), array, 0);
+    const zip_int32_t method = form == NpzForm::kStore ? ZIP_CM_STORE : ZIP_CM_DEFAULT;
+    if (index < 0 || zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), method, 0) != 0) {
       return UsageError("array '", Escaped(name), "': ", zip_strerror(archive.get()));
     }
   }

@@ -103,7 +103,20 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
   return instruction;
 }
 
-Instruction MakeFused(const Fusion& fusion, std::vector<Instruction> parts) {
+Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> parts) {
+  Instruction unit{.node = fusion.nodes.back(),
+                   .is_unit = true,
+                   .inputs = fusion.operands,
+                   .outputs = {fusion.result},
+                   .kernels = fusion.rows,
+                   .parts = std::move(parts)};
+  const absl::MutexLock lock(&unit.site->mutex);
+  unit.site->states.push_back(std::move(fusion.form));
+  return unit;
+}
+
+Instruction MakeFused(Fusion& fusion, std::vector<Instruction> parts) {
+  if (fusion.IsUnit()) return MakeUnit(fusion, std::move(parts));
   const Instruction& first =
       *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
@@ -116,12 +129,13 @@ Instruction MakeFused(const Fusion& fusion, std::vector<Instruction> parts) {
 }
 
 // Puts the fusions in the places of their last nodes, where all that they read is there.
-void Fuse(const Model& model, const std::vector<Fusion>& fusions, std::vector<Instruction>& block) {
+void Fuse(const Model& model, std::vector<Fusion>& fusions, std::vector<Instruction>& block) {
   IdVector<NodeId, bool> is_there(model.num_nodes(), false);
   for (const Instruction& instruction : block) is_there[instruction.node] = true;
-  IdVector<NodeId, const Fusion*> fusion_of(model.num_nodes(), nullptr);
-  for (const Fusion& fusion : fusions) {
-    if (!is_there[fusion.nodes[0]]) continue;  // it is of another graph, or a constant
+  IdVector<NodeId, Fusion*> fusion_of(model.num_nodes(), nullptr);
+  for (Fusion& fusion : fusions) {
+    const NodeId wanted = fusion.IsUnit() ? fusion.nodes.back() : fusion.nodes.front();
+    if (!is_there[wanted]) continue;  // it is of another graph, or a constant
     for (const NodeId node : fusion.nodes) fusion_of[node] = &fusion;
   }
   absl::flat_hash_map<const Fusion*, size_t> num_parts;  // constants are none
@@ -129,7 +143,7 @@ void Fuse(const Model& model, const std::vector<Fusion>& fusions, std::vector<In
   absl::flat_hash_map<const Fusion*, std::vector<Instruction>> parts;
   std::vector<Instruction> fused;
   for (Instruction& instruction : block) {
-    const Fusion* fusion = fusion_of[instruction.node];
+    Fusion* const fusion = fusion_of[instruction.node];
     if (fusion == nullptr) {
       fused.push_back(std::move(instruction));
       continue;
@@ -147,6 +161,13 @@ std::string OperatorText(const Model& model, NodeId id) {
   const Node& node = model.node(id);
   const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), "::");
   return Escaped(absl::StrCat(domain, node.op_type(), "-", VersionOf(model, node)));
+}
+
+std::string InstructionText(const Model& model, const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* const row = instruction.site->row;
+  if (!instruction.is_unit || row == nullptr) return OperatorText(model, instruction.node);
+  return absl::StrCat(row->op_type, " of ", instruction.parts.size());
 }
 
 std::string Describe(const Model& model, NodeId node) {
@@ -173,7 +194,15 @@ absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find) {
   return program;
 }
 
-void FinishProgram(const Model& model, const std::vector<Fusion>& fusions, Program& program) {
+IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program) {
+  IdVector<NodeId, bool> run(model.num_nodes(), false);
+  for (const auto& block : program.blocks) {
+    for (const Instruction& instruction : block) run[instruction.node] = true;
+  }
+  return run;
+}
+
+void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program) {
   for (auto& block : program.blocks) Fuse(model, fusions, block);
   FindFrees(model, program);
   for (auto& block : program.blocks) {

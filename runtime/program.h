@@ -21,9 +21,11 @@
 
 namespace amp {
 
-// A node, or several that one kernel computes: the first of them with what the others do to its result as an epilogue.
+// A node, or several that one kernel computes: the first of them with what the others do to its result as an epilogue,
+// or a unit, whose node is the last of them.
 struct Instruction {
   NodeId node;
+  bool is_unit = false;
   std::vector<ValueId> inputs = {}, outputs = {};  // kNone where absent; the node's, then the epilogue's operands
   std::vector<const KernelRow*> kernels = {};      // best first
   std::shared_ptr<KernelSite> site = std::make_shared<KernelSite>();
@@ -42,11 +44,15 @@ bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 // An instruction for each node that is no constant. Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node;
 // reading constants.
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
+// By node, whether there is an instruction for it: there is none for constants.
+IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
 // Puts fused instructions in the places of several, and finds out what is free when: after this, a program can run.
-void FinishProgram(const Model& model, const std::vector<Fusion>& fusions, Program& program);
+void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program);
 
 // "my.domain::Gate-1", "MatMul-13": as escaped text.
 std::string OperatorText(const Model& model, NodeId node);
+// The same, and "LayerNorm of 7" for a unit that ran as one.
+std::string InstructionText(const Model& model, const Instruction& instruction);
 // "MatMul#0 (MatMul-13)": for messages.
 std::string Describe(const Model& model, NodeId node);
 

@@ -7,11 +7,13 @@
 
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
+#include "ir/file/model_walk.h"
 #include "ir/functions/inline_by_mode.h"
 #include "ir/functions/schema_functions.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
+#include "ir/graph/tensor_content.h"
 #include "runtime/all_kernels.h"
 #include "runtime/arena.h"
 #include "runtime/execution.h"
@@ -43,10 +45,27 @@ absl::Status CheckTensor(const Model& model, ValueId id, const Tensor& tensor) {
 // Bodies may need bodies in turn; ONNX's own are three deep at most.
 constexpr int kMaxBodyDepth = 8;
 
+constexpr absl::string_view kTrainingDomain = "ai.amp";
+
+// "ai.amp::Rmsprop", of the model's functions those that have a kernel.
+std::vector<std::string> FusedFunctions(const onnx::ModelProto& model, const SessionOptions& options) {
+  std::vector<std::string> functions;
+  if (!options.fuse_training) return functions;
+  ForEachFunction(model, [&](absl::string_view domain, absl::string_view name) {
+    constexpr int kFirstVersion = 1;
+    if (domain == kTrainingDomain && !options.find_kernels(domain, name, kFirstVersion).empty()) {
+      functions.push_back(absl::StrCat(domain, "::", name));
+    }
+  });
+  return functions;
+}
+
 absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionOptions& options) {
   const Weights weights = file.weights();
+  const std::vector<std::string> fused = FusedFunctions(*file.model, options);
   for (int depth = 0;; ++depth) {
-    AMP_RETURN_IF_ERROR(InlineByMode(file.arena, *file.model, FunctionMode::kInline, options.limits).status());
+    AMP_RETURN_IF_ERROR(
+        InlineByMode(file.arena, *file.model, FunctionMode::kInlineAll, options.limits, fused).status());
     AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
                          Model::Create(std::move(file.arena), file.model, nullptr, weights));
     InferTypes(*model);
@@ -54,6 +73,15 @@ absl::StatusOr<std::unique_ptr<Model>> MakeModel(LoadedFile file, const SessionO
     if (depth == kMaxBodyDepth || CallSchemaFunctions(*model, lacks_kernel) == 0) return model;
     model->Commit();
     file.arena = model->ReleaseArena();
+  }
+}
+
+// The program has the constants: the model need not hold large ones too.
+void ReleaseConstants(Model& model, const Program& program) {
+  constexpr size_t kLargeBytes = 64 << 10;
+  for (const ValueId id : model.AllValues()) {
+    const Tensor* constant = program.constants[id].tensor();
+    if (constant != nullptr && constant->size_bytes() > kLargeBytes) ReleaseInitializer(model, id);
   }
 }
 
@@ -105,6 +133,13 @@ struct Session::State {
   mutable ArenaPool arenas;
 };
 
+SessionOptions OneByOne(SessionOptions options) {
+  options.fold_constants = options.fold_batch_norms = false;
+  options.fuse_epilogues = options.fuse_norms = options.fuse_attention = options.fuse_chains = false;
+  options.fuse_training = false;
+  return options;
+}
+
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path, const SessionOptions& options) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, {.limits = options.limits}));
   return Create(std::move(file), options);
@@ -119,7 +154,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   if (options.fold_batch_norms) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
   AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels));
   if (options.fold_constants) FoldConstants(*model, program);
-  FinishProgram(*model, options.fuse_epilogues ? FindFusions(*model) : std::vector<Fusion>(), program);
+  FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options), program);
+  ReleaseConstants(*model, program);
   auto state = std::make_unique<State>();
   state->model = std::move(model);
   state->program = std::move(program);
@@ -163,9 +199,10 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
 size_t Session::ActivationBytes() const { return state_->arenas.PlannedBytes(); }
 
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer,
-                                                std::vector<InstructionTiming>* timings) const {
+                                                std::vector<InstructionTiming>* timings,
+                                                std::optional<uint64_t> seed) const {
   AMP_RETURN_IF_ERROR(CheckInputs(inputs));
-  RunResources resources{.random = std::mt19937_64(state_->options.seed),
+  RunResources resources{.random = std::mt19937_64(seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .allows_bfloat16 = state_->options.allow_bfloat16,
                          .is_strict = state_->options.strict};

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,13 +50,18 @@ struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
   uint64_t seed = 0;  // of nodes that draw random numbers and state no seed
-  // What is computed together; values inside are then not rounded.
-  bool fold_constants = true, fold_batch_norms = true, fuse_epilogues = true;
+  // What is computed together; values inside are then not rounded, but for those of chains.
+  bool fold_constants = true, fold_batch_norms = true;
+  bool fuse_epilogues = true, fuse_norms = true, fuse_attention = true, fuse_chains = true;
+  bool fuse_training = true;    // functions of domain ai.amp that have a kernel are not inlined
   int threads = 0;              // 0: as many as the process may use
   bool allow_bfloat16 = false;  // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool strict = false;          // no kernel that widens 16-bit values to float64
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };
+
+// `options` with nothing computed together: every value is rounded where the model has it.
+SessionOptions OneByOne(SessionOptions options = {});
 
 class Session {
  public:
@@ -72,9 +78,10 @@ class Session {
 
   // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input, an input that is missing, of
   // another type or of another shape than the model states), kDataLoss (shapes, attributes or indices that do not fit,
-  // with the node), kResourceExhausted (memory, rounds of a loop).
+  // with the node), kResourceExhausted (memory, rounds of a loop). `seed`: of this run, instead of the options'.
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr,
-                                         std::vector<InstructionTiming>* timings = nullptr) const;
+                                         std::vector<InstructionTiming>* timings = nullptr,
+                                         std::optional<uint64_t> seed = std::nullopt) const;
 
   // What the values of the last run take at most at the same time, as planned for the next one of these shapes; weights,
   // inputs and outputs are not among them. 0 before that, and where runs differ.

@@ -43,7 +43,7 @@ RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const
   outcome.report.flags = setup.choices.flags;
   outcome.report.model = name;
   outcome.report.profile = options.profile;
-  const bool takes_back = options.policy == RewriteOptions::Policy::kFloat32;
+  const bool takes_back = TakesBack(options);
   if (!takes_back) outcome.report.placement = std::string(PlacementName(setup.lists.placement()));
   auto& warnings = outcome.report.warnings;
   warnings.insert(warnings.begin(), early_warnings.begin(), early_warnings.end());
@@ -80,7 +80,7 @@ absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setu
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed,
                        CheckOperatorNames(*file.model, setup.lists, *setup.signatures, unknown));
   file.warnings = Joined(std::move(misnamed), std::move(file.warnings));
-  if (options.policy == RewriteOptions::Policy::kFloat32) return UndoRewrite(file, setup.signatures, setup.settings);
+  if (TakesBack(options)) return UndoRewrite(file, setup.signatures, setup.settings);
   return RewriteModel(file, setup.signatures, setup.lists, setup.settings);
 }
 

@@ -4,6 +4,7 @@
 //   absl::StatusOr<amp::RewriteResult> result = amp::Rewrite(model);        // float32 in, mixed float16 out
 //   if (result.ok()) onnx::ModelProto mixed = std::move(result->model);
 //   absl::StatusOr<std::unique_ptr<amp::Session>> session = amp::MakeSession(mixed);      // and runs it
+//   absl::StatusOr<std::unique_ptr<amp::Trainer>> trainer = amp::Trainer::Create("step.onnx");  // trains: its header
 //
 // Options mirror the flags of amp-rewrite one to one; `amp-rewrite --help` explains them. No globals, no environment
 // variables; distinct calls may run in parallel. A call takes up to 512 KiB of its thread's stack at the default
@@ -32,6 +33,7 @@
 #include "ir/base/limits.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/session.h"
+#include "tools/train/trainer.h"
 
 namespace amp {
 
@@ -43,6 +45,37 @@ struct Progress {
   // sought whose denial makes the models agree.
   std::string step;
   int64_t done = 0, total = 0;  // bytes of weights, while they are written; runs on data, or attempts; else 0
+};
+
+// --train and what goes with it: a forward model becomes the graph of one training step, which is then painted as a
+// whole. What is not set is as `amp-rewrite --help` says; a flag that would have no effect is an error.
+struct TrainOptions {
+  using Optimizer = amp::Optimizer;
+
+  bool train = false;
+  std::string loss;    // "softmax-cross-entropy", "mse", "graph:NAME"; without `train` the name of the loss
+  std::string logits;  // an output, or another value
+  std::string labels;  // "NAME", "NAME:sparse", "NAME:onehot"
+  std::optional<Optimizer> optimizer;
+  bool nesterov = false;
+  std::optional<double> learning_rate, momentum, rho, epsilon, beta1, beta2, weight_decay, clip_norm;
+  std::optional<int64_t> accumulate;
+  std::vector<std::string> trainable, freeze;  // globs over names of weights
+  std::string head;                            // "TENSOR:dense=10"
+  std::optional<int64_t> seed;                 // of the head
+
+  std::string loss_scale;  // "dynamic", "none", "1024"
+  std::optional<double> loss_scale_initial, loss_scale_growth, loss_scale_backoff, loss_scale_min, loss_scale_max;
+  std::optional<int64_t> loss_scale_interval;
+  bool finite_check = false, count_skipped_steps = false;
+  std::vector<std::string> gradients;  // "WEIGHT=GRADIENT", without `train`
+  // A loss scale of the caller's own, for a dynamic one: a function
+  //   (float scale, int64 good_steps, bool finite) -> (float next_scale, int64 next_good_steps)
+  // of scalars, in any domain, that becomes a model-local function of the step and is called once per step. `finite`:
+  // whether every gradient of the step is, after it was divided by the scale. A step that is not is skipped whatever
+  // the function says. It may import any domain at the model's version, ai.onnx among them; good_steps is a counter
+  // that the function may use as it likes. Both states start as the flags say.
+  std::optional<onnx::FunctionProto> loss_scale_function;
 };
 
 struct RewriteOptions {
@@ -88,6 +121,7 @@ struct RewriteOptions {
   // tolerance: kFailedPrecondition. A file as above; "": inputs are made up by declared type and shape.
   std::optional<std::string> verify;
   std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
+  TrainOptions train;
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this
   bool strict = false;

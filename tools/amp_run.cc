@@ -76,7 +76,8 @@ absl::Status Compare(const RunArguments& arguments, const Session& session, cons
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
   AMP_ASSIGN_OR_RETURN(const RunComparison comparison,
                        CompareRuns(session, *other, arguments.compare, inputs, arguments.tolerance));
-  output.out += comparison.text;
+  output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare, arguments.tolerance)
+                               : comparison.Text(arguments.ulps);
   if (comparison.verdict.empty()) return absl::OkStatus();
   return InFile(arguments.compare, absl::FailedPreconditionError(comparison.verdict));
 }

@@ -11,6 +11,8 @@
 #include "ir/file/data_files.h"
 #include "tools/limit_flags.h"
 #include "tools/option_names.h"
+#include "tools/precision_policy.h"
+#include "tools/train_options.h"
 
 namespace amp {
 namespace {
@@ -42,8 +44,10 @@ absl::Status CheckKeepIo(const RewriteOptions& options) {
 // Taking a rewrite back decides nothing: what steers decisions would be ignored. The policy tells of its own
 // contradictions; signatures are facts about the model.
 absl::Status CheckUndo(const RewriteOptions& options) {
-  if (options.policy != RewriteOptions::Policy::kFloat32) return absl::OkStatus();
-  const std::string flag = !options.print_after.empty() ? "--print-after" : FirstDecidingFlag(options);
+  if (!TakesBack(options)) return absl::OkStatus();
+  const std::string flag = !options.print_after.empty()        ? "--print-after"
+                           : WrapsTrainingGraph(options.train) ? "--loss-scale"
+                                                               : FirstDecidingFlag(options);
   if (flag.empty()) return absl::OkStatus();
   return UsageError("--policy float32 takes a rewrite back as a whole; ", flag, " does not apply to that");
 }
@@ -106,6 +110,7 @@ absl::Status CheckOptions(const RewriteOptions& options) {
   }
   AMP_RETURN_IF_ERROR(CheckLimits(options.limits));
   AMP_RETURN_IF_ERROR(CheckKeepIo(options));
+  AMP_RETURN_IF_ERROR(CheckTrainOptions(options));
   return CheckUndo(options);
 }
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
-#include "runtime/compare_values.h"
+#include "passes/record/metadata_json.h"
 #include "tools/run_inputs.h"
 
 namespace amp {
@@ -48,10 +48,32 @@ bool IsWithin(const ValueDifference& difference, double tolerance) {
          difference.relative_error <= tolerance;
 }
 
-std::string NotFiniteText(const Session& session, const WatchedRun& run, absl::string_view which) {
-  if (!run.not_finite.has_value()) return "";
-  return absl::StrCat("first tensor of ", which,
-                      " that is not finite: ", Escaped(session.model().value(*run.not_finite).name), "\n");
+std::string NotFiniteName(const Session& session, const WatchedRun& run) {
+  return run.not_finite.has_value() ? session.model().value(*run.not_finite).name : "";
+}
+
+std::string NotFiniteText(const std::string& name, absl::string_view which) {
+  if (name.empty()) return "";
+  return absl::StrCat("first tensor of ", which, " that is not finite: ", Escaped(name), "\n");
+}
+
+nlohmann::ordered_json AsJson(const OutputComparison& output) {
+  const ValueDifference& difference = output.difference;
+  nlohmann::ordered_json json = {{"name", TextOfBytes(output.name)}, {"elements", difference.elements}};
+  if (!difference.misfit.empty()) {
+    json["misfit"] = difference.misfit;
+    return json;
+  }
+  json["relative_error"] = difference.relative_error;
+  json["largest_error"] = difference.largest_error;
+  json["cosine"] = difference.cosine;
+  json["new_non_finite"] = difference.new_non_finite;
+  json["unequal"] = difference.unequal;
+  if (output.ulps.unit == DType::kUndefined) return json;
+  nlohmann::ordered_json& ulps = json["ulps"];
+  ulps["unit"] = DTypeName(output.ulps.unit);
+  for (size_t row = 0; row < UlpHistogram::kRows; ++row) ulps[UlpHistogram::RowText(row)] = output.ulps.counts[row];
+  return json;
 }
 
 absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& name) {
@@ -74,15 +96,37 @@ absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session&
     const std::string& name = session.model().value(session.outputs()[i]).name;
     const absl::StatusOr<size_t> output = FindOutput(other, name);
     if (!output.ok()) return InFile(path, output.status());
-    const ValueDifference difference = CompareValues(expected.outputs[i], found->outputs[*output]);
-    const std::string text = DifferenceText(difference);
-    absl::StrAppend(&comparison.text, Escaped(name), "  ", text, "\n");
+    const Datum& of_other = found->outputs[*output];
+    const ValueDifference difference = CompareValues(expected.outputs[i], of_other);
+    comparison.outputs.push_back({name, difference, CountUlps(expected.outputs[i], of_other)});
     if (IsWithin(difference, tolerance) || !comparison.verdict.empty()) continue;
     comparison.verdict = absl::StrCat("output '", Escaped(name), "': expected a relative error of at most ", tolerance,
-                                      ", found ", text);
+                                      ", found ", DifferenceText(difference));
   }
-  absl::StrAppend(&comparison.text, NotFiniteText(session, expected, "MODEL"), NotFiniteText(other, *found, "OTHER"));
+  comparison.first_not_finite = NotFiniteName(session, expected);
+  comparison.others_first_not_finite = NotFiniteName(other, *found);
   return comparison;
+}
+
+std::string RunComparison::Text(bool with_ulps) const {
+  std::string text;
+  for (const OutputComparison& output : outputs) {
+    absl::StrAppend(&text, Escaped(output.name), "  ", DifferenceText(output.difference), "\n");
+    if (with_ulps && output.ulps.unit != DType::kUndefined) absl::StrAppend(&text, "  ", output.ulps.Text(), "\n");
+  }
+  return absl::StrCat(text, NotFiniteText(first_not_finite, "MODEL"), NotFiniteText(others_first_not_finite, "OTHER"));
+}
+
+std::string RunComparison::Json(const std::string& model, const std::string& other, double tolerance) const {
+  nlohmann::ordered_json json = {{"model", TextOfBytes(model)},
+                                 {"other", TextOfBytes(other)},
+                                 {"tolerance", tolerance},
+                                 {"agree", verdict.empty()},
+                                 {"outputs", nlohmann::ordered_json::array()}};
+  for (const OutputComparison& output : outputs) json["outputs"].push_back(AsJson(output));
+  if (!first_not_finite.empty()) json["first_not_finite"] = TextOfBytes(first_not_finite);
+  if (!others_first_not_finite.empty()) json["others_first_not_finite"] = TextOfBytes(others_first_not_finite);
+  return json.dump(1) + "\n";
 }
 
 }  // namespace amp

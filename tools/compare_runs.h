@@ -3,15 +3,31 @@
 #define AMP_TOOLS_COMPARE_RUNS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/compare_values.h"
 #include "runtime/session.h"
+#include "runtime/ulp_histogram.h"
 
 namespace amp {
 
+struct OutputComparison {
+  std::string name;
+  ValueDifference difference;
+  UlpHistogram ulps;
+};
+
 struct RunComparison {
-  std::string text;     // a line for each output, and for the first tensor of each model that is not finite
-  std::string verdict;  // why the two differ too much; empty where they do not
+  std::vector<OutputComparison> outputs;
+  std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
+  std::string verdict;                                    // why the two differ too much; empty where they do not
+
+  // A line for each output, one more for its ulps where asked for, and one for the first tensor of each model that is
+  // not finite.
+  std::string Text(bool with_ulps) const;
+  // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}]}
+  std::string Json(const std::string& model, const std::string& other, double tolerance) const;
 };
 
 // Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those

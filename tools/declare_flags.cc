@@ -11,6 +11,7 @@
 #include "passes/stages.h"
 #include "tools/flag_values.h"
 #include "tools/option_names.h"
+#include "tools/train_flags.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -65,7 +66,7 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
             "and the weights in the file stay float32 (weights are cast where they are used; without\n"
             "--policy they are stored low, in half the size). float16, bfloat16: weights, inputs and\n"
             "outputs become low too, where the operators beside them do. float32: take an earlier\n"
-            "rewrite of this tool back");
+            "rewrite of this tool back (with --train: nothing is low)");
   app.add_option("--target", o.target,
                  WithDefault("convert only if this hardware is fast with the low type; auto: this machine", o.target))
       ->type_name("any|auto|cuda:CC|cpu:avx2|cpu:avx512|cpu:avx512_bf16|cpu:amx|xpu|tpu")
@@ -196,6 +197,7 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
       ->group(output);
   app.add_flag("-v,--verbose", a.verbose, "print every warning")->group(output);
 
+  DeclareTrainFlags(app, o.train);
   AddLimits(app, o.limits);
 }
 

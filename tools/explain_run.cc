@@ -57,10 +57,10 @@ void AppendRows(const Session& session, const NodePaths& paths, const Instructio
     return;
   }
   const std::string path = Escaped(paths.nodes[instruction.node]);
-  rows.push_back({path, OperatorText(model, instruction.node), kernel + Refusals(instruction),
+  rows.push_back({path, InstructionText(model, instruction), kernel + Refusals(instruction),
                   TypesOf(model, instruction), ComputeText(model, instruction), "cpu"});
   for (const Instruction& part : instruction.parts) {
-    if (part.node == instruction.node) continue;
+    if (part.node == instruction.node && !instruction.is_unit) continue;
     rows.push_back({Escaped(paths.nodes[part.node]), OperatorText(model, part.node), absl::StrCat("part of ", path),
                     TypesOf(model, part), "", "cpu"});
   }

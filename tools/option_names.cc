@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "tools/limit_flags.h"
+#include "tools/train_options.h"
 
 namespace amp {
 namespace {
@@ -80,6 +81,17 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   if (o.opset) list.Add("--opset", *o.opset);
   list.AddSwitch("--strict", o.strict);
   if (!o.stop_after.empty()) list.Add("--stop-after", o.stop_after);
+}
+
+void AddTraining(const TrainOptions& options, FlagLister& list) {
+  list.AddSwitch("--train", options.train);
+  for (const TrainFlag& flag : SetTrainFlags(options)) {
+    if (flag.value.empty()) {
+      list.AddSwitch(flag.flag.c_str(), true);
+    } else {
+      list.Add(flag.flag.c_str(), flag.value);
+    }
+  }
 }
 
 void AddLimits(const RewriteOptions::Limits& limits, FlagLister& list) {
@@ -163,6 +175,15 @@ const EnumNames<RewriteOptions::ExternalData>& NamesOf(RewriteOptions::ExternalD
   return names;
 }
 
+const EnumNames<Optimizer>& NamesOf(Optimizer) {
+  static const EnumNames<Optimizer> names = {{"sgd", Optimizer::kSgd},
+                                             {"momentum", Optimizer::kMomentum},
+                                             {"rmsprop", Optimizer::kRmsprop},
+                                             {"adam", Optimizer::kAdam},
+                                             {"adamw", Optimizer::kAdamw}};
+  return names;
+}
+
 std::string FirstDecidingFlag(const RewriteOptions& options) {
   RewriteOptions others = options;
   others.policy.reset();
@@ -184,6 +205,7 @@ std::vector<std::string> ChangedFlags(const RewriteOptions& options) {
   list.AddEnumUnless("--external-data", options.external_data, RewriteOptions().external_data);
   list.AddSwitch("--in-place", options.in_place);
   list.AddSwitch("--dry-run", options.dry_run);
+  AddTraining(options.train, list);
   AddLimits(options.limits, list);
   return flags;
 }

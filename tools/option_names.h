@@ -23,6 +23,7 @@ const EnumNames<RewriteOptions::Preserve>& NamesOf(RewriteOptions::Preserve);
 const EnumNames<RewriteOptions::Guards>& NamesOf(RewriteOptions::Guards);
 const EnumNames<RewriteOptions::Functions>& NamesOf(RewriteOptions::Functions);
 const EnumNames<RewriteOptions::ExternalData>& NamesOf(RewriteOptions::ExternalData);
+const EnumNames<Optimizer>& NamesOf(Optimizer);
 
 // "--dtype=bfloat16", "--deny-node=/head/*", "--in-place": whatever differs from the default, except for what is
 // printed or reported and where.

@@ -82,6 +82,8 @@ absl::Status ApplyPolicy(RewriteOptions& options) {
   return absl::OkStatus();
 }
 
+bool TakesBack(const RewriteOptions& options) { return options.policy == Policy::kFloat32 && !options.train.train; }
+
 std::string PolicyDtypes(const RewriteOptions& options) {
   if (!options.policy.has_value()) return "";
   const Row& row = RowOf(*options.policy);

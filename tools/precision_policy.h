@@ -20,6 +20,9 @@ namespace amp {
 // an option that is set says otherwise.
 absl::Status ApplyPolicy(RewriteOptions& options);
 
+// Whether the options ask for an earlier rewrite to be taken back.
+bool TakesBack(const RewriteOptions& options);
+
 // "Compute dtype: float16\nVariable dtype: float32\n"; empty without a policy.
 std::string PolicyDtypes(const RewriteOptions& options);
 

@@ -32,12 +32,20 @@ void FindOwnTimes(std::vector<ProfiledNode>& nodes) {
   }
 }
 
-IdVector<NodeId, std::string> FindKernelTexts(const Session& session) {
-  IdVector<NodeId, std::string> kernels(session.model().num_nodes());
+struct NodeText {
+  std::string op, kernel;
+};
+
+IdVector<NodeId, NodeText> FindNodeTexts(const Session& session) {
+  const Model& model = session.model();
+  IdVector<NodeId, NodeText> texts(model.num_nodes());
+  for (const NodeId id : model.AllNodes()) texts[id].op = OperatorText(model, id);  // those of units that ran in parts
   for (const auto& block : session.program().blocks) {
-    for (const Instruction& instruction : block) kernels[instruction.node] = KernelText(instruction);
+    for (const Instruction& instruction : block) {
+      texts[instruction.node] = {InstructionText(model, instruction), KernelText(instruction)};
+    }
   }
-  return kernels;
+  return texts;
 }
 
 struct OperatorTime {
@@ -71,11 +79,11 @@ absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& in
   Profile profile;
   profile.run_us = Microseconds(Clock::now() - start);
   const NodePaths paths = FindNodePaths(session.model());
-  const IdVector<NodeId, std::string> kernels = FindKernelTexts(session);
+  const IdVector<NodeId, NodeText> texts = FindNodeTexts(session);
   for (const InstructionTiming& timing : timings) {
     profile.nodes.push_back({.path = paths.nodes[timing.node],
-                             .op = OperatorText(session.model(), timing.node),
-                             .kernel = kernels[timing.node],
+                             .op = texts[timing.node].op,
+                             .kernel = texts[timing.node].kernel,
                              .start_us = Microseconds(timing.start - start.time_since_epoch()),
                              .duration_us = Microseconds(timing.duration)});
   }

@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "tools/command_line.h"
 #include "tools/flag_values.h"
+#include "tools/flag_words.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -33,11 +34,11 @@ constexpr std::pair<const char*, const char*> kNotServed[] = {
     {"--allow-tf32", "no processor has TF32"},
 };
 
-enum class Fusions { kAll, kBatchNorm, kConstants, kEpilogue };
-const EnumNames<Fusions> kFusions = {{"all", Fusions::kAll},
-                                     {"batch-norm", Fusions::kBatchNorm},
-                                     {"constants", Fusions::kConstants},
-                                     {"epilogue", Fusions::kEpilogue}};
+enum class Fusions { kAll, kAttention, kBatchNorm, kChain, kConstants, kEpilogue, kNorm, kTrain };
+const EnumNames<Fusions> kFusions = {
+    {"all", Fusions::kAll},     {"attention", Fusions::kAttention}, {"batch-norm", Fusions::kBatchNorm},
+    {"chain", Fusions::kChain}, {"constants", Fusions::kConstants}, {"epilogue", Fusions::kEpilogue},
+    {"norm", Fusions::kNorm},   {"train", Fusions::kTrain}};
 
 constexpr absl::string_view kBenchLoop = "loop";
 const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
@@ -75,6 +76,7 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
       ->type_name("OTHER.onnx")
       ->group(group);
   AddNumber(app, group, "--tolerance", a.tolerance, 1e30, "relative L2 error up to which --compare succeeds");
+  app.add_flag("--ulps", a.ulps, "print by how many units in the last place outputs are off")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone, and what is asked for")->group(group);
 }
 
@@ -90,7 +92,7 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
       ->group(group);
   AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
-  app.add_flag("--json", a.json, "print what --bench finds as JSON")->group(group);
+  app.add_flag("--json", a.json, "print what --bench or --compare finds as JSON")->group(group);
   app.add_option("--device", words.device, WithDefault("where", words.device))
       ->type_name("auto|cpu|cuda[:N]")
       ->group(group);
@@ -101,9 +103,12 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
                "compute float16 products in bfloat16 where the processor has arithmetic for that alone")
       ->group(group);
-  AddChoice(app, group, "--no-fuse", words.no_fuse, kFusions, "all, batch-norm, constants or epilogue",
-            "do not fold batch norms into what is ahead, not compute once what is constant, or not let products and "
-            "convolutions do what comes behind them");
+  AddChoice(
+      app, group, "--no-fuse", words.no_fuse, kFusions,
+      "all, attention, batch-norm, chain, constants, epilogue, norm or train",
+      "do not compute together attention, element-wise nodes in a row (chain), norms that are written out, or "
+      "products and convolutions with what comes behind them (epilogue); not fold batch norms into what is ahead, "
+      "not compute once what is constant, or run functions of domain ai.amp node by node (train)");
   app.get_option("--no-fuse")->type_name("[=WHAT]");
   AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
             "rounds of one Loop");
@@ -117,30 +122,16 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   AddLimits(app, a.session.limits);
 }
 
-// "NAME=VALUE". Names may hold "=", values of these flags do not begin with it.
-absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& flag, const std::string& text,
-                                                              const std::string& expected) {
-  const size_t at = text.rfind('=');
-  if (at == std::string::npos || at == 0 || at + 1 == text.size()) {
-    return UsageError(flag, ": expected ", expected, ", found '", Escaped(text), "'");
-  }
-  return std::pair(text.substr(0, at), text.substr(at + 1));
-}
-
-absl::Status CheckDevice(const std::string& device) {
-  if (device == "auto" || device == "cpu") return absl::OkStatus();
-  if (device == "cuda" || absl::StartsWith(device, "cuda:")) {
-    return DeviceError("--device ", Escaped(device), ": models run on the processor alone; expected auto or cpu");
-  }
-  return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'");
-}
-
 void ApplyNoFuse(const Words& words, SessionOptions& options) {
   if (!words.no_fuse.has_value()) return;
   const auto is_off = [&](Fusions which) { return *words.no_fuse == which || *words.no_fuse == Fusions::kAll; };
+  if (is_off(Fusions::kAttention)) options.fuse_attention = false;
   if (is_off(Fusions::kBatchNorm)) options.fold_batch_norms = false;
+  if (is_off(Fusions::kChain)) options.fuse_chains = false;
   if (is_off(Fusions::kConstants)) options.fold_constants = false;
   if (is_off(Fusions::kEpilogue)) options.fuse_epilogues = false;
+  if (is_off(Fusions::kNorm)) options.fuse_norms = false;
+  if (is_off(Fusions::kTrain)) options.fuse_training = false;
 }
 
 absl::Status Interpret(const Words& words, RunArguments& a) {
@@ -162,7 +153,7 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
   } else if (!words.random_seed.empty()) {
     return UsageError("--random-inputs: expected a whole number, found '", Escaped(words.random_seed), "'");
   }
-  return CheckDevice(words.device);
+  return CheckDevice(words.device, "models run");
 }
 
 absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
@@ -174,9 +165,10 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
   const bool benches = a.bench != BenchMode::kOff;
   AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));
-  for (const char* const flag : {"--iterations", "--json"}) {
-    AMP_RETURN_IF_ERROR(requires_flag(flag, "--bench without =stdin", a.bench == BenchMode::kLoop));
-  }
+  AMP_RETURN_IF_ERROR(requires_flag("--iterations", "--bench without =stdin", a.bench == BenchMode::kLoop));
+  AMP_RETURN_IF_ERROR(requires_flag("--ulps", "--compare", !a.compare.empty()));
+  AMP_RETURN_IF_ERROR(requires_flag("--json", "--bench without =stdin, or --compare",
+                                    a.bench == BenchMode::kLoop || !a.compare.empty()));
   int ends = benches ? 1 : 0;
   for (const std::string* end : {&a.outputs, &a.output_dir, &a.compare, &a.profile}) ends += end->empty() ? 0 : 1;
   if (ends > 1) {

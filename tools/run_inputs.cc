@@ -1,7 +1,5 @@
 #include "tools/run_inputs.h"
 
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -13,22 +11,16 @@
 #include "runtime/kernel/make_datum.h"
 #include "runtime/npy.h"
 #include "runtime/random_inputs.h"
+#include "tools/read_whole_file.h"
 #include "tools/sample_inputs.h"
 
 namespace amp {
 namespace {
 
-absl::StatusOr<std::string> ReadBytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in.is_open() || in.bad()) return IoError("expected a file that can be read, found none");
-  return bytes;
-}
-
 absl::StatusOr<Datum> ReadDatum(const std::string& path, const Session& session, ValueId input) {
   const bool is_npy = absl::EndsWith(path, ".npy");
   if (!is_npy && !absl::EndsWith(path, ".pb")) return UsageError("expected a file .npy or .pb, found another ending");
-  AMP_ASSIGN_OR_RETURN(const std::string bytes, ReadBytes(path));
+  AMP_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(path));
   if (!is_npy) {
     AMP_ASSIGN_OR_RETURN(const DatumContent content, ParseDatum(bytes, session.model(), input));
     return MakeDatum(content);

@@ -21,9 +21,7 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const RewriteOptions& optio
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
   SessionOptions how;
   how.limits = options.limits;
-  how.fold_constants = how.fold_batch_norms = how.fuse_epilogues =
-      false;  // every value is rounded where the model has it
-  return Session::Create(std::move(file), how);
+  return Session::Create(std::move(file), OneByOne(how));
 }
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const RewriteOptions& options, const Model& model,

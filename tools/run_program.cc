@@ -65,6 +65,10 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Too
     return standard_output.Print(text);
   };
   streams.show_progress = [&](std::string what) { progress.Show(std::move(what)); };
+  streams.warn = [&](absl::string_view text) {
+    progress.Clear();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  };
   streams.requests = &std::cin;
   const absl::Status ran = RunOnLargeStack([&] { output = work(streams); });
   progress.Clear();

@@ -16,6 +16,7 @@
 #include "tools/check_options.h"
 #include "tools/option_names.h"
 #include "tools/precision_policy.h"
+#include "tools/train_options.h"
 
 namespace amp {
 namespace {
@@ -165,6 +166,13 @@ absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(OpLists lists, LoadLists(options, choices.low, signatures));
   RewriteSettings settings = SettingsFrom(choices);
   AMP_RETURN_IF_ERROR(AddStages(options, settings));
+  if (options.train.train) {
+    const bool is_float32 = options.policy == RewriteOptions::Policy::kFloat32;
+    AMP_ASSIGN_OR_RETURN(settings.step, MakeStepSettings(options.train, is_float32 ? DType::kFloat32 : choices.low));
+  }
+  if (WrapsTrainingGraph(options.train)) {
+    AMP_ASSIGN_OR_RETURN(settings.wrap, MakeWrapSettings(options.train));
+  }
   return Setup{std::move(choices), std::move(signatures), std::move(lists), std::move(settings)};
 }
 

@@ -35,6 +35,8 @@ struct ToolStreams {
   std::istream* requests = nullptr;  // stdin
   // Says what the program is at, "run 3 of 12", to who watches a terminal. ASCII.
   std::function<void(std::string)> show_progress;
+  // Puts whole lines on stderr at once, for what takes hours.
+  std::function<void(absl::string_view)> warn;
 };
 
 }  // namespace amp

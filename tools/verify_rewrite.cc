@@ -1,9 +1,13 @@
 #include "tools/verify_rewrite.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -12,12 +16,15 @@
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
 #include "runtime/compare_values.h"
+#include "tools/find_mend.h"
 
 namespace amp {
 namespace {
 
-// How many nodes are denied to see whether that mends the model: each costs a rewrite and a run.
-constexpr size_t kMostTried = 8;
+// How often nodes are denied to see whether that mends the model: each time costs a rewrite and a run.
+constexpr size_t kMostTries = 60;
+// With more nodes than these in float32 there is little left to gain: they are counted, not listed.
+constexpr size_t kMostNamed = 16;
 
 bool IsWithin(const ValueDifference& difference, double tolerance) {
   return difference.misfit.empty() && difference.new_non_finite == 0 && difference.relative_error <= tolerance;
@@ -42,11 +49,13 @@ double Badness(const ValueDifference& difference) {
   return !difference.misfit.empty() || difference.new_non_finite > 0 ? kWorst : difference.relative_error;
 }
 
-// A value of the rewritten model that is not what the original has under that name.
+// A value of the rewritten model that is not quite what the original has under that name.
 struct Divergence {
-  std::string value, node;  // the node as --deny-node takes it
-  double growth = 0;        // of the error from the node's inputs to this value
+  std::string value;
+  std::vector<std::string> nodes;  // as --deny-node takes them: the producer, and what has been folded into it
+  double growth = 0;               // of the error from the node's inputs to this value
   ValueDifference difference;
+  bool is_beyond = false;  // the tolerance
 };
 
 class Verifier {
@@ -109,11 +118,32 @@ class Verifier {
 
   absl::StatusOr<std::string> DivergenceText() const {
     const std::vector<Divergence> divergences = FindDivergences();
-    if (divergences.empty()) return "; no value in between differs by more";
-    const Divergence& first = divergences.front();
-    AMP_ASSIGN_OR_RETURN(const std::string outcome, TryDenying(divergences));
-    return absl::StrCat("; the first value that differs by more is '", Escaped(first.value), "' of node '",
-                        Escaped(first.node), "' (", DifferenceText(first.difference), "); ", outcome);
+    const auto first = absl::c_find_if(divergences, [](const Divergence& one) { return one.is_beyond; });
+    std::string text = "; no value in between differs by more";
+    if (first != divergences.end()) {
+      text = absl::StrCat("; the first value that differs by more is '", Escaped(first->value), "' of node '",
+                          Escaped(first->nodes.front()), "' (", DifferenceText(first->difference), ")");
+    }
+    if (divergences.empty()) return text;
+    AMP_ASSIGN_OR_RETURN(const std::string outcome, TryDenying(Candidates(divergences)));
+    return absl::StrCat(text, "; ", outcome);
+  }
+
+  // The original's node `producer`, and those ahead of it whose values the rewritten model has no more: a convolution
+  // into which the batch norm behind it has been folded.
+  std::vector<std::string> NodesOf(const absl::flat_hash_set<std::string>& rewritten_names, NodeId producer,
+                                   const NodePaths& paths) const {
+    const Model& original = task_.original.model();
+    std::vector<std::string> nodes;
+    while (producer != kNone) {
+      nodes.push_back(paths.nodes[producer]);
+      const Node& node = original.node(producer);
+      if (node.inputs.empty() || node.inputs[0] == kNone) break;
+      const Value& input = original.value(node.inputs[0]);
+      if (rewritten_names.contains(input.name)) break;
+      producer = input.producer;
+    }
+    return nodes;
   }
 
   // In the order of the rewritten model, on the first sample where there are any.
@@ -134,6 +164,8 @@ class Verifier {
     };
     if (!task_.original.Run(sample, &remember).ok()) return {};
     const NodePaths paths = FindNodePaths(original);
+    absl::flat_hash_set<std::string> names;
+    for (const ValueId id : rewritten.AllValues()) names.insert(rewritten.value(id).name);
     absl::flat_hash_map<std::string, double> errors;
     std::vector<Divergence> divergences;
     const ValueObserver compare = [&](ValueId id, const Datum& datum) {
@@ -144,33 +176,39 @@ class Verifier {
       const ValueDifference difference = CompareValues(right, datum);
       if (!difference.misfit.empty()) return;  // of another round of a loop
       errors[value.name] = Badness(difference);
-      if (IsWithin(difference, task_.tolerance)) return;
       double of_inputs = 0;
       for (const ValueId input : rewritten.node(value.producer).PresentInputs()) {
         const auto error = errors.find(rewritten.value(input).name);
         if (error != errors.end()) of_inputs = std::max(of_inputs, error->second);
       }
-      divergences.push_back({value.name, paths.nodes[producer], Badness(difference) - of_inputs, difference});
+      const double growth = Badness(difference) - of_inputs;
+      const bool is_beyond = !IsWithin(difference, task_.tolerance);
+      if (Badness(difference) > 0) {
+        divergences.push_back({value.name, NodesOf(names, producer, paths), growth, difference, is_beyond});
+      }
     };
     // A failure has been met before, by whoever judged the outputs.
     (void)task_.rewritten.Run(sample, &compare).status();
     return divergences;
   }
 
-  static std::vector<std::string> FirstNodes(const std::vector<Divergence>& divergences) {
+  // The nodes, likeliest first: that of the first value beyond the tolerance, the others beyond it, those within it, the
+  // larger the growth of the error the earlier.
+  static std::vector<std::string> Candidates(std::vector<Divergence> divergences) {
+    const auto first = absl::c_find_if(divergences, [](const Divergence& one) { return one.is_beyond; });
+    if (first != divergences.end()) std::rotate(divergences.begin(), first, std::next(first));
+    std::stable_sort(first == divergences.end() ? divergences.begin() : std::next(divergences.begin()),
+                     divergences.end(), [](const Divergence& a, const Divergence& b) {
+                       return std::pair(a.is_beyond, a.growth) > std::pair(b.is_beyond, b.growth);
+                     });
     std::vector<std::string> nodes;
     absl::flat_hash_set<std::string> seen;
     for (const Divergence& divergence : divergences) {
-      if (nodes.size() < kMostTried && seen.insert(divergence.node).second) nodes.push_back(divergence.node);
+      for (const std::string& node : divergence.nodes) {
+        if (seen.insert(node).second) nodes.push_back(node);
+      }
     }
     return nodes;
-  }
-
-  // The first node, and those where the error grows most.
-  static std::vector<std::string> Candidates(std::vector<Divergence> divergences) {
-    std::stable_sort(divergences.begin() + 1, divergences.end(),
-                     [](const Divergence& a, const Divergence& b) { return a.growth > b.growth; });
-    return FirstNodes(divergences);
   }
 
   // What is left of the error with these nodes denied; nothing where the model cannot be rewritten or run then.
@@ -181,35 +219,32 @@ class Verifier {
     return verdict.ok() ? std::optional(verdict->worst) : std::nullopt;
   }
 
-  absl::StatusOr<std::string> TryDenying(const std::vector<Divergence>& divergences) const {
-    const std::vector<std::string> nodes = Candidates(divergences);
-    const std::vector<std::string> first = FirstNodes(divergences);
-    size_t attempts = 0;
-    const auto report = [&] { return Report("mend", attempts++, nodes.size() + first.size() - 1); };
-    const auto mends = [&](const std::optional<ValueDifference>& left) {
-      return left.has_value() && IsWithin(*left, task_.tolerance);
+  absl::StatusOr<std::string> TryDenying(const std::vector<std::string>& candidates) const {
+    size_t tries = 0;
+    std::map<std::set<std::string>, ValueDifference> left_after;
+    const auto mends = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<bool> {
+      AMP_RETURN_IF_ERROR(Report("mend", tries++, kMostTries));
+      const std::optional<ValueDifference> left = Denying(nodes);
+      if (!left.has_value() || !IsWithin(*left, task_.tolerance)) return false;
+      left_after[{nodes.begin(), nodes.end()}] = *left;
+      return true;
     };
-    for (const std::string& node : nodes) {
-      AMP_RETURN_IF_ERROR(report());
-      const std::optional<ValueDifference> left = Denying({node});
-      if (mends(left)) {
-        return absl::StrFormat("--deny-node '%s' mends it (tried: %s)", Escaped(node), DifferenceText(*left));
-      }
+    AMP_ASSIGN_OR_RETURN(const Mend mend, FindMend(candidates, kMostTries, mends));
+    if (mend.nodes.empty()) {
+      return absl::StrFormat("denying all of the %d nodes that have an error does not mend it (tried)",
+                             candidates.size());
     }
-    // What keeps a value float32 is of no use where its reader narrows it: the first nodes together, in the model's order.
-    for (size_t count = 2; count <= first.size(); ++count) {
-      AMP_RETURN_IF_ERROR(report());
-      const std::vector<std::string> some(first.begin(), first.begin() + static_cast<std::ptrdiff_t>(count));
-      const std::optional<ValueDifference> left = Denying(some);
-      if (!mends(left)) continue;
-      const std::string flags = absl::StrJoin(some, " ", [](std::string* out, const std::string& node) {
-        absl::StrAppend(out, "--deny-node '", Escaped(node), "'");
-      });
-      return absl::StrCat(flags, " mend it together (tried: ", DifferenceText(*left), ")");
+    const std::string left = DifferenceText(left_after[{mend.nodes.begin(), mend.nodes.end()}]);
+    if (mend.nodes.size() > kMostNamed) {
+      return absl::StrFormat(
+          "%s%d of the %d nodes that have an error have to stay float32 to mend it, '%s' first (tried: %s)",
+          mend.is_minimal ? "" : "up to ", mend.nodes.size(), candidates.size(), Escaped(mend.nodes.front()), left);
     }
-    return absl::StrFormat(
-        "denying any of the %d nodes where the error grows most does not mend it, nor do the first %d (tried)",
-        nodes.size(), first.size());
+    const std::string flags = absl::StrJoin(mend.nodes, " ", [](std::string* out, const std::string& node) {
+      absl::StrAppend(out, "--deny-node '", Escaped(node), "'");
+    });
+    return absl::StrCat(flags, mend.nodes.size() == 1 ? " mends it" : " mend it together",
+                        mend.is_minimal ? "" : ", fewer may do", " (tried: ", left, ")");
   }
 
   const Verification& task_;

@@ -31,6 +31,13 @@ enum class Preserve { kTensor, kNode };
 // stay, in float32. kSpecialise: calls of copies of the functions, one per colouring.
 enum class FunctionMode { kInline, kInlineAll, kKeep, kSpecialise };
 
+// How a step of training changes weights; momentum, rmsprop, adam and adamw in the form that Keras gives them.
+enum class Optimizer { kSgd, kMomentum, kRmsprop, kAdam, kAdamw };
+
+// kNone: the loss is not scaled. kFixed: by one number, and no step is ever skipped. kDynamic: by a number that grows
+// while all gradients are finite, and shrinks when one is not, which skips the step.
+enum class LossScaling { kNone, kFixed, kDynamic };
+
 // kAuto: tensors that were external stay so; from 1.5 GiB on, all initializers. kAlways: all initializers. kNever:
 // none. Tensors below 1 KiB are embedded in any case.
 enum class ExternalDataPolicy { kAuto, kAlways, kNever };

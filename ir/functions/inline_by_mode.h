@@ -3,6 +3,8 @@
 #define AMP_IR_FUNCTIONS_INLINE_BY_MODE_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ir/base/choices.h"
@@ -17,9 +19,17 @@ namespace amp {
 
 // Lifts the model to the opset of the functions that it calls, where that is needed, inlines, and validates: references
 // to attributes become values by that, which nobody has judged before. `arena`: the model's; another one may come back.
-// REQUIRES: ValidateModel(model) passed. Errors: those of LiftModelToFunctions, InlineFunctions and ValidateModel.
+// `opaque`: further functions whose calls stay (InlineOptions). REQUIRES: ValidateModel(model) passed. Errors: those of
+// LiftModelToFunctions, InlineFunctions and ValidateModel.
 absl::StatusOr<InlinedFunctions> InlineByMode(std::unique_ptr<google::protobuf::Arena>& arena, onnx::ModelProto& model,
-                                              FunctionMode mode, const Limits& limits);
+                                              FunctionMode mode, const Limits& limits,
+                                              std::vector<std::string> opaque = {});
+
+// The same of a model in memory, which comes back made anew: ids of the old one mean nothing in it, names stay, and
+// types are inferred. `signatures`: those of Model::Create. REQUIRES: as above, and no weights are to be converted yet.
+absl::StatusOr<std::unique_ptr<Model>> InlineByMode(std::unique_ptr<Model> model, FunctionMode mode,
+                                                    std::shared_ptr<const OpSignatures> signatures,
+                                                    const Limits& limits);
 
 }  // namespace amp
 

@@ -39,7 +39,7 @@ struct InlineOrigins;
 enum class KeepOrigins { kNo, kYes };
 
 struct InlineOptions {
-  std::vector<std::string> opaque_domains;      // calls of their functions stay
+  std::vector<std::string> opaque_domains;      // calls of their functions stay; "domain::name": of that one
   int64_t max_bytes = Limits().inlined_bytes;   // what inlining may add; nodes are counted by ValidateModel
   Reason model_stays_because = Reason::None();  // what LiftModelToFunctions said
   KeepOrigins keep_origins = KeepOrigins::kNo;

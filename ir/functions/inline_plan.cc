@@ -80,8 +80,15 @@ Reason InlinePlan::ObstacleTo(const NodeProto& call) const {
 void InlinePlan::Judge(int index, const std::vector<std::string>& opaque_domains) {
   const FunctionProto& function = model_.functions(index);
   Facts& facts = facts_[static_cast<size_t>(index)];
-  if (std::find(opaque_domains.begin(), opaque_domains.end(), function.domain()) != opaque_domains.end()) {
+  const auto is_opaque = [&](const std::string& domain_or_name) {
+    return std::find(opaque_domains.begin(), opaque_domains.end(), domain_or_name) != opaque_domains.end();
+  };
+  if (is_opaque(function.domain())) {
     facts.obstacle = absl::StrCat("functions of domain ", Escaped(function.domain()), " stay calls");
+    return;
+  }
+  if (is_opaque(absl::StrCat(function.domain(), "::", function.name()))) {
+    facts.obstacle = "a kernel does what it does";
     return;
   }
   for (const auto& attribute : function.attribute_proto()) {

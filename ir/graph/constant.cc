@@ -204,6 +204,25 @@ onnx::TensorProto* MakeTensor(Model& model, const FloatTensor& tensor) {
   return made;
 }
 
+onnx::TensorProto* MakeScalar(Model& model, float value) {
+  return MakeTensor(model, {.dims = {}, .elements = {value}});
+}
+
+onnx::TensorProto* MakeScalar(Model& model, int64_t value) {
+  auto* made = google::protobuf::Arena::CreateMessage<onnx::TensorProto>(model.arena());
+  made->set_data_type(onnx::TensorProto::INT64);
+  made->set_raw_data(&value, sizeof(value));
+  return made;
+}
+
+onnx::TensorProto* MakeZeros(Model& model, const std::vector<int64_t>& dims) {
+  FloatTensor zeros{.dims = dims, .elements = {}};
+  size_t count = 1;
+  for (const int64_t dim : dims) count *= static_cast<size_t>(dim);
+  zeros.elements.resize(count);
+  return MakeTensor(model, zeros);
+}
+
 bool ReshapeConstant(Model& model, ValueId value, const std::vector<int64_t>& dims) {
   const auto count = [](const std::vector<int64_t>& of) {
     int64_t elements = 1;

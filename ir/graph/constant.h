@@ -68,6 +68,10 @@ absl::StatusOr<FloatTensor> MapConstant(const Model& model, ValueId value,
                                         const std::function<double(int64_t, double)>& of);
 // As a message on the model's arena, without a name.
 onnx::TensorProto* MakeTensor(Model& model, const FloatTensor& tensor);
+onnx::TensorProto* MakeScalar(Model& model, float value);
+onnx::TensorProto* MakeScalar(Model& model, int64_t value);
+// Float32. REQUIRES: no dimension is negative.
+onnx::TensorProto* MakeZeros(Model& model, const std::vector<int64_t>& dims);
 
 // Lets a constant have another shape of as many elements; its payload is not looked at. False, and no effect, for one
 // that is neither an initializer nor a Constant with a tensor, or where the numbers of elements differ.

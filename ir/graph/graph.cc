@@ -116,7 +116,8 @@ bool Model::IsCallOfFunction(NodeId id) const {
 }
 
 absl::Span<const std::shared_ptr<const OpSchema>> Model::SignaturesOf(NodeId id) const {
-  if (IsCallOfFunction(id)) return {};
+  // Functions of this program's own stay calls, and what they take may be low.
+  if (IsCallOfFunction(id) && node(id).domain() != "ai.amp") return {};
   return signatures_->Find(node(id).domain(), node(id).op_type());
 }
 
@@ -168,9 +169,10 @@ void Model::ResolveSchemas() {
   for (const NodeId id : AllNodes()) {
     Node& n = mutable_node(id);
     auto [it, is_new] = found.try_emplace({n.domain(), n.op_type()}, nullptr);
-    if (is_new && !IsCallOfFunction(id)) {
+    if (is_new) {
       auto version = versions.find(n.domain());
-      if (version != versions.end()) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
+      const bool is_operator = version != versions.end() && !IsCallOfFunction(id);
+      if (is_operator) it->second = FindOpSchema(n.domain(), n.op_type(), version->second);
       const auto signatures = SignaturesOf(id);
       const bool needs_one = version != versions.end() && it->second == nullptr;
       if (needs_one && !signatures.empty()) it->second = signatures.front().get();

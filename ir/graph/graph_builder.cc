@@ -13,6 +13,7 @@
 #include "ir/base/status.h"
 #include "ir/base/topological_order.h"
 #include "ir/graph/graph.h"
+#include "ir/graph/graph_ports.h"
 #include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "onnx/onnx_pb.h"
@@ -24,15 +25,66 @@ class GraphBuilder {
   explicit GraphBuilder(Model& model) : model_(model) {}
 
   absl::Status Build() {
-    for (const auto& function : model_.proto_->functions()) {
-      model_.functions_.insert(absl::StrCat(OperatorKey(function.domain(), function.name()), ":", function.overload()));
-    }
+    for (const auto& function : model_.proto_->functions()) DeclareFunction(function);
     AMP_RETURN_IF_ERROR(BuildGraph(model_.proto_->mutable_graph(), kNone).status());
     MarkTrainingState();
     model_.ResolveSchemas();
     for (const GraphId id : model_.AllGraphs()) AMP_RETURN_IF_ERROR(SortGraph(id));
     model_.edited_ = false;
     return absl::OkStatus();
+  }
+
+  // graph_ports.h
+  ValueId AddInput(std::string name, const onnx::TypeProto& type) {
+    model_.MarkEdited(kMainGraph);
+    Graph& graph = model_.mutable_graph(kMainGraph);
+    auto& input = *graph.proto->add_input();
+    input.set_name(name);
+    *input.mutable_type() = type;
+    const ValueId id = model_.NewValue(kMainGraph, std::move(name));
+    model_.mutable_value(id).is_graph_input = true;
+    model_.AdoptType(id, input.mutable_type());
+    graph.inputs.push_back(id);
+    return id;
+  }
+
+  void AddOutput(ValueId id) {
+    model_.MarkEdited(kMainGraph);
+    Graph& graph = model_.mutable_graph(kMainGraph);
+    auto& output = *graph.proto->add_output();
+    output.set_name(model_.value(id).name);
+    *output.mutable_type() = *model_.value(id).type;
+    model_.AddUse(id, Use{kNone, graph.outputs.size(), kMainGraph});
+    graph.outputs.push_back(id);
+  }
+
+  void MakeOverridable(ValueId id) {
+    AMP_CHECK(model_.ir_version() >= kInitializersNeedNoInput);
+    Value& v = model_.mutable_value(id);
+    AMP_CHECK(v.IsInitializer() && v.graph == kMainGraph && v.type != nullptr);
+    if (v.is_graph_input) return;
+    model_.MarkEdited(kMainGraph);
+    Graph& graph = model_.mutable_graph(kMainGraph);
+    auto& input = *graph.proto->add_input();
+    input.set_name(v.name);
+    *input.mutable_type() = *v.type;
+    v.type = input.mutable_type();
+    v.is_graph_input = v.is_constant_default = true;
+    graph.inputs.push_back(id);
+  }
+
+  void RemoveOutput(size_t port) {
+    model_.MarkEdited(kMainGraph);
+    Graph& graph = model_.mutable_graph(kMainGraph);
+    AMP_CHECK(port < graph.outputs.size());
+    for (size_t i = port; i < graph.outputs.size(); ++i) model_.DropUse(graph.outputs[i], Use{kNone, i, kMainGraph});
+    graph.proto->mutable_output()->DeleteSubrange(static_cast<int>(port), 1);
+    graph.outputs.erase(graph.outputs.begin() + static_cast<std::ptrdiff_t>(port));
+    for (size_t i = port; i < graph.outputs.size(); ++i) model_.AddUse(graph.outputs[i], Use{kNone, i, kMainGraph});
+  }
+
+  void DeclareFunction(const onnx::FunctionProto& function) {
+    model_.functions_.insert(absl::StrCat(OperatorKey(function.domain(), function.name()), ":", function.overload()));
   }
 
  private:
@@ -275,6 +327,36 @@ absl::StatusOr<std::unique_ptr<Model>> Model::Create(std::unique_ptr<google::pro
   std::unique_ptr<Model> model(new Model(std::move(arena), proto, std::move(signatures), std::move(weights)));
   AMP_RETURN_IF_ERROR(GraphBuilder(*model).Build());
   return model;
+}
+
+ValueId AddGraphInput(Model& model, std::string name, DType dtype, const std::vector<int64_t>& dims,
+                      const std::vector<std::string>& symbols) {
+  onnx::TypeProto type;
+  type.mutable_tensor_type()->set_elem_type(static_cast<int32_t>(dtype));
+  auto& shape = *type.mutable_tensor_type()->mutable_shape();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    auto& dim = *shape.add_dim();
+    if (dims[i] >= 0) {
+      dim.set_dim_value(dims[i]);
+    } else if (!symbols[i].empty()) {
+      dim.set_dim_param(symbols[i]);
+    }
+  }
+  return GraphBuilder(model).AddInput(std::move(name), type);
+}
+
+void AddGraphOutput(Model& model, ValueId value) {
+  AMP_CHECK(model.value(value).graph == kMainGraph && model.value(value).type != nullptr);
+  if (!model.IsModelOutput(value)) GraphBuilder(model).AddOutput(value);
+}
+
+void MakeOverridable(Model& model, ValueId initializer) { GraphBuilder(model).MakeOverridable(initializer); }
+
+void RemoveGraphOutput(Model& model, size_t port) { GraphBuilder(model).RemoveOutput(port); }
+
+void AddModelFunction(Model& model, const onnx::FunctionProto& function) {
+  *model.EditProto().add_functions() = function;
+  GraphBuilder(model).DeclareFunction(function);
 }
 
 }  // namespace amp

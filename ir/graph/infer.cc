@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/control_flow.h"
 #include "ir/graph/einsum_equation.h"
+#include "ir/graph/infer_call.h"
 #include "ir/graph/node_paths.h"
 #include "ir/graph/signature_misfit.h"
 #include "ir/schema/operator_label.h"
@@ -22,7 +23,7 @@ namespace {
 
 class Inference {
  public:
-  explicit Inference(Model& model) : model_(model), visited_(model.num_graphs()) {}
+  explicit Inference(Model& model) : model_(model), calls_(model), visited_(model.num_graphs()) {}
 
   void InferGraph(GraphId graph);
   Model& model() { return model_; }
@@ -37,6 +38,7 @@ class Inference {
   void InferInputsFromSiblings(NodeId node);
 
   Model& model_;
+  const CallInference calls_;
   IdVector<GraphId, bool> visited_;
   absl::flat_hash_set<std::string> misfits_;  // operators with a node that fits none of their signatures
 };
@@ -141,10 +143,17 @@ bool IsKnown(const onnx::TypeProto& type) {
 
 void Inference::InferNode(NodeId id) {
   const Node& n = model_.node(id);
-  if (n.schema != nullptr && !n.schema->is_signature() && n.schema->onnx()->has_type_and_shape_inference_function()) {
+  const bool is_known_call = calls_.Knows(id);
+  const bool has_function =
+      n.schema != nullptr && !n.schema->is_signature() && n.schema->onnx()->has_type_and_shape_inference_function();
+  if (is_known_call || has_function) {
     NodeContext context(*this, id);
     try {
-      n.schema->onnx()->GetTypeAndShapeInferenceFunction()(context);
+      if (is_known_call) {
+        calls_.Infer(id, context);
+      } else {
+        n.schema->onnx()->GetTypeAndShapeInferenceFunction()(context);
+      }
       for (size_t i = 0; i < n.outputs.size(); ++i) {
         if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
         model_.AdoptType(n.outputs[i], context.getOutputType(i));

@@ -186,6 +186,12 @@ absl::StatusOr<std::optional<TensorContent>> ReadConstant(const Model& model, Va
   return ReadNumbers(model.node(value.producer));
 }
 
+void ReleaseInitializer(Model& model, ValueId value) {
+  if (!model.value(value).IsInitializer()) return;
+  onnx::TensorProto& tensor = model.EditInitializer(value);
+  if (tensor.has_raw_data()) std::string().swap(*tensor.mutable_raw_data());
+}
+
 absl::StatusOr<DatumContent> ParseDatum(absl::string_view bytes, const Model& model, ValueId like) {
   const Value& value = model.value(like);
   if (bytes.size() > static_cast<size_t>(kLargestModelBytes)) return LimitError("expected less than 2 GiB");

@@ -29,6 +29,10 @@ absl::StatusOr<TensorContent> ReadTensor(const onnx::TensorProto& tensor, const 
 // initializer may be overridden is not looked at. Errors: as above; indices of a sparse tensor that are out of range.
 absl::StatusOr<std::optional<TensorContent>> ReadConstant(const Model& model, ValueId value);
 
+// Frees the numbers in an initializer's own message, for who has read them and keeps the model for its nodes: it cannot be
+// saved after this. Nothing for what is no dense initializer.
+void ReleaseInitializer(Model& model, ValueId value);
+
 // What a .pb file of a test case or of a user holds, as the type of the value that it is for says: a TensorProto, a
 // SequenceProto or an OptionalProto, serialized.
 struct DatumContent {

@@ -6,6 +6,7 @@
 #include "ir/graph/attributes.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
@@ -15,16 +16,16 @@
 namespace amp {
 namespace {
 
-struct PreparedConvolution : PreparedOperation {
-  LibraryEpilogue epilogue;
-  DType computed_as = DType::kUndefined;
+struct PreparedConvolution : PartedOperation {
   bool adds_bias = false;  // behind the library, to a result in float32
+  int64_t x_step = 0;
+  PartWindow window;
 };
 
 struct Form {
   Window window;
   int64_t groups = 1;
-  Dims y_dims;
+  Dims x_dims, y_dims;
   bool is_transposed = false;
 };
 
@@ -69,6 +70,7 @@ absl::StatusOr<Form> ReadConvolution(const KernelContext& context) {
   const Tensor &x = context.Input(0), &w = context.Input(1);
   AMP_RETURN_IF_ERROR(CheckConvolution(context.node(), x, w));
   Form form;
+  form.x_dims = x.dims();
   AMP_ASSIGN_OR_RETURN(form.groups, ReadGroup(context.node(), x.dim(1)));
   if (w.dim(1) != x.dim(1) / form.groups || w.dim(0) % form.groups != 0) return absl::UnimplementedError("channels");
   AMP_ASSIGN_OR_RETURN(form.window, SlideWindow(context.node(), SpatialDims(x), SpatialDims(w)));
@@ -79,7 +81,7 @@ absl::StatusOr<Form> ReadConvolution(const KernelContext& context) {
 absl::StatusOr<Form> ReadTransposed(const KernelContext& context) {
   const Tensor &x = context.Input(0), &w = context.Input(1);
   AMP_RETURN_IF_ERROR(CheckConvolution(context.node(), x, w));
-  Form form{.window = {}, .y_dims = {}, .is_transposed = true};
+  Form form{.window = {}, .x_dims = x.dims(), .y_dims = {}, .is_transposed = true};
   AMP_ASSIGN_OR_RETURN(form.groups, ReadGroup(context.node(), x.dim(1)));
   if (w.dim(0) != x.dim(1)) return absl::UnimplementedError("channels");
   AMP_ASSIGN_OR_RETURN(form.window, SlideWindowOverOutput(context.node(), x, w));
@@ -132,17 +134,17 @@ onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
   return operand;
 }
 
-// A residual of y's shape, one number for each channel, or one in all.
-FitOperand Fitter(const Form& form, DType compute) {
-  return [y_dims = form.y_dims, view = ViewOf(form.window),
-          compute](const Tensor& operand) -> std::optional<onednn::Operand> {
-    if (operand.dims() == y_dims) return ChannelsLast(compute, y_dims, view);
-    if (operand.rank() > y_dims.size()) return std::nullopt;
-    Dims dims(y_dims.size() - operand.rank(), 1);
+// A residual of y's shape, of which a part's form has a part; one number for each channel, or one in all.
+FitOperand Fitter(const Form& form, const Form& part, DType compute, int64_t y_step) {
+  return [&form, &part, compute, y_step](const Tensor& operand) -> std::optional<FittedOperand> {
+    const SpatialView view = ViewOf(part.window);
+    if (operand.dims() == form.y_dims) return FittedOperand{ChannelsLast(compute, part.y_dims, view), y_step};
+    if (operand.rank() > form.y_dims.size()) return std::nullopt;
+    Dims dims(form.y_dims.size() - operand.rank(), 1);
     dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
-    const bool is_along_channels = operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == y_dims[1]);
+    const bool is_along_channels = operand.num_elements() == dims[1] && (dims[1] == 1 || dims[1] == form.y_dims[1]);
     if (!is_along_channels) return std::nullopt;
-    return RowMajorOperand(compute, Spatial(dims, 2, 1, view));
+    return FittedOperand{RowMajorOperand(compute, Spatial(dims, 2, 1, view)), 0};
   };
 }
 
@@ -180,15 +182,93 @@ bool IsStridedTransposed(const Form& form) {
          std::any_of(form.window.begin(), form.window.end(), [](const WindowAxis& axis) { return axis.stride > 1; });
 }
 
-// y[..., c] += bias[c]: channels last.
-absl::Status AddBias(const KernelContext& context, Tensor& y) {
-  AMP_ASSIGN_OR_RETURN(const Tensor bias, Converted(context.Input(2), DType::kFloat32, context.memory()));
-  const auto addends = bias.elements<float>();
-  const auto elements = y.mutable_elements<float>();
-  for (size_t pixel = 0; pixel < elements.size(); pixel += addends.size()) {
-    for (size_t channel = 0; channel < addends.size(); ++channel) elements[pixel + channel] += addends[channel];
+// ---- parts: images, or one image's bands of rows
+
+enum class Cut { kNone, kImages, kRows };
+
+// Rows that neighbours both read are converted twice.
+constexpr int64_t kLeastRows = 8;
+
+Cut CutOf(const Form& form, bool converts) {
+  if (!converts) return Cut::kNone;
+  if (form.y_dims[0] > 1) return Cut::kImages;
+  return form.is_transposed ? Cut::kNone : Cut::kRows;
+}
+
+Parts PartsOf(const Form& form, Cut cut) {
+  const auto elements = [](const Dims& dims, size_t without) {
+    return ElementsBetween(dims, 0, dims.size()) / dims[without];
+  };
+  switch (cut) {
+    case Cut::kNone:
+      return {1, 1};
+    case Cut::kImages:
+      return CutAxis(form.y_dims[0], std::max(elements(form.x_dims, 0), elements(form.y_dims, 0)), 1);
+    case Cut::kRows: {
+      const int64_t widest = std::max(elements(form.x_dims, 2) * form.window[0].stride, elements(form.y_dims, 2));
+      return CutAxis(form.y_dims[2], widest, kLeastRows);
+    }
   }
-  return absl::OkStatus();
+  return {};
+}
+
+// The form of a part, whose padding before and behind its rows is read as if it were there.
+Form PartOf(Form form, Cut cut, const Parts& parts, int64_t size) {
+  if (parts.count() == 1) return form;
+  if (cut == Cut::kImages) {
+    form.x_dims[0] = form.y_dims[0] = size;
+  } else {
+    WindowAxis& rows = form.window[0];
+    rows.input = (size - 1) * rows.stride + rows.Extent();
+    rows.output = size;
+    rows.pad_begin = rows.pad_end = 0;
+    form.x_dims[2] = rows.input;
+    form.y_dims[2] = size;
+  }
+  return form;
+}
+
+void SetParts(const Form& form, bool converts, PreparedConvolution& convolution) {
+  const Cut cut = CutOf(form, converts);
+  convolution.parts = PartsOf(form, cut);
+  const size_t axis = cut == Cut::kRows ? 2 : 0;
+  const int64_t y_elements = ElementsBetween(form.y_dims, 0, form.y_dims.size());
+  convolution.y_step = y_elements / convolution.parts.total;
+  if (convolution.parts.count() == 1) return;
+  convolution.x_step = ElementsBetween(form.x_dims, 0, form.x_dims.size()) / form.x_dims[axis];
+  if (cut != Cut::kRows) return;
+  const WindowAxis& rows = form.window[0];
+  convolution.window = {.stride = rows.stride, .lead = rows.pad_begin, .extent = rows.Extent()};
+}
+
+absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakePrimitive(const KernelContext& context, const Form& form,
+                                                                 const Form& part, DType compute,
+                                                                 PreparedConvolution& convolution) {
+  const bool has_bias = context.node().Input(2) != kNone;
+  const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
+  const int64_t operand_step = convolution.parts.count() == 1 ? 0 : convolution.y_step;
+  std::optional<LibraryEpilogue> epilogue =
+      FitEpilogue(context, StepsOf(context), channels, Fitter(form, part, compute, operand_step));
+  if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
+  if (has_bias) epilogue->bias_port = 2;
+  const bool gives_bias = (has_bias && !convolution.adds_bias) || epilogue->bias.dtype != DType::kUndefined;
+  if (gives_bias) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
+  convolution.epilogue = *std::move(epilogue);
+  std::string why_not;
+  std::unique_ptr<onednn::Primitive> primitive = onednn::OpenLibrary().library->MakeConvolution(
+      {.x = ChannelsLast(compute, part.x_dims, ViewOf(part.window)),
+       .w = Weights(compute, context.Input(1), part),
+       .y = ChannelsLast(convolution.computed_as, part.y_dims, ViewOf(part.window)),
+       .bias = convolution.epilogue.bias,
+       .strides = Numbers(part.window, &WindowAxis::stride, 1),
+       .dilations = Numbers(part.window, &WindowAxis::dilation, 1),
+       .pads_begin = Numbers(part.window, &WindowAxis::pad_begin, 0),
+       .pads_end = PadsEnd(part),
+       .is_transposed = part.is_transposed,
+       .post_ops = convolution.epilogue.post_ops},
+      &why_not);
+  if (primitive == nullptr) return absl::UnimplementedError(why_not);
+  return primitive;
 }
 
 PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute) {
@@ -198,47 +278,20 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return absl::UnimplementedError("another bias");
   if (IsStridedTransposed(form) && !StepsOf(context).empty()) return absl::UnimplementedError("post-ops are wrong");
   convolution->adds_bias = has_bias && IsStridedTransposed(form);
-  convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, StoredType(context));
-  const std::optional<size_t> channels = has_bias ? std::nullopt : std::optional<size_t>(1);
-  std::optional<LibraryEpilogue> epilogue = FitEpilogue(context, StepsOf(context), channels, Fitter(form, compute));
-  if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
-  if (has_bias) epilogue->bias_port = 2;
-  const bool gives_bias = (has_bias && !convolution->adds_bias) || epilogue->bias.dtype != DType::kUndefined;
-  if (gives_bias) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
-  convolution->epilogue = *std::move(epilogue);
-  std::string why_not;
-  convolution->primitive = onednn::OpenLibrary().library->MakeConvolution(
-      {.x = ChannelsLast(compute, context.Input(0).dims(), ViewOf(form.window)),
-       .w = Weights(compute, context.Input(1), form),
-       .y = ChannelsLast(convolution->computed_as, form.y_dims, ViewOf(form.window)),
-       .bias = convolution->epilogue.bias,
-       .strides = Numbers(form.window, &WindowAxis::stride, 1),
-       .dilations = Numbers(form.window, &WindowAxis::dilation, 1),
-       .pads_begin = Numbers(form.window, &WindowAxis::pad_begin, 0),
-       .pads_end = PadsEnd(form),
-       .is_transposed = form.is_transposed,
-       .post_ops = convolution->epilogue.post_ops},
-      &why_not);
-  if (convolution->primitive == nullptr) return absl::UnimplementedError(why_not);
-  if (!context.IsConstantInput(1)) return convolution;
-  AMP_ASSIGN_OR_RETURN(convolution->weights,
-                       context.State<PreparedOperations>().Packed(*convolution->primitive, context.Input(1), compute));
+  const DType stored = StoredType(context);
+  convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, stored);
+  const bool converts = context.Input(0).dtype() != compute || convolution->computed_as != stored;
+  SetParts(form, converts, *convolution);
+  const auto make = [&](int64_t size) {
+    const Form part = PartOf(form, CutOf(form, converts), convolution->parts, size);
+    return MakePrimitive(context, form, part, compute, *convolution);
+  };
+  AMP_RETURN_IF_ERROR(PrepareParts(context, compute, make, *convolution));
   return convolution;
 }
 
 // Both layouts are one where there is one channel, or one pixel.
 bool IsSameInBoth(const Dims& dims) { return dims[1] == 1 || ElementsBetween(dims, 2, dims.size()) == 1; }
-
-absl::StatusOr<Tensor> WeightsOfThisRun(KernelContext& context, const PreparedOperation& operation, DType compute) {
-  if (operation.weights.dtype() != DType::kUndefined) return operation.weights;
-  AMP_ASSIGN_OR_RETURN(const Tensor w, Converted(context.Input(1), compute, context.memory()));
-  const onednn::Primitive& primitive = *operation.primitive;
-  if (primitive.packed_bytes() == 0) return w;
-  AMP_ASSIGN_OR_RETURN(Tensor packed,
-                       context.MakeScratch(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
-  if (primitive.Pack(w.bytes().data(), packed.mutable_bytes().data())) return packed;
-  return absl::InternalError("oneDNN does not pack the weights");
-}
 
 template <absl::StatusOr<Form> (*read)(const KernelContext&)>
 absl::Status Convolution(KernelContext& context) {
@@ -254,20 +307,23 @@ absl::Status Convolution(KernelContext& context) {
                          return Prepare(context, form, compute);
                        }));
   const auto& convolution = static_cast<const PreparedConvolution&>(*prepared);
-
-  AMP_ASSIGN_OR_RETURN(const Tensor x, OperandTensor(context, 0, compute, Layout::kChannelsLast));
-  AMP_ASSIGN_OR_RETURN(const Tensor w, WeightsOfThisRun(context, convolution, compute));
-  const Layout layout = IsSameInBoth(convolution.y_dims) ? Layout::kRowMajor : Layout::kChannelsLast;
-  AMP_ASSIGN_OR_RETURN(LibraryResult result, MakeResult(context, convolution.computed_as, convolution.y_dims, layout));
-  onednn::Primitive::Arguments arguments;
-  arguments.a = x.bytes().data();
-  arguments.b = w.bytes().data();
-  arguments.y = result.data();
-  AMP_RETURN_IF_ERROR(
-      RunPrepared(context, convolution, convolution.epilogue, std::move(arguments), compute, Layout::kChannelsLast));
-  if (convolution.adds_bias) AMP_RETURN_IF_ERROR(AddBias(context, result.tensor()));
-  result.Store();
-  return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(const Tensor x, InLibraryLayout(context, 0, Layout::kChannelsLast));
+  RunWeights weights;
+  AMP_RETURN_IF_ERROR(MakeWeights(context, convolution, compute, weights));
+  Tensor bias_behind;
+  if (convolution.adds_bias) {
+    AMP_ASSIGN_OR_RETURN(bias_behind, Converted(context.Input(2), DType::kFloat32, context.memory()));
+  }
+  const Layout y_layout = IsSameInBoth(convolution.y_dims) ? Layout::kRowMajor : Layout::kChannelsLast;
+  return RunInParts(context, {.operation = convolution,
+                              .compute = compute,
+                              .layout = Layout::kChannelsLast,
+                              .y_layout = y_layout,
+                              .a = {.tensor = &x, .step = convolution.x_step, .window = convolution.window},
+                              .b = {},
+                              .weights = weights.of_parts,
+                              .weights_of_last = weights.of_last,
+                              .bias_behind = convolution.adds_bias ? &bias_behind : nullptr});
 }
 
 constexpr KernelRow kRows[] = {

@@ -7,6 +7,7 @@
 
 namespace amp {
 
+absl::Span<const KernelRow> LibraryAttentionKernels();
 absl::Span<const KernelRow> LibraryMatrixKernels();
 absl::Span<const KernelRow> LibraryConvolutionKernels();
 absl::Span<const KernelRow> LibraryEinsumKernels();

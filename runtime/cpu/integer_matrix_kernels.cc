@@ -12,6 +12,7 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
 
 namespace amp {
@@ -133,17 +134,15 @@ void AddZeroPoints(const KernelContext& context, const Ports& ports, absl::Span<
   const auto k = static_cast<size_t>(b.dim(0)), n = static_cast<size_t>(b.dim(1));
   const bool a_moves = context.Input(ports.a).dtype() == DType::kInt8, b_moves = b.dtype() == DType::kUint8;
   const uint32_t a_zero = ZeroPoints(context, ports.a_zero, a_moves ? kHalfRange : 0)[0];
-  const std::vector<uint32_t> b_zero = ZeroPoints(context, ports.b_zero, b_moves ? -kHalfRange : 0);
-  const size_t step = b_zero.size() == 1 ? 0 : 1;
+  std::vector<uint32_t> b_zero = ZeroPoints(context, ports.b_zero, b_moves ? -kHalfRange : 0);
+  b_zero.resize(n, b_zero[0]);
+  std::vector<uint32_t> of_columns(n);
+  std::transform(column_sums.begin(), column_sums.end(), of_columns.begin(),
+                 [a_zero](uint32_t sum) { return 0 - a_zero * sum; });
+  const QuantizedLoops& loops = BestLoops().quantized;
   for (size_t row = 0; row < product.size() / n; ++row) {
-    uint32_t row_sum = 0;
-    for (size_t i = 0; i < k; ++i) row_sum += a[row * k + i];
-    const uint32_t of_row = static_cast<uint32_t>(k) * a_zero - row_sum;
-    for (size_t column = 0; column < n; ++column) {
-      auto& element = product[row * n + column];
-      element = static_cast<int32_t>(static_cast<uint32_t>(element) - a_zero * column_sums[column] +
-                                     of_row * b_zero[column * step]);
-    }
+    const uint32_t of_row = static_cast<uint32_t>(k) * a_zero - loops.sum_of_bytes(a.data() + row * k, k);
+    loops.add_to_sums(of_columns.data(), b_zero.data(), of_row, product.data() + row * n, n);
   }
 }
 
@@ -180,14 +179,9 @@ absl::Status MatMulInteger(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// To the nearest whole number, ties to even, of what is far below 2^22.
-float Rounded(float x) {
-  constexpr float kNoFraction = 12'582'912;  // 1.5 * 2^23
-  return (x + kNoFraction) - kNoFraction;
-}
-
 template <typename T>
-void Requantize(const KernelContext& context, const Tensor& product, Tensor& y) {
+void Requantize(const KernelContext& context, QuantizedLoops::Requantize<T> requantize, const Tensor& product,
+                Tensor& y) {
   const auto n = static_cast<size_t>(context.Input(kOfQLinear.b).dim(1));
   const auto b_scales = context.Input(kScaleB).elements<float>();
   const double common = static_cast<double>(context.Input(kScaleA).elements<float>()[0]) /
@@ -196,16 +190,10 @@ void Requantize(const KernelContext& context, const Tensor& product, Tensor& y) 
   for (const float scale : b_scales) factors.push_back(common * static_cast<double>(scale));
   factors.resize(n, factors[0]);
   const auto zero = static_cast<float>(NumberAt(context.Input(kZeroY), 0));
-  const float low = static_cast<float>(std::numeric_limits<T>::min()) - zero;
-  const float high = static_cast<float>(std::numeric_limits<T>::max()) - zero;
   const auto in = product.elements<int32_t>();
   const auto out = y.mutable_elements<T>();
   for (size_t row = 0; row < in.size(); row += n) {
-    for (size_t i = 0; i < n; ++i) {
-      const auto quotient = static_cast<float>(static_cast<double>(in[row + i]) * factors[i]);
-      const float bounded = quotient < low ? low : quotient > high ? high : quotient;
-      out[row + i] = static_cast<T>(static_cast<int>(Rounded(bounded) + zero));
-    }
+    requantize(in.data() + row, factors.data(), out.data() + row, n, zero);
   }
 }
 
@@ -213,9 +201,9 @@ absl::Status QLinearMatMul(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor product, Multiply(context, kOfQLinear));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(kZeroY).dtype(), product.dims()));
   if (y->dtype() == DType::kUint8) {
-    Requantize<uint8_t>(context, product, *y);
+    Requantize<uint8_t>(context, BestLoops().quantized.requantize_uint8, product, *y);
   } else {
-    Requantize<int8_t>(context, product, *y);
+    Requantize<int8_t>(context, BestLoops().quantized.requantize_int8, product, *y);
   }
   return absl::OkStatus();
 }

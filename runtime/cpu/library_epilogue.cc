@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "runtime/cpu/prepared.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/onednn/open_library.h"
 
@@ -44,27 +45,27 @@ std::optional<LibraryEpilogue> FitEpilogue(const KernelContext& context, const s
       result.post_ops.push_back(std::move(post_op));
       continue;
     }
-    std::optional<onednn::Operand> operand = fit(context.Input(step.input));
-    if (!operand.has_value()) return std::nullopt;
-    const bool may_be_bias = i == 0 && step.kind == EpilogueKind::kAdd && bias_axis.has_value();
-    if (may_be_bias && operand->dims[*bias_axis] != 1 && IsAlong(*operand, *bias_axis)) {
-      result.bias = *std::move(operand);
+    std::optional<FittedOperand> fitted = fit(context.Input(step.input));
+    if (!fitted.has_value()) return std::nullopt;
+    onednn::Operand& operand = fitted->operand;
+    // What is cut is none, even where a part of it looks like one.
+    const bool may_be_bias = i == 0 && step.kind == EpilogueKind::kAdd && bias_axis.has_value() && fitted->step == 0;
+    if (may_be_bias && operand.dims[*bias_axis] != 1 && IsAlong(operand, *bias_axis)) {
+      result.bias = std::move(operand);
       result.bias_port = step.input;
       continue;
     }
-    post_op.operand = *std::move(operand);
+    post_op.operand = std::move(operand);
     result.post_ops.push_back(std::move(post_op));
     result.ports.push_back(step.input);
+    result.steps.push_back(fitted->step);
   }
   return result;
 }
 
-absl::StatusOr<Tensor> OperandTensor(const KernelContext& context, size_t port, DType compute, Layout layout) {
+absl::StatusOr<Tensor> InLibraryLayout(const KernelContext& context, size_t port, Layout layout) {
   const Tensor& x = context.Input(port);
-  const bool needs_layout = x.layout() != layout && x.rank() >= 3;
-  if (!needs_layout) return Converted(x, compute, context.memory());
-  AMP_ASSIGN_OR_RETURN(const Tensor ordered, InLayout(x, layout, context.memory()));
-  return Converted(ordered, compute, context.memory());
+  return x.rank() < 3 ? x : InLayout(x, layout, context.memory());
 }
 
 void AppendShapes(const KernelContext& context, std::vector<int64_t>& key) {
@@ -77,49 +78,11 @@ void AppendShapes(const KernelContext& context, std::vector<int64_t>& key) {
   }
 }
 
-void LibraryResult::Store() {
-  if (computed.dtype() != DType::kUndefined) ConvertInto(computed, *output);
-}
-
-absl::StatusOr<LibraryResult> MakeResult(KernelContext& context, DType computed_as, Dims dims, Layout layout) {
-  LibraryResult result;
-  const DType stored = StoredType(context);
-  AMP_ASSIGN_OR_RETURN(result.output, context.MakeOutput(0, stored, dims));
-  result.output->set_layout(layout);
-  if (stored != computed_as) {
-    AMP_ASSIGN_OR_RETURN(result.computed, context.MakeScratch(computed_as, std::move(dims)));
-    result.computed.set_layout(layout);
-  }
-  return result;
-}
-
 DType StoredType(const KernelContext& context) {
   const DType stated = context.epilogue().stores_as;
   return stated == DType::kUndefined ? context.Input(0).dtype() : stated;
 }
 
 DType ResultTypeOf(DType compute, DType stored) { return stored == compute ? stored : DType::kFloat32; }
-
-absl::Status RunPrepared(KernelContext& context, const PreparedOperation& operation, const LibraryEpilogue& epilogue,
-                         onednn::Primitive::Arguments arguments, DType compute, Layout layout) {
-  std::vector<Tensor> operands;
-  for (const size_t port : epilogue.ports) {
-    AMP_ASSIGN_OR_RETURN(operands.emplace_back(), OperandTensor(context, port, compute, layout));
-  }
-  for (const Tensor& operand : operands) arguments.post_operands.push_back(operand.bytes().data());
-  Tensor bias;
-  if (epilogue.bias.dtype != DType::kUndefined) {
-    AMP_ASSIGN_OR_RETURN(bias, OperandTensor(context, epilogue.bias_port, compute, Layout::kRowMajor));
-    arguments.bias = bias.bytes().data();
-  }
-  AMP_ASSIGN_OR_RETURN(
-      Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
-  arguments.scratch = scratch.mutable_bytes().data();
-  if (!operation.primitive->Run(arguments)) {
-    return absl::InternalError(absl::StrCat("oneDNN failed (", operation.primitive->implementation(), ")"));
-  }
-  context.Report(operation.primitive->implementation(), compute);
-  return absl::OkStatus();
-}
 
 }  // namespace amp

@@ -7,8 +7,8 @@ namespace amp {
 
 std::vector<const KernelRow*> FindLibraryKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const auto& table =
-      *new KernelTable({LibraryMatrixKernels(), LibraryIntegerMatrixKernels(), LibraryEinsumKernels(),
-                        LibraryConvolutionKernels(), LibraryRecurrentKernels()});
+      *new KernelTable({LibraryAttentionKernels(), LibraryMatrixKernels(), LibraryIntegerMatrixKernels(),
+                        LibraryEinsumKernels(), LibraryConvolutionKernels(), LibraryRecurrentKernels()});
   return table.Find(domain, op_type, version);
 }
 

@@ -5,6 +5,7 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/cpu/product_shape.h"
 #include "runtime/kernel/shape_math.h"
@@ -21,8 +22,8 @@ struct ProductForm {
   std::vector<EpilogueStep> steps = {};  // before those of the epilogue
 };
 
-struct PreparedProduct : PreparedOperation {
-  LibraryEpilogue epilogue;
+struct PreparedProduct : PartedOperation {
+  int64_t a_step = 0, b_step = 0;
 };
 
 // Behind the node's own inputs come those of its epilogue.
@@ -86,76 +87,115 @@ onednn::Operand MatrixOperand(DType dtype, const Dims& dims, bool transposes) {
   return operand;
 }
 
-// One that is as long as y's row, or a scalar, whatever Gemm's C and a MatMul's addend look like.
-FitOperand Fitter(const ProductShape& shape, Way way, DType compute) {
-  return [&shape, way, compute](const Tensor& operand) -> std::optional<onednn::Operand> {
-    const std::optional<Dims> view = shape.ViewOfOperand(operand.dims(), way);
-    if (!view.has_value()) return std::nullopt;
-    return RowMajorOperand(compute, *view);
-  };
+// ---- parts: along the first axis of what the library sees
+
+constexpr int64_t kRowGranule = 64;
+// Every part reads all weights, once more from memory where they are large.
+constexpr int64_t kLargeWeightsBytes = 16 << 20, kRowGranuleOfLargeWeights = 128;
+
+// Elements from one index of the first axis to the next, where that is the axis that the result is cut along.
+int64_t StepOf(const Dims& view, const Parts& parts) {
+  return parts.count() > 1 && view[0] == parts.total ? ElementsBetween(view, 1, view.size()) : 0;
+}
+Dims CutTo(Dims view, const Parts& parts, int64_t size) {
+  if (StepOf(view, parts) != 0) view[0] = size;
+  return view;
 }
 
 struct ProductTypes {
   DType compute, result;
+  bool converts;  // operands or the result
 };
+
+Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, const ProductTypes& types) {
+  const Dims y = shape.ViewOfY(way), b = shape.ViewOfB(way);
+  const Parts whole{y[0], y[0]};
+  const bool cuts_b = way != Way::kFolded && b[0] > 1;
+  if (!types.converts || (cuts_b && context.IsConstantInput(1))) return whole;
+  if (way == Way::kFolded) {
+    const bool is_large = shape.k * shape.n * static_cast<int64_t>(sizeof(float)) > kLargeWeightsBytes;
+    return CutAxis(y[0], std::max(shape.k, shape.n), is_large ? kRowGranuleOfLargeWeights : kRowGranule);
+  }
+  const int64_t widest = std::max({shape.m * shape.k, shape.k * shape.n, shape.m * shape.n});
+  return CutAxis(y[0], widest * ElementsBetween(y, 1, y.size() - 2), 1);
+}
+
+// One that is as long as y's row, or a scalar, whatever Gemm's C and a MatMul's addend look like.
+FitOperand Fitter(const ProductShape& shape, Way way, DType compute, const Parts& parts, int64_t size) {
+  return [&shape, way, compute, parts, size](const Tensor& operand) -> std::optional<FittedOperand> {
+    const std::optional<Dims> view = shape.ViewOfOperand(operand.dims(), way);
+    if (!view.has_value()) return std::nullopt;
+    return FittedOperand{RowMajorOperand(compute, CutTo(*view, parts, size)), StepOf(*view, parts)};
+  };
+}
+
+// A product done one way, with its parts.
+absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way way,
+                        const std::vector<EpilogueStep>& steps, const ProductTypes& types, PreparedProduct& product) {
+  const Dims a = shape.ViewOfA(way), b = shape.ViewOfB(way), y = shape.ViewOfY(way);
+  const Parts parts = product.parts = PartsOf(context, shape, way, types);
+  const bool cuts_b = way != Way::kFolded;
+  product.a_step = StepOf(a, parts);
+  product.b_step = cuts_b ? StepOf(b, parts) : 0;
+  product.y_step = ElementsBetween(y, 1, y.size());
+  return PrepareParts(
+      context, types.compute,
+      [&](int64_t size) -> absl::StatusOr<std::unique_ptr<onednn::Primitive>> {
+        std::optional<LibraryEpilogue> epilogue =
+            FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute, parts, size));
+        if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
+        std::string why_not;
+        std::unique_ptr<onednn::Primitive> primitive = onednn::OpenLibrary().library->MakeMatMul(
+            {.a = MatrixOperand(types.compute, CutTo(a, parts, size), shape.transposes_a),
+             .b = MatrixOperand(types.compute, cuts_b ? CutTo(b, parts, size) : b, shape.transposes_b),
+             .y = RowMajorOperand(types.result, CutTo(y, parts, size)),
+             .bias = epilogue->bias,
+             .packs_b = context.IsConstantInput(1),
+             .post_ops = epilogue->post_ops},
+            &why_not);
+        if (primitive == nullptr) return absl::UnimplementedError(why_not);
+        product.epilogue = *std::move(epilogue);
+        return primitive;
+      },
+      product);
+}
 
 PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& shape,
                                  const std::vector<EpilogueStep>& steps, const ProductTypes& types) {
-  auto product = std::make_shared<PreparedProduct>();
-  product->y_dims = shape.y_final;
-  std::string why_not = "an operand does not fit the result";
+  absl::Status status;
   for (Way way = shape.FirstWay(Way::kFolded);; way = shape.FirstWay(static_cast<Way>(static_cast<int>(way) + 1))) {
-    const Dims y = shape.ViewOfY(way);
-    std::optional<LibraryEpilogue> epilogue =
-        FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute));
-    if (epilogue.has_value()) {
-      product->epilogue = *std::move(epilogue);
-      const onednn::MatMulSpec spec{.a = MatrixOperand(types.compute, shape.ViewOfA(way), shape.transposes_a),
-                                    .b = MatrixOperand(types.compute, shape.ViewOfB(way), shape.transposes_b),
-                                    .y = RowMajorOperand(types.result, y),
-                                    .bias = product->epilogue.bias,
-                                    .packs_b = context.IsConstantInput(1),
-                                    .post_ops = product->epilogue.post_ops};
-      product->primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-    }
-    if (product->primitive != nullptr || way == Way::kAsIs) break;
+    auto product = std::make_shared<PreparedProduct>();
+    product->y_dims = shape.y_final;
+    product->computed_as = types.result;
+    status = PrepareWay(context, shape, way, steps, types, *product);
+    if (status.ok()) return product;
+    if (way == Way::kAsIs || !absl::IsUnimplemented(status)) return status;
   }
-  if (product->primitive == nullptr) return absl::UnimplementedError(why_not);
-  if (!context.IsConstantInput(1)) return product;
-  AMP_ASSIGN_OR_RETURN(product->weights, context.State<PreparedOperations>().Packed(*product->primitive,
-                                                                                    context.Input(1), types.compute));
-  return product;
 }
 
 template <FormOf form_of>
 absl::Status Product(KernelContext& context) {
-  const ProductForm form = form_of(context);
-  const std::optional<ProductShape> shape = ShapeOf(context, form);
-  std::vector<EpilogueStep> steps = form.steps;
-  steps.insert(steps.end(), context.epilogue().steps.begin(), context.epilogue().steps.end());
   const Tensor &a = context.Input(0), &b = context.Input(1);
-  const DType compute = ComputeTypeFor(context, a.dtype());
-  const ProductTypes types{compute, ResultTypeOf(compute, StoredType(context))};
+  const DType compute = ComputeTypeFor(context, a.dtype()), result = ResultTypeOf(compute, StoredType(context));
+  const ProductTypes types{compute, result, compute != a.dtype() || result != StoredType(context)};
   std::vector<int64_t> key;
   AppendShapes(context, key);
-  AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(
-                                                key, [&] { return Prepare(context, *shape, steps, types); }));
+  AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(key, [&] {
+    const ProductForm form = form_of(context);
+    std::vector<EpilogueStep> steps = form.steps;
+    steps.insert(steps.end(), context.epilogue().steps.begin(), context.epilogue().steps.end());
+    return Prepare(context, *ShapeOf(context, form), steps, types);
+  }));
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
-
-  AMP_ASSIGN_OR_RETURN(const Tensor left, Converted(a, compute, context.memory()));
-  Tensor right = product.weights;
-  if (right.dtype() == DType::kUndefined) {
-    AMP_ASSIGN_OR_RETURN(right, Converted(b, compute, context.memory()));
-  }
-  AMP_ASSIGN_OR_RETURN(LibraryResult result, MakeResult(context, types.result, product.y_dims, Layout::kRowMajor));
-  onednn::Primitive::Arguments arguments;
-  arguments.a = left.bytes().data();
-  arguments.b = right.bytes().data();
-  arguments.y = result.data();
-  AMP_RETURN_IF_ERROR(
-      RunPrepared(context, product, product.epilogue, std::move(arguments), compute, Layout::kRowMajor));
-  result.Store();
-  return absl::OkStatus();
+  const bool is_constant = product.weights.dtype() != DType::kUndefined;
+  return RunInParts(context, {.operation = product,
+                              .compute = compute,
+                              .layout = Layout::kRowMajor,
+                              .y_layout = Layout::kRowMajor,
+                              .a = {.tensor = &a, .step = product.a_step},
+                              .b = {.tensor = &b, .step = product.b_step},
+                              .weights = is_constant ? &product.weights : nullptr,
+                              .weights_of_last = &product.weights_of_last});
 }
 
 constexpr KernelRow kRows[] = {

@@ -1,6 +1,7 @@
 #include "runtime/cpu/prepared.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "ir/base/convert.h"
@@ -13,15 +14,8 @@ namespace {
 
 constexpr size_t kMostEntries = 8;
 
-void Widened(const Tensor& from, Tensor& to) {
-  Widen({reinterpret_cast<const uint16_t*>(from.bytes().data()), static_cast<size_t>(from.num_elements())},
-        from.dtype(), to.mutable_elements<float>());
-}
-
-void Narrowed(const Tensor& from, Tensor& to) {
-  Narrow(from.elements<float>(), to.dtype(),
-         {reinterpret_cast<uint16_t*>(to.mutable_bytes().data()), static_cast<size_t>(to.num_elements())});
-}
+// Elements between two 16-bit types that are float32 on their way at the same time.
+constexpr size_t kOnTheirWay = 1024;
 
 }  // namespace
 
@@ -64,25 +58,36 @@ bool IsFloatOfLibrary(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBfloat16;
 }
 
-void ConvertInto(const Tensor& from, Tensor& to) {
-  if (from.dtype() == to.dtype()) {
-    std::copy(from.bytes().begin(), from.bytes().end(), to.mutable_bytes().begin());
-  } else if (to.dtype() == DType::kFloat32) {
-    Widened(from, to);
+void ConvertElements(const void* from, DType from_type, void* to, DType to_type, size_t count) {
+  if (count == 0) return;
+  const auto narrow_from = [&] { return absl::MakeConstSpan(static_cast<const uint16_t*>(from), count); };
+  const auto narrow_to = [&] { return absl::MakeSpan(static_cast<uint16_t*>(to), count); };
+  if (from_type == to_type) {
+    std::memcpy(to, from, count * ElementBytes(to_type));
+  } else if (to_type == DType::kFloat32) {
+    Widen(narrow_from(), from_type, {static_cast<float*>(to), count});
+  } else if (from_type == DType::kFloat32) {
+    Narrow({static_cast<const float*>(from), count}, to_type, narrow_to());
   } else {
-    Narrowed(from, to);
+    float wide[kOnTheirWay];
+    for (size_t first = 0; first < count; first += kOnTheirWay) {
+      const size_t size = std::min(kOnTheirWay, count - first);
+      Widen(narrow_from().subspan(first, size), from_type, {wide, size});
+      Narrow({wide, size}, to_type, narrow_to().subspan(first, size));
+    }
   }
+}
+
+void ConvertInto(const Tensor& from, Tensor& to) {
+  ConvertElements(from.bytes().data(), from.dtype(), to.mutable_bytes().data(), to.dtype(),
+                  static_cast<size_t>(from.num_elements()));
 }
 
 absl::StatusOr<Tensor> Converted(const Tensor& tensor, DType dtype, TensorMemory* memory) {
   if (tensor.dtype() == dtype) return tensor;
-  if (tensor.dtype() != DType::kFloat32 && dtype != DType::kFloat32) {
-    AMP_ASSIGN_OR_RETURN(const Tensor wide, Converted(tensor, DType::kFloat32, memory));
-    return Converted(wide, dtype, memory);
-  }
   AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(dtype, tensor.dims(), memory));
   result.set_layout(tensor.layout());
-  if (tensor.num_elements() > 0) ConvertInto(tensor, result);
+  ConvertInto(tensor, result);
   return result;
 }
 

@@ -2,6 +2,7 @@
 #ifndef AMP_RUNTIME_CPU_PREPARED_H_
 #define AMP_RUNTIME_CPU_PREPARED_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -55,6 +56,8 @@ bool IsFloatOfLibrary(DType dtype);
 absl::StatusOr<Tensor> Converted(const Tensor& tensor, DType dtype, TensorMemory* memory);
 // Elements of `from` into `to`, which has as many and the same layout.
 void ConvertInto(const Tensor& from, Tensor& to);
+// Elements at `from` to `to`, both of these types.
+void ConvertElements(const void* from, DType from_type, void* to, DType to_type, size_t count);
 
 onednn::Operand RowMajorOperand(DType dtype, Dims dims);
 

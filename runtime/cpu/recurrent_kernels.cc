@@ -88,11 +88,20 @@ const char* WhyNotLayer(const KernelContext& context) {
   return sizes.steps * sizes.batch * sizes.input * sizes.hidden == 0 ? "no elements" : nullptr;
 }
 
-// A product with a part of the rows of W or R, for every direction.
+// A product with a part of the rows of W or R, for every direction. Where the left side is one small row, a loop is done
+// before the library has begun.
 struct LayerProduct {
-  std::unique_ptr<onednn::Primitive> primitive;
-  std::vector<Tensor> weights, bias;  // bias: empty, or one per direction
+  std::unique_ptr<onednn::Primitive> primitive;  // null: the loop
+  std::vector<Tensor> weights, bias;             // bias: of the library empty, or one per direction
+  size_t inputs = 0, padded_outputs = 0;         // of the loop
 };
+
+constexpr int64_t kMostOfLoop = 1 << 16;  // elements of a matrix
+
+int64_t Padded(int64_t count) {
+  constexpr auto kGranule = static_cast<int64_t>(kVectorGranule);
+  return (count + kGranule - 1) / kGranule * kGranule;
+}
 
 struct PreparedLayer : PreparedOperation {
   LayerProduct from_x, from_h, from_reset;  // from_reset: GRU whose reset gate comes before the product
@@ -140,8 +149,39 @@ class LayerMaker {
     return absl::OkStatus();
   }
 
+  // The part's rows of W or R, [num_gates * hidden, columns], of a direction.
+  absl::Span<const float> PlainPart(const Tensor& all, const ProductPart& part, int64_t direction) const {
+    const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
+    const int64_t count = part.num_gates * sizes_.hidden * part.columns;
+    return all.elements<float>().subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+  }
+
+  absl::Status MakeLoop(const Tensor& all, const ProductPart& part, const std::vector<Tensor>& bias,
+                        LayerProduct& product) const {
+    const auto n = static_cast<size_t>(part.num_gates * sizes_.hidden), k = static_cast<size_t>(part.columns);
+    product.inputs = k;
+    product.padded_outputs = static_cast<size_t>(Padded(static_cast<int64_t>(n)));
+    for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
+      const auto plain = PlainPart(all, part, direction);
+      std::vector<float> turned(k * product.padded_outputs, 0.0f), padded_bias(product.padded_outputs, 0.0f);
+      for (size_t row = 0; row < n; ++row) {
+        for (size_t i = 0; i < k; ++i) turned[i * product.padded_outputs + row] = plain[row * k + i];
+      }
+      if (!bias.empty()) {
+        const auto given = bias[static_cast<size_t>(direction)].elements<float>();
+        std::copy_n(given.begin(), std::min(n, given.size()), padded_bias.begin());
+      }
+      product.weights.push_back(Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(turned.size())}, turned));
+      product.bias.push_back(
+          Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(padded_bias.size())}, padded_bias));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Make(size_t port, const ProductPart& part, const std::vector<Tensor>& bias, LayerProduct& product) {
     const int64_t n = part.num_gates * sizes_.hidden;
+    AMP_ASSIGN_OR_RETURN(const Tensor all, Converted(context_.Input(port), DType::kFloat32, nullptr));
+    if (part.rows == 1 && part.columns * Padded(n) <= kMostOfLoop) return MakeLoop(all, part, bias, product);
     onednn::MatMulSpec spec{.a = RowMajorOperand(DType::kFloat32, {part.rows, part.columns}),
                             .b = {DType::kFloat32, {part.columns, n}, {1, part.columns}},
                             .y = RowMajorOperand(DType::kFloat32, {part.rows, n}),
@@ -153,12 +193,8 @@ class LayerMaker {
     product.primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
     if (product.primitive == nullptr) return absl::UnimplementedError(why_not);
     product.bias = bias;
-    AMP_ASSIGN_OR_RETURN(const Tensor all, Converted(context_.Input(port), DType::kFloat32, nullptr));
-    const auto elements = all.elements<float>();
     for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
-      const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
-      AMP_RETURN_IF_ERROR(
-          Pack(elements.subspan(static_cast<size_t>(first), static_cast<size_t>(n * part.columns)), product));
+      AMP_RETURN_IF_ERROR(Pack(PlainPart(all, part, direction), product));
     }
     return absl::OkStatus();
   }
@@ -189,7 +225,13 @@ class LayerRun {
   LayerRun(const PreparedLayer& layer, const LayerSizes& sizes, size_t direction, void* scratch)
       : layer_(layer), sizes_(sizes), direction_(direction), scratch_(scratch), loops_(BestLoops()) {}
 
+  // Writes up to the next multiple of kVectorGranule.
   absl::Status Multiply(const LayerProduct& product, const float* a, float* y) const {
+    if (product.primitive == nullptr) {
+      loops_.vector.multiply(a, product.inputs, product.weights[direction_].elements<float>().data(),
+                             product.bias[direction_].elements<float>().data(), y, product.padded_outputs);
+      return absl::OkStatus();
+    }
     onednn::Primitive::Arguments arguments;
     arguments.a = a;
     arguments.b = product.weights[direction_].bytes().data();
@@ -325,8 +367,8 @@ absl::Status Layer(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, Converted(context.Input(kX), DType::kFloat32, context.memory()));
   AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(ScratchBytes(layer))}));
   AMP_ASSIGN_OR_RETURN(Tensor gates,
-                       context.MakeScratch(DType::kFloat32, {sizes.steps, sizes.batch, sizes.gate_rows()}));
-  AMP_ASSIGN_OR_RETURN(Tensor from_h, context.MakeScratch(DType::kFloat32, {sizes.batch, sizes.gate_rows()}));
+                       context.MakeScratch(DType::kFloat32, {Padded(sizes.steps * sizes.batch * sizes.gate_rows())}));
+  AMP_ASSIGN_OR_RETURN(Tensor from_h, context.MakeScratch(DType::kFloat32, {Padded(sizes.batch * sizes.gate_rows())}));
   AMP_ASSIGN_OR_RETURN(Tensor h, ReadState(context, kInitialH, sizes));
   Tensor c;
   if (kind == CellKind::kLstm) {
@@ -349,7 +391,9 @@ absl::Status Layer(KernelContext& context) {
                 y.mutable_elements<float>().data() + (step * sizes.directions + direction) * sizes.state());
     }
   }
-  context.Report(layer.from_x.primitive->implementation(), DType::kFloat32);
+  const onednn::Primitive* primitive = layer.from_x.primitive.get();
+  context.Report(primitive == nullptr ? absl::string_view(BestLoops().name) : primitive->implementation(),
+                 DType::kFloat32);
   AMP_RETURN_IF_ERROR(WriteOutput(context, 0, y));
   AMP_RETURN_IF_ERROR(WriteOutput(context, 1, h));
   return kind == CellKind::kLstm ? WriteOutput(context, 2, c) : absl::OkStatus();

@@ -27,7 +27,8 @@ absl::StatusOr<std::vector<int64_t>> KernelContext::InputInts(size_t port) const
   const Tensor& tensor = Input(port);
   std::vector<int64_t> result;
   const bool known = VisitIntegers(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
-    for (const T element : tensor.elements<T>()) result.push_back(static_cast<int64_t>(element));
+    const auto elements = tensor.elements<T>();
+    result.assign(elements.begin(), elements.end());
   });
   if (!known) return ModelError("input ", port, ": expected integers, found ", InputDatum(port).TypeText());
   return result;

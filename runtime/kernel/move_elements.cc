@@ -83,10 +83,63 @@ int64_t PickedPlace(absl::Span<const std::vector<int64_t>> picks, const Dims& st
   return place;
 }
 
-// Whether each index is the one after the index before.
-bool IsRun(absl::Span<const int64_t> indices) {
-  return indices[0] != kNowhere && std::adjacent_find(indices.begin(), indices.end(),
-                                                      [](int64_t a, int64_t b) { return b != a + 1; }) == indices.end();
+// Indices one behind the other, or kNowhere throughout.
+struct Stretch {
+  int64_t first;
+  size_t length;
+};
+
+std::vector<Stretch> StretchesOf(absl::Span<const int64_t> indices) {
+  std::vector<Stretch> stretches;
+  for (const int64_t index : indices) {
+    const Stretch* last = stretches.empty() ? nullptr : &stretches.back();
+    const int64_t next =
+        last == nullptr || last->first == kNowhere ? kNowhere : last->first + static_cast<int64_t>(last->length);
+    if (last != nullptr && index == next) {
+      ++stretches.back().length;
+    } else {
+      stretches.push_back({index, 1});
+    }
+  }
+  return stretches;
+}
+
+// What `stretches` pick from a line of elements, null where there is none.
+template <typename T>
+T* CopyStretches(const T* line, absl::Span<const Stretch> stretches, const T& nothing, T* out) {
+  for (const Stretch& stretch : stretches) {
+    if (line == nullptr || stretch.first == kNowhere) {
+      out = std::fill_n(out, stretch.length, nothing);
+    } else if (stretch.length == 1) {
+      *out++ = line[stretch.first];
+    } else {
+      out = std::copy_n(line + stretch.first, stretch.length, out);
+    }
+  }
+  return out;
+}
+
+// Blocks of a size that the compiler knows are moved without a call.
+template <size_t kBytes>
+void CopyBlocksOf(const std::byte* from, size_t from_step, std::byte* to, size_t to_step, size_t count) {
+  for (size_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, kBytes);
+}
+
+void CopyBytes(const std::byte* from, size_t from_step, std::byte* to, size_t to_step, size_t bytes, size_t count) {
+  switch (bytes) {
+    case 1:
+      return CopyBlocksOf<1>(from, from_step, to, to_step, count);
+    case 2:
+      return CopyBlocksOf<2>(from, from_step, to, to_step, count);
+    case 4:
+      return CopyBlocksOf<4>(from, from_step, to, to_step, count);
+    case 8:
+      return CopyBlocksOf<8>(from, from_step, to, to_step, count);
+    case 16:
+      return CopyBlocksOf<16>(from, from_step, to, to_step, count);
+    default:
+      for (size_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
+  }
 }
 
 }  // namespace
@@ -103,6 +156,24 @@ void CopyElements(const Tensor& from, size_t first, Tensor& to, size_t at, size_
   const auto in = from.bytes().subspan(first * size, count * size);
   const auto out = to.mutable_bytes().subspan(at * size, count * size);
   std::memcpy(out.data(), in.data(), out.size());
+}
+
+void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run, size_t count) {
+  AMP_CHECK(from.dtype() == to.dtype());
+  if (run == 0 || count == 0) return;
+  if (from.dtype() == DType::kString) {
+    for (size_t i = 0; i < count; ++i) {
+      CopyElements(from, source.first + i * source.step, to, target.first + i * target.step, run);
+    }
+    return;
+  }
+  const size_t size = ElementBytes(from.dtype());
+  AMP_CHECK((source.first + (count - 1) * source.step + run) * size <= from.size_bytes());
+  AMP_CHECK((target.first + (count - 1) * target.step + run) * size <= to.size_bytes());
+  const bool is_one_block = source.step == run && target.step == run;
+  CopyBytes(from.bytes().data() + source.first * size, source.step * size,
+            to.mutable_bytes().data() + target.first * size, target.step * size,
+            run * size * (is_one_block ? count : 1), is_one_block ? 1 : count);
 }
 
 void FillWithZero(Tensor& tensor) {
@@ -155,21 +226,14 @@ absl::Status CopyPicked(const Tensor& from, absl::Span<const std::vector<int64_t
   const Dims strides = RowStrides(from.dims());
   const std::vector<int64_t> only = {0};  // a scalar's
   const std::vector<int64_t>& last = picks.empty() ? only : picks.back();
-  const bool is_run = IsRun(last);
+  const std::vector<Stretch> stretches = StretchesOf(last);
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = from.elements<T>();
     const T nothing = fill == nullptr ? T() : fill->elements<T>()[0];
     T* out = to.mutable_elements<T>().data();
     for (StridedWalk walk(AllButLast(to.dims()), {}); !walk.AtEnd(); walk.Next()) {
       const int64_t first = PickedPlace(picks, strides, walk.index());
-      if (is_run && first != kNowhere) {
-        out = std::copy_n(in.data() + first + last[0], last.size(), out);
-        continue;
-      }
-      for (const int64_t index : last) {
-        const bool picked = first != kNowhere && index != kNowhere;
-        *out++ = picked ? in[static_cast<size_t>(first + index)] : nothing;
-      }
+      out = CopyStretches<T>(first == kNowhere ? nullptr : in.data() + first, stretches, nothing, out);
     }
   });
   return TypeStatus(known, from);

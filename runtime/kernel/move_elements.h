@@ -1,6 +1,7 @@
 // Moving elements without looking at them: of every type, strings included.
 //
 //   CopyElements(x, 3, y, 0, 2)              y[0], y[1] = x[3], x[4]
+//   CopyBlocks(x, {1, 3}, y, {0, 2}, 2, 2)   y[0], y[1], y[2], y[3] = x[1], x[2], x[4], x[5]
 //   CopyStrided(x, 0, {1, 4}, y)             y = transpose of x, where x is [3,4] and y is [4,3]
 //   CopyPicked(x, {{1, kNowhere}}, fill, y)  y[0], y[1] = x[1], fill
 //
@@ -20,6 +21,13 @@ namespace amp {
 
 // `count` elements, from place `first` on, to place `at`. REQUIRES: both tensors are of one type and have these places.
 void CopyElements(const Tensor& from, size_t first, Tensor& to, size_t at, size_t count);
+
+// Where the first one of several blocks is, and how far behind it the next one, in elements.
+struct BlockPlaces {
+  size_t first, step;
+};
+// `count` blocks of `run` elements each. REQUIRES: both tensors are of one type and have these places.
+void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run, size_t count);
 
 // Zero, false, the empty string.
 void FillWithZero(Tensor& tensor);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -44,16 +45,46 @@ void ZipPart(const BinaryForms<Result>& of, PairOfRows& rows, const RowWalk& row
   (one_a ? of.of_one_a : one_b ? of.of_one_b : of.of_both)(a, b, y, count);
 }
 
+// Rows of so few elements cost more than what is done to them: their operands are repeated first, all at once.
+constexpr size_t kNarrowRow = 16;
+
+// An operand as often as the result has it.
+absl::StatusOr<Tensor> Repeated(const KernelContext& context, size_t port, const Broadcast& broadcast) {
+  const Tensor& x = context.Input(port);
+  if (x.num_elements() == ElementsBetween(broadcast.dims, 0, broadcast.dims.size())) return x;
+  AMP_ASSIGN_OR_RETURN(Tensor repeated, context.MakeScratch(x.dtype(), broadcast.dims));
+  AMP_RETURN_IF_ERROR(CopyStrided(x, 0, broadcast.strides[port], repeated));
+  return repeated;
+}
+
+absl::Status ZipRepeated(KernelContext& context, const BinaryLoop& of, const Broadcast& broadcast, Tensor& y) {
+  const Loops& loops = BestLoops();
+  AMP_ASSIGN_OR_RETURN(const Tensor a, Repeated(context, 0, broadcast));
+  AMP_ASSIGN_OR_RETURN(const Tensor b, Repeated(context, 1, broadcast));
+  const FloatSource in_a(loops, a), in_b(loops, b);
+  const FloatSink out(loops, y);
+  float buffer_a[kPartSize], buffer_b[kPartSize];
+  ForEachPart(static_cast<size_t>(y.num_elements()), [&](size_t first, size_t count) {
+    of.of_both(in_a.Read(first, count, buffer_a), in_b.Read(first, count, buffer_b), out.Begin(first, buffer_a), count);
+    out.End(first, count, buffer_a);
+  });
+  return absl::OkStatus();
+}
+
 absl::Status ZipFloats(KernelContext& context, const BinaryLoop& of) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 2));
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, context.Input(0).dtype()));
   if (y->num_elements() == 0) return absl::OkStatus();
+  RowWalk row(memory.broadcast);
+  if (row.count() < kNarrowRow && row.count() < static_cast<size_t>(y->num_elements())) {
+    return ZipRepeated(context, of, memory.broadcast, *y);
+  }
   PairOfRows rows(loops, context);
   const FloatSink out(loops, *y);
   float buffer[kPartSize];
-  for (RowWalk row(memory.broadcast); !row.AtEnd(); row.Next()) {
+  for (; !row.AtEnd(); row.Next()) {
     ForEachPart(row.count(), [&](size_t first, size_t count) {
       const size_t at = row.first() + first;
       ZipPart(of, rows, row, first, count, out.Begin(at, buffer));

@@ -13,8 +13,11 @@ absl::Span<const KernelRow> LayerNormLoopKernels();
 absl::Span<const KernelRow> NormLoopKernels();
 absl::Span<const KernelRow> PoolLoopKernels();
 absl::Span<const KernelRow> QuantizationLoopKernels();
+absl::Span<const KernelRow> QuantizedLoopKernels();
 absl::Span<const KernelRow> ReductionLoopKernels();
+absl::Span<const KernelRow> ResizeLoopKernels();
 absl::Span<const KernelRow> SoftmaxLoopKernels();
+absl::Span<const KernelRow> TrainLoopKernels();
 absl::Span<const KernelRow> UnaryLoopKernels();
 
 }  // namespace amp

@@ -12,15 +12,12 @@
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/moments.h"
+#include "runtime/loops/normalize.h"
 
 namespace amp {
 namespace {
 
-// Where the inputs of an operator are; 0: it has none such.
-struct Ports {
-  size_t skip, scale, bias, row_bias;
-  size_t mean, inverse_deviation, sum;  // outputs
-};
+using Ports = RowNorm::Ports;
 constexpr Ports kLayerNorm = {
     .skip = 0, .scale = 1, .bias = 2, .row_bias = 0, .mean = 1, .inverse_deviation = 2, .sum = 0};
 constexpr Ports kRmsNorm = {
@@ -64,15 +61,11 @@ const char* WhyNotOperand(const KernelContext& context, size_t port, absl::Span<
 
 template <const Rule& kRule>
 const char* WhyNot(const KernelContext& context) {
-  const Tensor& x = context.Input(0);
   const absl::StatusOr<size_t> axis = FirstAxis(context, kRule);
-  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
-  if (!axis.ok() || x.num_elements() == 0) return "nothing to normalize";
+  if (!axis.ok()) return kNothingToNormalize;
   if (GetInt(context.node(), "stash_type", 1) != 1) return "statistics of another type than float32";
-  const absl::Span<const int64_t> row = absl::MakeConstSpan(x.dims()).subspan(*axis);
-  for (const size_t port : {kRule.ports.scale, kRule.ports.bias, kRule.ports.row_bias}) {
-    if (const char* why = WhyNotOperand(context, port, row)) return why;
-  }
+  if (const char* why = WhyNotRows(context, kRule.ports, *axis)) return why;
+  const Tensor& x = context.Input(0);
   if (!context.HasInput(kRule.ports.scale)) return "no scale";
   if (kRule.ports.skip == 0) return nullptr;
   const Tensor& skip = context.Input(kRule.ports.skip);
@@ -130,58 +123,30 @@ struct Outputs {
   float* inverse_deviation = nullptr;
 };
 
-absl::StatusOr<Outputs> MakeOutputs(KernelContext& context, const Rule& rule, size_t axis) {
+absl::StatusOr<Outputs> MakeOutputs(KernelContext& context, const RowNorm& norm) {
   const Tensor& x = context.Input(0);
   Dims dims = x.dims();
-  std::fill(dims.begin() + static_cast<std::ptrdiff_t>(axis), dims.end(), 1);
-  const DType dtype =
-      rule.centre == Centre::kZero && rule.ports.skip == 0 ? context.Input(rule.ports.scale).dtype() : x.dtype();
+  std::fill(dims.begin() + static_cast<std::ptrdiff_t>(norm.axis), dims.end(), 1);
   Outputs outputs;
-  AMP_ASSIGN_OR_RETURN(outputs.mean, MakeStatistics(context, rule.ports.mean, dims));
-  AMP_ASSIGN_OR_RETURN(outputs.inverse_deviation, MakeStatistics(context, rule.ports.inverse_deviation, dims));
-  if (rule.ports.sum != 0 && context.HasOutput(rule.ports.sum)) {
-    AMP_ASSIGN_OR_RETURN(outputs.sum, context.MakeOutput(rule.ports.sum, x.dtype(), x.dims()));
+  AMP_ASSIGN_OR_RETURN(outputs.mean, MakeStatistics(context, norm.ports.mean, dims));
+  AMP_ASSIGN_OR_RETURN(outputs.inverse_deviation, MakeStatistics(context, norm.ports.inverse_deviation, dims));
+  if (norm.ports.sum != 0 && context.HasOutput(norm.ports.sum)) {
+    AMP_ASSIGN_OR_RETURN(outputs.sum, context.MakeOutput(norm.ports.sum, x.dtype(), x.dims()));
   }
-  AMP_ASSIGN_OR_RETURN(outputs.y,
-                       dtype == x.dtype() ? context.MakeOutputLike(0, 0) : context.MakeOutput(0, dtype, x.dims()));
+  AMP_ASSIGN_OR_RETURN(outputs.y, MakeNormOutput(context, norm.stored_as));
   return outputs;
-}
-
-absl::Status NormalizeRows(KernelContext& context, const Rule& rule, size_t axis) {
-  const Loops& loops = BestLoops();
-  context.Report(loops.name, DType::kFloat32);
-  const auto size = static_cast<size_t>(ElementsBetween(context.Input(0).dims(), axis, context.Input(0).rank()));
-  const auto rows = static_cast<size_t>(context.Input(0).num_elements()) / size;
-  const double epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", rule.default_epsilon));
-  const std::vector<float> scale = ReadOperand(context, rule.ports.scale), bias = ReadOperand(context, rule.ports.bias);
-  SummedRows summed(context, rule.ports, size);
-  AMP_ASSIGN_OR_RETURN(const Outputs outputs, MakeOutputs(context, rule, axis));
-  std::optional<FloatSink> sum;
-  if (outputs.sum != nullptr) sum.emplace(loops, *outputs.sum);
-  const FloatSink out(loops, *outputs.y);
-  std::vector<float> buffer(size);
-  for (size_t row = 0; row < rows; ++row) {
-    const float* const x = summed.Read(row);
-    if (sum.has_value()) {
-      std::copy_n(x, size, sum->Begin(row * size, buffer.data()));
-      sum->End(row * size, size, buffer.data());
-    }
-    const RowMoments moments = MomentsOf(loops, {x, size}, rule.centre);
-    if (outputs.mean != nullptr) outputs.mean[row] = static_cast<float>(moments.mean);
-    if (outputs.inverse_deviation != nullptr) {
-      outputs.inverse_deviation[row] = static_cast<float>(1 / std::sqrt(moments.variance + epsilon));
-    }
-    loops.rows.transform_scaled(x, out.Begin(row * size, buffer.data()), size, Normalizing(moments, epsilon),
-                                scale.data(), bias.empty() ? nullptr : bias.data());
-    out.End(row * size, size, buffer.data());
-  }
-  return absl::OkStatus();
 }
 
 template <const Rule& kRule>
 absl::Status Normalization(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const size_t axis, FirstAxis(context, kRule));
-  return NormalizeRows(context, kRule, axis);
+  const bool is_as_scale = kRule.centre == Centre::kZero && kRule.ports.skip == 0;
+  return NormalizeRows(context,
+                       {.ports = kRule.ports,
+                        .centre = kRule.centre,
+                        .axis = axis,
+                        .epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", kRule.default_epsilon)),
+                        .stored_as = context.Input(is_as_scale ? kRule.ports.scale : 0).dtype()});
 }
 
 template <const Rule& kRule>
@@ -202,6 +167,55 @@ constexpr KernelRow kRows[] = {
 };
 
 }  // namespace
+
+const char* WhyNotRows(const KernelContext& context, const RowNorm::Ports& ports, size_t axis) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (x.num_elements() == 0) return kNothingToNormalize;
+  const absl::Span<const int64_t> row = absl::MakeConstSpan(x.dims()).subspan(axis);
+  for (const size_t port : {ports.scale, ports.bias, ports.row_bias}) {
+    if (const char* why = WhyNotOperand(context, port, row)) return why;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Tensor*> MakeNormOutput(KernelContext& context, DType stored_as) {
+  const Tensor& x = context.Input(0);
+  if (stored_as == x.dtype()) return context.MakeOutputLike(0, 0);
+  return context.MakeOutput(0, stored_as, x.dims());
+}
+
+absl::Status NormalizeRows(KernelContext& context, const RowNorm& norm) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const auto size = static_cast<size_t>(ElementsBetween(context.Input(0).dims(), norm.axis, context.Input(0).rank()));
+  const auto rows = static_cast<size_t>(context.Input(0).num_elements()) / size;
+  std::vector<float> scale = ReadOperand(context, norm.ports.scale);
+  if (scale.empty()) scale.assign(size, 1);
+  const std::vector<float> bias = ReadOperand(context, norm.ports.bias);
+  SummedRows summed(context, norm.ports, size);
+  AMP_ASSIGN_OR_RETURN(const Outputs outputs, MakeOutputs(context, norm));
+  std::optional<FloatSink> sum;
+  if (outputs.sum != nullptr) sum.emplace(loops, *outputs.sum);
+  const FloatSink out(loops, *outputs.y);
+  std::vector<float> buffer(size);
+  for (size_t row = 0; row < rows; ++row) {
+    const float* const x = summed.Read(row);
+    if (sum.has_value()) {
+      std::copy_n(x, size, sum->Begin(row * size, buffer.data()));
+      sum->End(row * size, size, buffer.data());
+    }
+    const RowMoments moments = MomentsOf(loops, {x, size}, norm.centre);
+    if (outputs.mean != nullptr) outputs.mean[row] = static_cast<float>(moments.mean);
+    if (outputs.inverse_deviation != nullptr) {
+      outputs.inverse_deviation[row] = static_cast<float>(1 / std::sqrt(moments.variance + norm.epsilon));
+    }
+    loops.rows.transform_scaled(x, out.Begin(row * size, buffer.data()), size, Normalizing(moments, norm.epsilon),
+                                scale.data(), bias.empty() ? nullptr : bias.data());
+    out.End(row * size, size, buffer.data());
+  }
+  return absl::OkStatus();
+}
 
 absl::Span<const KernelRow> LayerNormLoopKernels() { return kRows; }
 

@@ -13,8 +13,11 @@ std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::s
       NormLoopKernels(),
       PoolLoopKernels(),
       QuantizationLoopKernels(),
+      QuantizedLoopKernels(),
       ReductionLoopKernels(),
+      ResizeLoopKernels(),
       SoftmaxLoopKernels(),
+      TrainLoopKernels(),
       UnaryLoopKernels(),
   });
   return table.Find(domain, op_type, version);

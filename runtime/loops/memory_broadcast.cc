@@ -34,12 +34,13 @@ bool MayReuse(const KernelContext& context, size_t port, const MemoryBroadcast& 
 
 }  // namespace
 
-const char* WhyNotInMemory(const KernelContext& context, size_t count) {
+const char* WhyNotInMemory(const KernelContext& context, size_t count, BroadcastRule rule) {
   const size_t rank = ChannelsLastRank(context, count);
   if (rank == 0) return nullptr;
   for (size_t i = 0; i < count; ++i) {
     const Tensor& x = context.Input(i);
-    if (context.version() < 7 && x.dims() != context.Input(0).dims()) return "channels-last before opset 7";
+    if (rule == BroadcastRule::kOfOperator && context.version() < 7 && x.dims() != context.Input(0).dims())
+      return "channels-last before opset 7";
     const bool is_last = x.layout() == Layout::kChannelsLast;
     const bool fits = is_last ? x.rank() == rank : x.rank() <= rank && HasOneOrder(WithRank(x.dims(), rank));
     if (!fits) return "operands in different layouts";
@@ -47,11 +48,12 @@ const char* WhyNotInMemory(const KernelContext& context, size_t count) {
   return nullptr;
 }
 
-absl::StatusOr<MemoryBroadcast> BroadcastInMemory(const KernelContext& context, size_t count) {
+absl::StatusOr<MemoryBroadcast> BroadcastInMemory(const KernelContext& context, size_t count, BroadcastRule rule) {
   MemoryBroadcast result;
   const size_t rank = ChannelsLastRank(context, count);
   if (rank == 0) {
-    AMP_ASSIGN_OR_RETURN(result.broadcast, count == 2 ? BroadcastPair(context) : BroadcastInputs(context, count));
+    const bool is_pair = count == 2 && rule == BroadcastRule::kOfOperator;
+    AMP_ASSIGN_OR_RETURN(result.broadcast, is_pair ? BroadcastPair(context) : BroadcastInputs(context, count));
     result.dims = result.broadcast.dims;
     return result;
   }

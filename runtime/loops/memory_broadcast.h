@@ -20,11 +20,16 @@ struct MemoryBroadcast {
   Layout layout = Layout::kRowMajor;
 };
 
-// Why inputs [0, count) do not meet without being moved; null if they do.
-const char* WhyNotInMemory(const KernelContext& context, size_t count);
+// As the version of the operator says, or NumPy's way whatever that is.
+enum class BroadcastRule { kOfOperator, kNumPy };
 
-// REQUIRES: WhyNotInMemory is null. Errors: those of BroadcastPair for two, else of BroadcastInputs.
-absl::StatusOr<MemoryBroadcast> BroadcastInMemory(const KernelContext& context, size_t count);
+// Why inputs [0, count) do not meet without being moved; null if they do.
+const char* WhyNotInMemory(const KernelContext& context, size_t count, BroadcastRule rule = BroadcastRule::kOfOperator);
+
+// REQUIRES: WhyNotInMemory is null. Errors: those of BroadcastPair for two by the operator's rule, else of
+// BroadcastInputs.
+absl::StatusOr<MemoryBroadcast> BroadcastInMemory(const KernelContext& context, size_t count,
+                                                  BroadcastRule rule = BroadcastRule::kOfOperator);
 
 // Output 0 of that shape, in the elements of an input that has shape, layout and type of it where nobody else needs
 // them. Errors: those of MakeOutput.

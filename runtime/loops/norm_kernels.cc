@@ -8,18 +8,21 @@
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/moments.h"
+#include "runtime/loops/normalize.h"
 
 namespace amp {
 namespace {
 
 double Epsilon(const KernelContext& context) { return static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f)); }
 
-// x [N, C, ...], and inputs [1, last] with as many elements as channels, of float32, float16 or bfloat16.
+// x [N, C, ...], and inputs [1, last], where they are there, with as many elements as channels, of float32, float16 or
+// bfloat16.
 const char* WhyNotChannels(const KernelContext& context, size_t last) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.rank() < 2 || x.num_elements() == 0) return "no channels";
   for (size_t port = 1; port <= last; ++port) {
+    if (!context.HasInput(port)) continue;
     const Tensor& operand = context.Input(port);
     if (!IsLoopFloat(operand.dtype())) return kNoLoopFloat;
     if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
@@ -90,15 +93,17 @@ absl::Status BatchNormalization(KernelContext& context) {
 
 // ---- by groups of channels ------------------------------------------------------------------------------------------
 
-const char* WhyNotGroups(const KernelContext& context) {
-  if (context.node().op_type() == "GroupNormalization") {
-    const int64_t groups = GetInt(context.node(), "num_groups", 0);
-    if (context.version() < 21) return "a scale for each group";
-    if (groups < 1 || context.Input(0).rank() < 2 || context.Input(0).dim(1) % groups != 0) {
-      return "groups that do not fit";
-    }
-  }
-  return WhyNotChannels(context, 2);
+// Of the operator: a group for each channel, or as many as it says.
+int64_t NumGroups(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (context.node().op_type() == "GroupNormalization") return GetInt(context.node(), "num_groups", 0);
+  return x.rank() < 2 ? 0 : x.dim(1);
+}
+
+const char* WhyNotOperator(const KernelContext& context) {
+  const bool has_scales_of_groups = context.node().op_type() == "GroupNormalization" && context.version() < 21;
+  if (has_scales_of_groups) return "a scale for each group";
+  return WhyNotGroups(context, NumGroups(context));
 }
 
 // Normalizes one group and scales its channels.
@@ -116,16 +121,43 @@ void NormalizeGroup(const Loops& loops, absl::Span<const float> in, float* out, 
   }
 }
 
-absl::Status NormalizeGroups(KernelContext& context) {
+absl::Status Normalization(KernelContext& context) {
+  return NormalizeGroups(
+      context, {.groups = NumGroups(context), .epsilon = Epsilon(context), .stored_as = context.Input(0).dtype()});
+}
+
+// Numbers for each channel; `otherwise` where there are none.
+std::vector<float> ReadScales(const KernelContext& context, size_t port, float otherwise) {
+  if (context.HasInput(port)) return ReadAll(BestLoops(), context.Input(port));
+  return std::vector<float>(static_cast<size_t>(context.Input(0).dim(1)), otherwise);
+}
+
+constexpr KernelRow kRows[] = {
+    {.op_type = "BatchNormalization",
+     .function = BatchNormalization,
+     .why_not = WhyNotBatch,
+     .family = "loops",
+     .takes_channels_last = true},
+    {.op_type = "InstanceNormalization", .function = Normalization, .why_not = WhyNotOperator, .family = "loops"},
+    {.op_type = "GroupNormalization", .function = Normalization, .why_not = WhyNotOperator, .family = "loops"},
+};
+
+}  // namespace
+
+const char* WhyNotGroups(const KernelContext& context, int64_t groups) {
+  const Tensor& x = context.Input(0);
+  if (groups < 1 || x.rank() < 2 || x.dim(1) % groups != 0) return "groups that do not fit";
+  return WhyNotChannels(context, 2);
+}
+
+absl::Status NormalizeGroups(KernelContext& context, const GroupNorm& norm) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   const auto channels = static_cast<size_t>(context.Input(0).dim(1));
-  const bool has_groups = context.node().op_type() == "GroupNormalization";
-  const size_t groups = has_groups ? static_cast<size_t>(GetInt(context.node(), "num_groups", 1)) : channels;
+  const auto groups = static_cast<size_t>(norm.groups);
   const size_t per_group = channels / groups;
-  const std::vector<float> scale = ReadAll(loops, context.Input(1)), bias = ReadAll(loops, context.Input(2));
-  const double epsilon = Epsilon(context);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
+  const std::vector<float> scale = ReadScales(context, 1, 1), bias = ReadScales(context, 2, 0);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, MakeNormOutput(context, norm.stored_as));
   const Tensor& x = context.Input(0);
   const size_t rows = static_cast<size_t>(x.dim(0)) * groups, size = static_cast<size_t>(x.num_elements()) / rows;
   AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(size)}));
@@ -137,23 +169,11 @@ absl::Status NormalizeGroups(KernelContext& context) {
     NormalizeGroup(loops, {in.Read(row * size, size, buffer), size}, out.Begin(row * size, buffer),
                    {.scale = absl::MakeConstSpan(scale).subspan(first, per_group),
                     .bias = absl::MakeConstSpan(bias).subspan(first, per_group),
-                    .epsilon = epsilon});
+                    .epsilon = norm.epsilon});
     out.End(row * size, size, buffer);
   }
   return absl::OkStatus();
 }
-
-constexpr KernelRow kRows[] = {
-    {.op_type = "BatchNormalization",
-     .function = BatchNormalization,
-     .why_not = WhyNotBatch,
-     .family = "loops",
-     .takes_channels_last = true},
-    {.op_type = "InstanceNormalization", .function = NormalizeGroups, .why_not = WhyNotGroups, .family = "loops"},
-    {.op_type = "GroupNormalization", .function = NormalizeGroups, .why_not = WhyNotGroups, .family = "loops"},
-};
-
-}  // namespace
 
 absl::Span<const KernelRow> NormLoopKernels() { return kRows; }
 

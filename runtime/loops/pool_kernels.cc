@@ -1,12 +1,16 @@
-// MaxPool and AveragePool over images [N, C, H, W] in both layouts.
+// MaxPool and AveragePool over images of any number of axes in both layouts. Rows lie along the last axis; which of them
+// a window has is found for all axes before that at once.
 //
 //   row-major        one image after another: the rows of a window are joined, then the columns of what that gives
-//   channels-last    one pixel after another: the pixels of a window are joined, all channels at once
+//   channels-last    the same, but that columns are joined pixel by pixel, all channels at once
+//   with indices     one image after another: the largest so far and its place, for a row of windows at a time
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -23,12 +27,22 @@ absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
   return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
 }
 
+// Of rows that windows have, over all windows of an image: more would take more memory than the image.
+constexpr int64_t kMostRows = int64_t{1} << 22;
+
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
-  if (x.rank() != 4 || x.num_elements() == 0) return "no images of two axes";
-  if (context.HasOutput(1)) return "indices";
-  return PoolWindow(context).ok() ? nullptr : "a window that does not fit";
+  if (x.rank() < 3 || x.num_elements() == 0) return "no images";
+  if (context.HasOutput(1) && GetInt(context.node(), "storage_order", 0) != 0) return "indices of columns";
+  const absl::StatusOr<Window> window = PoolWindow(context);
+  if (!window.ok()) return "a window that does not fit";
+  int64_t rows = 1;
+  for (const WindowAxis& axis : *window) {
+    if (axis.output * axis.kernel > kMostRows || rows > kMostRows) return "windows that are too large";
+    if (&axis != &window->back()) rows *= axis.output * axis.kernel;
+  }
+  return rows > kMostRows ? "windows that are too large" : nullptr;
 }
 
 // ---- windows along an axis ------------------------------------------------------------------------------------------
@@ -52,11 +66,33 @@ std::vector<Taps> TapsOf(const WindowAxis& axis) {
   return all;
 }
 
+// The rows of the windows at each position of all axes but the last.
+std::vector<Taps> RowsOf(const Window& window) {
+  std::vector<Taps> rows = {{.places = {0}, .padded_count = 1}};
+  for (size_t axis = 0; axis + 1 < window.size(); ++axis) {
+    const std::vector<Taps> along = TapsOf(window[axis]);
+    const auto size = static_cast<size_t>(window[axis].input);
+    std::vector<Taps> finer;
+    finer.reserve(rows.size() * along.size());
+    for (const Taps& outer : rows) {
+      for (const Taps& inner : along) {
+        Taps& both = finer.emplace_back();
+        both.padded_count = outer.padded_count * inner.padded_count;
+        for (const size_t place : outer.places) {
+          for (const size_t within : inner.places) both.places.push_back(place * size + within);
+        }
+      }
+    }
+    rows = std::move(finer);
+  }
+  return rows;
+}
+
 struct Pooling {
   Kind kind;
   bool counts_padding;
   std::vector<Taps> rows, columns;
-  size_t height, width;  // of the input
+  size_t height, width;  // of the input: rows of an image, and elements of a row
 
   float Start() const { return kind == Kind::kMax ? -std::numeric_limits<float>::infinity() : 0; }
   // What the sum of a window is divided by.
@@ -155,32 +191,131 @@ void PoolImages(const Loops& loops, const Pooling& pooling, const WindowAxis& ax
 
 // ---- channels-last --------------------------------------------------------------------------------------------------
 
+// Joins and averages pixels of any number of channels, of few without a call for each of them.
+class PixelJoin {
+ public:
+  PixelJoin(const Loops& loops, Kind kind, size_t channels) : loops_(loops), kind_(kind), channels_(channels) {}
+
+  // to = join(to, pixel)
+  void Join(const float* pixel, float* to) const {
+    if (channels_ >= kFew) return JoinOf(loops_, kind_).of_both(to, pixel, to, channels_);
+    for (size_t c = 0; c < channels_; ++c) {
+      const bool keeps = to[c] > pixel[c] || to[c] != to[c];
+      to[c] = kind_ == Kind::kAverage ? to[c] + pixel[c] : keeps ? to[c] : pixel[c];
+    }
+  }
+  void Divide(float count, float* to) const {
+    if (channels_ >= kFew) return loops_.binary.divide.of_one_b(to, &count, to, channels_);
+    for (size_t c = 0; c < channels_; ++c) to[c] /= count;
+  }
+
+ private:
+  static constexpr size_t kFew = 16;
+
+  const Loops& loops_;
+  Kind kind_;
+  size_t channels_;
+};
+
+// The rows of a window are joined first, then the pixels of what that gives.
 void PoolPixels(const Loops& loops, const Pooling& pooling, const Tensor& x, Tensor& y) {
   const auto channels = static_cast<size_t>(x.dim(1)), batch = static_cast<size_t>(x.dim(0));
+  const size_t length = pooling.width * channels, columns = pooling.columns.size();
   const FloatSource in(loops, x);
   const FloatSink out(loops, y);
-  std::vector<float> buffer(channels), result(channels);
-  const auto pool = [&](size_t n, const Taps& row, const Taps& column, float* to) {
-    std::fill_n(to, channels, pooling.Start());
-    for (const size_t r : row.places) {
-      for (const size_t c : column.places) {
-        const size_t first = ((n * pooling.height + r) * pooling.width + c) * channels;
-        JoinOf(loops, pooling.kind).of_both(to, in.Read(first, channels, buffer.data()), to, channels);
-      }
-    }
-    const float count = pooling.Count(row, column);
-    if (pooling.kind == Kind::kAverage) loops.binary.divide.of_one_b(to, &count, to, channels);
-  };
+  std::vector<float> buffer(length), joined(length), result(columns * channels);
+  const PixelJoin pixels(loops, pooling.kind, channels);
   size_t at = 0;
   for (size_t n = 0; n < batch; ++n) {
     for (const Taps& row : pooling.rows) {
-      for (const Taps& column : pooling.columns) {
-        pool(n, row, column, out.Begin(at, result.data()));
-        out.End(at, channels, result.data());
-        at += channels;
+      std::fill(joined.begin(), joined.end(), pooling.Start());
+      for (const size_t r : row.places) {
+        const float* const line = in.Read((n * pooling.height + r) * length, length, buffer.data());
+        JoinOf(loops, pooling.kind).of_both(joined.data(), line, joined.data(), length);
       }
+      float* to = out.Begin(at, result.data());
+      std::fill_n(to, columns * channels, pooling.Start());
+      for (const Taps& column : pooling.columns) {
+        for (const size_t c : column.places) pixels.Join(joined.data() + c * channels, to);
+        if (pooling.kind == Kind::kAverage) pixels.Divide(pooling.Count(row, column), to);
+        to += channels;
+      }
+      out.End(at, columns * channels, result.data());
+      at += columns * channels;
     }
   }
+}
+
+// ---- with indices ---------------------------------------------------------------------------------------------------
+
+// The largest elements of a row of windows so far, the first of equal ones, and their places in the image, -1 while there
+// are none. Not a number is larger than all.
+struct LargestOfRow {
+  std::vector<float> values;
+  std::vector<int32_t> places;
+
+  void Clear() {
+    std::fill(values.begin(), values.end(), -std::numeric_limits<float>::infinity());
+    std::fill(places.begin(), places.end(), -1);
+  }
+};
+
+// Windows [first, end) of an axis whose tap is within the input.
+struct WindowRange {
+  int64_t first, end;
+};
+WindowRange WindowsWith(const WindowAxis& axis, int64_t tap) {
+  const int64_t begin = tap * axis.dilation - axis.pad_begin;  // of window 0
+  const int64_t first = begin >= 0 ? 0 : (-begin + axis.stride - 1) / axis.stride;
+  const int64_t end = begin >= axis.input ? 0 : (axis.input - 1 - begin) / axis.stride + 1;
+  return {std::min(first, axis.output), std::clamp(end, std::min(first, axis.output), axis.output)};
+}
+
+void PoolRowWithPlaces(const Loops& loops, const Taps& row, const WindowAxis& axis, const float* image,
+                       LargestOfRow& largest) {
+  largest.Clear();
+  for (const size_t place : row.places) {
+    const int64_t start = static_cast<int64_t>(place) * axis.input;
+    for (int64_t tap = 0; tap < axis.kernel; ++tap) {
+      const WindowRange range = WindowsWith(axis, tap);
+      const int64_t at = start + range.first * axis.stride - axis.pad_begin + tap * axis.dilation;
+      loops.rows.keep_largest(image + at, static_cast<size_t>(axis.stride), static_cast<int32_t>(at),
+                              largest.values.data() + range.first, largest.places.data() + range.first,
+                              static_cast<size_t>(range.end - range.first));
+    }
+  }
+}
+
+void PoolImagesWithPlaces(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const Tensor& x,
+                          Tensor& y, absl::Span<int64_t> indices) {
+  const size_t pixels = pooling.height * pooling.width, columns = pooling.columns.size();
+  const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
+  const FloatSource in(loops, x);
+  const FloatSink out(loops, y);
+  std::vector<float> buffer(pixels);
+  LargestOfRow largest{std::vector<float>(columns), std::vector<int32_t>(columns)};
+  for (size_t i = 0, at = 0; i < images; ++i) {
+    const float* const image = in.Read(i * pixels, pixels, buffer.data());
+    for (const Taps& row : pooling.rows) {
+      PoolRowWithPlaces(loops, row, axis, image, largest);
+      std::copy_n(largest.values.data(), columns, out.Begin(at, largest.values.data()));
+      out.End(at, columns, largest.values.data());
+      for (size_t column = 0; column < columns; ++column) {
+        indices[at + column] = static_cast<int64_t>(i * pixels) + std::max(largest.places[column], 0);
+      }
+      at += columns;
+    }
+  }
+}
+
+// Of elements in any layout; the result is row-major.
+absl::Status MaxPoolWithPlaces(KernelContext& context, const Pooling& pooling, const Window& window) {
+  AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), Layout::kRowMajor, context.memory()));
+  const Dims dims = OutputDims(window, x.dim(0), x.dim(1));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), dims));
+  AMP_ASSIGN_OR_RETURN(Tensor * indices, context.MakeOutput(1, DType::kInt64, dims));
+  PoolImagesWithPlaces(BestLoops(), pooling, window.back(), x, *y, indices->mutable_elements<int64_t>());
+  return absl::OkStatus();
 }
 
 template <Kind kKind>
@@ -189,18 +324,19 @@ absl::Status Pool(KernelContext& context) {
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
-  y->set_layout(x.layout());
   const Pooling pooling = {.kind = kKind,
                            .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
-                           .rows = TapsOf(window[0]),
-                           .columns = TapsOf(window[1]),
-                           .height = static_cast<size_t>(x.dim(2)),
-                           .width = static_cast<size_t>(x.dim(3))};
+                           .rows = RowsOf(window),
+                           .columns = TapsOf(window.back()),
+                           .height = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank() - 1)),
+                           .width = static_cast<size_t>(x.dim(x.rank() - 1))};
+  if (context.HasOutput(1)) return MaxPoolWithPlaces(context, pooling, window);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
+  y->set_layout(x.layout());
   if (x.layout() == Layout::kChannelsLast) {
     PoolPixels(loops, pooling, x, *y);
   } else {
-    PoolImages(loops, pooling, window[1], x, *y);
+    PoolImages(loops, pooling, window.back(), x, *y);
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/float_rows.h"
+#include "runtime/loops/normalize.h"
 
 namespace amp {
 namespace {
@@ -101,6 +102,14 @@ int64_t SoftmaxAxis(const KernelContext& context) {
 const char* WhyNotSoftmax(const KernelContext& context) { return WhyNotAlong(context, SoftmaxAxis(context)); }
 
 template <Rows kOf, Columns kOfColumns>
+absl::Status MapAlong(KernelContext& context, const AxisView& view) {
+  const Loops& loops = BestLoops();
+  return MapRowsAndColumns(
+      context, view, [&loops](const float* in, float* out, size_t size) { kOf(loops, in, out, size); },
+      [&loops](float* columns, size_t size, size_t width) { kOfColumns(loops, columns, size, width); });
+}
+
+template <Rows kOf, Columns kOfColumns>
 absl::Status SoftmaxLike(KernelContext& context) {
   const Dims& dims = context.Input(0).dims();
   AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(SoftmaxAxis(context), dims.size()));
@@ -109,10 +118,7 @@ absl::Status SoftmaxLike(KernelContext& context) {
     view.size *= view.inner;
     view.inner = 1;
   }
-  const Loops& loops = BestLoops();
-  return MapRowsAndColumns(
-      context, view, [&loops](const float* in, float* out, size_t size) { kOf(loops, in, out, size); },
-      [&loops](float* columns, size_t size, size_t width) { kOfColumns(loops, columns, size, width); });
+  return MapAlong<kOf, kOfColumns>(context, view);
 }
 
 const char* WhyNotNorm(const KernelContext& context) {
@@ -143,6 +149,14 @@ constexpr KernelRow kRows[] = {
 };
 
 }  // namespace
+
+absl::Status SoftmaxAlong(KernelContext& context, const AxisView& view) {
+  return MapAlong<ToSoftmax, ToSoftmaxColumns>(context, view);
+}
+
+absl::Status LogSoftmaxAlong(KernelContext& context, const AxisView& view) {
+  return MapAlong<ToLogSoftmax, ToLogSoftmaxColumns>(context, view);
+}
 
 absl::Span<const KernelRow> SoftmaxLoopKernels() { return kRows; }
 

@@ -2,9 +2,11 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "ir/base/status.h"
 #include "runtime/loops/best_loops.h"
+#include "runtime/loops/element_functions.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 
@@ -15,41 +17,68 @@ const char* WhyNotFloat(const KernelContext& context) {
   return IsLoopFloat(context.Input(0).dtype()) ? nullptr : kNoLoopFloat;
 }
 
-template <UnaryLoop UnaryLoops::*kLoop>
-absl::Status Mapped(KernelContext& context) {
-  return MapOutput(context, BestLoops().unary.*kLoop, {});
-}
-
-template <UnaryLoop UnaryLoops::*kLoop, UnaryParameters (*kParameters)(const KernelContext&)>
-absl::Status Mapped(KernelContext& context) {
-  return MapOutput(context, BestLoops().unary.*kLoop, kParameters(context));
-}
-
 // ---- activations' parameters --------------------------------------------------------------------------------------
 
 // An attribute `alpha` that is this many hundredths by default.
 template <int kHundredths>
-UnaryParameters Alpha(const KernelContext& context) {
-  return {.a = GetFloat(context.node(), "alpha", static_cast<float>(kHundredths) / 100)};
+UnaryParameters Alpha(const Node& node, int) {
+  return {.a = GetFloat(node, "alpha", static_cast<float>(kHundredths) / 100)};
 }
 
-UnaryParameters HardSigmoidParameters(const KernelContext& context) {
-  return {.a = GetFloat(context.node(), "alpha", 0.2f), .b = GetFloat(context.node(), "beta", 0.5f)};
+UnaryParameters HardSigmoidParameters(const Node& node, int) {
+  return {.a = GetFloat(node, "alpha", 0.2f), .b = GetFloat(node, "beta", 0.5f)};
 }
 
 // The constants of opset 1 had fewer digits.
-UnaryParameters SeluParameters(const KernelContext& context) {
-  const bool is_first = context.version() < 6;
-  return {.a = GetFloat(context.node(), "alpha", is_first ? 1.6732f : 1.67326319217681884765625f),
-          .b = GetFloat(context.node(), "gamma", is_first ? 1.0507f : 1.05070102214813232421875f)};
+UnaryParameters SeluParameters(const Node& node, int version) {
+  const bool is_first = version < 6;
+  return {.a = GetFloat(node, "alpha", is_first ? 1.6732f : 1.67326319217681884765625f),
+          .b = GetFloat(node, "gamma", is_first ? 1.0507f : 1.05070102214813232421875f)};
 }
 
-UnaryParameters ShrinkParameters(const KernelContext& context) {
-  return {.a = GetFloat(context.node(), "bias", 0), .b = GetFloat(context.node(), "lambd", 0.5f)};
+UnaryParameters ShrinkParameters(const Node& node, int) {
+  return {.a = GetFloat(node, "bias", 0), .b = GetFloat(node, "lambd", 0.5f)};
 }
 
-UnaryParameters QuickGeluParameters(const KernelContext& context) {
-  return {.a = GetFloat(context.node(), "alpha", 1.702f)};
+UnaryParameters QuickGeluParameters(const Node& node, int) { return {.a = GetFloat(node, "alpha", 1.702f)}; }
+
+// ---- functions without inputs of their own --------------------------------------------------------------------------
+
+constexpr ElementFunction kFunctions[] = {
+    {"Abs", &UnaryLoops::abs},
+    {"Ceil", &UnaryLoops::ceil},
+    {"Celu", &UnaryLoops::celu, Alpha<100>},
+    {"Elu", &UnaryLoops::elu, Alpha<100>},
+    {"Erf", &UnaryLoops::erf},
+    {"Exp", &UnaryLoops::exp},
+    {"Floor", &UnaryLoops::floor},
+    {"HardSigmoid", &UnaryLoops::hard_sigmoid, HardSigmoidParameters},
+    {"HardSwish", &UnaryLoops::hard_swish},
+    {"LeakyRelu", &UnaryLoops::leaky_relu, Alpha<1>},
+    {"Log", &UnaryLoops::log},
+    {"Mish", &UnaryLoops::mish},
+    {"Neg", &UnaryLoops::negate},
+    {"Reciprocal", &UnaryLoops::reciprocal},
+    {"Relu", &UnaryLoops::relu},
+    {"Round", &UnaryLoops::round},
+    {"Selu", &UnaryLoops::selu, SeluParameters},
+    {"Shrink", &UnaryLoops::shrink, ShrinkParameters},
+    {"Sigmoid", &UnaryLoops::sigmoid},
+    {"Sign", &UnaryLoops::sign},
+    {"Softplus", &UnaryLoops::softplus},
+    {"Softsign", &UnaryLoops::softsign},
+    {"Sqrt", &UnaryLoops::sqrt},
+    {"Swish", &UnaryLoops::swish, Alpha<100>},
+    {"Tanh", &UnaryLoops::tanh},
+    {"ThresholdedRelu", &UnaryLoops::thresholded_relu, Alpha<100>},
+    {"QuickGelu", &UnaryLoops::swish, QuickGeluParameters, "com.microsoft"},
+};
+
+template <size_t kIndex>
+absl::Status Mapped(KernelContext& context) {
+  constexpr const ElementFunction& kFunction = kFunctions[kIndex];
+  return MapOutput(context, BestLoops().unary.*kFunction.loop,
+                   ParametersOf(kFunction, context.node(), context.version()));
 }
 
 // ---- Gelu ---------------------------------------------------------------------------------------------------------
@@ -107,23 +136,20 @@ constexpr Power kPowers[] = {
     {-1, &UnaryLoops::reciprocal},
 };
 
-const Power* FindPower(const KernelContext& context) {
+// Null where there is none.
+UnaryLoop UnaryLoops::*LoopOfPower(const KernelContext& context) {
   if (context.Input(1).num_elements() != 1) return nullptr;
   const absl::StatusOr<double> exponent = context.InputNumber(1);
-  if (!exponent.ok()) return nullptr;
-  for (const Power& power : kPowers) {
-    if (power.exponent == *exponent) return &power;
-  }
-  return nullptr;
+  return exponent.ok() ? FindPowerLoop(*exponent) : nullptr;
 }
 
 const char* WhyNotPower(const KernelContext& context) {
   if (context.Input(1).rank() > context.Input(0).rank()) return "an exponent of a higher rank";
-  if (FindPower(context) == nullptr) return "another exponent than 2, 3, 1/2, -1/2 and -1";
+  if (LoopOfPower(context) == nullptr) return "another exponent than 2, 3, 1/2, -1/2 and -1";
   return WhyNotFloat(context);
 }
 
-absl::Status Pow(KernelContext& context) { return MapOutput(context, BestLoops().unary.*FindPower(context)->loop, {}); }
+absl::Status Pow(KernelContext& context) { return MapOutput(context, BestLoops().unary.*LoopOfPower(context), {}); }
 
 // ---- Dropout ------------------------------------------------------------------------------------------------------
 
@@ -143,50 +169,47 @@ absl::Status Dropout(KernelContext& context) {
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&) = WhyNotFloat) {
-  return {.op_type = op_type, .function = function, .why_not = why_not, .family = "loops", .takes_channels_last = true};
+                        const char* (*why_not)(const KernelContext&) = WhyNotFloat, absl::string_view domain = "") {
+  return {.op_type = op_type,
+          .function = function,
+          .domain = domain,
+          .why_not = why_not,
+          .family = "loops",
+          .takes_channels_last = true};
 }
 
-constexpr KernelRow kRows[] = {
-    Row("Abs", Mapped<&UnaryLoops::abs>),
-    Row("Ceil", Mapped<&UnaryLoops::ceil>),
-    Row("Celu", Mapped<&UnaryLoops::celu, Alpha<100>>),
-    Row("Clip", Clip, WhyNotClip),
-    Row("Dropout", Dropout, WhyNotDropout),
-    Row("Elu", Mapped<&UnaryLoops::elu, Alpha<100>>),
-    Row("Erf", Mapped<&UnaryLoops::erf>),
-    Row("Exp", Mapped<&UnaryLoops::exp>),
-    Row("Floor", Mapped<&UnaryLoops::floor>),
-    Row("Gelu", Gelu, WhyNotGelu),
-    Row("HardSigmoid", Mapped<&UnaryLoops::hard_sigmoid, HardSigmoidParameters>),
-    Row("HardSwish", Mapped<&UnaryLoops::hard_swish>),
-    Row("LeakyRelu", Mapped<&UnaryLoops::leaky_relu, Alpha<1>>),
-    Row("Log", Mapped<&UnaryLoops::log>),
-    Row("Mish", Mapped<&UnaryLoops::mish>),
-    Row("Neg", Mapped<&UnaryLoops::negate>),
-    Row("Pow", Pow, WhyNotPower),
-    Row("Reciprocal", Mapped<&UnaryLoops::reciprocal>),
-    Row("Relu", Mapped<&UnaryLoops::relu>),
-    Row("Round", Mapped<&UnaryLoops::round>),
-    Row("Selu", Mapped<&UnaryLoops::selu, SeluParameters>),
-    Row("Shrink", Mapped<&UnaryLoops::shrink, ShrinkParameters>),
-    Row("Sigmoid", Mapped<&UnaryLoops::sigmoid>),
-    Row("Sign", Mapped<&UnaryLoops::sign>),
-    Row("Softplus", Mapped<&UnaryLoops::softplus>),
-    Row("Softsign", Mapped<&UnaryLoops::softsign>),
-    Row("Sqrt", Mapped<&UnaryLoops::sqrt>),
-    Row("Swish", Mapped<&UnaryLoops::swish, Alpha<100>>),
-    Row("Tanh", Mapped<&UnaryLoops::tanh>),
-    Row("ThresholdedRelu", Mapped<&UnaryLoops::thresholded_relu, Alpha<100>>),
-    {.op_type = "QuickGelu",
-     .function = Mapped<&UnaryLoops::swish, QuickGeluParameters>,
-     .domain = "com.microsoft",
-     .why_not = WhyNotFloat,
-     .family = "loops",
-     .takes_channels_last = true},
-};
+template <size_t... kIndices>
+constexpr auto MakeRows(std::index_sequence<kIndices...>) {
+  return std::array{
+      Row(kFunctions[kIndices].op_type, Mapped<kIndices>, WhyNotFloat, kFunctions[kIndices].domain)...,
+      Row("Clip", Clip, WhyNotClip),
+      Row("Dropout", Dropout, WhyNotDropout),
+      Row("Gelu", Gelu, WhyNotGelu),
+      Row("Pow", Pow, WhyNotPower),
+  };
+}
+
+constexpr auto kRows = MakeRows(std::make_index_sequence<std::size(kFunctions)>());
 
 }  // namespace
+
+UnaryParameters ParametersOf(const ElementFunction& function, const Node& node, int version) {
+  return function.parameters == nullptr ? UnaryParameters() : function.parameters(node, version);
+}
+
+const ElementFunction* FindElementFunction(absl::string_view domain, absl::string_view op_type) {
+  for (const ElementFunction& function : kFunctions) {
+    if (function.op_type == op_type && function.domain == domain) return &function;
+  }
+  return nullptr;
+}
+
+UnaryLoop UnaryLoops::*FindPowerLoop(double exponent) {
+  for (const Power& power : kPowers) {
+    if (power.exponent == exponent) return power.loop;
+  }
+  return nullptr;
+}
 
 absl::Span<const KernelRow> UnaryLoopKernels() { return kRows; }
 

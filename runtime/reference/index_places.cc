@@ -39,6 +39,7 @@ absl::StatusOr<Places> ElementPlaces(absl::Span<const int64_t> data, int64_t axi
   Dims strides = RowStrides(data);
   const auto step = static_cast<size_t>(std::exchange(strides[along], 0));
   Places places;
+  places.firsts.reserve(indices.elements.size());
   auto index = indices.elements.begin();
   for (StridedWalk walk(indices.dims, {strides}); !walk.AtEnd(); walk.Next()) {
     places.firsts.push_back(walk[0] + static_cast<size_t>(*index++) * step);
@@ -53,16 +54,23 @@ absl::StatusOr<Places> TuplePlaces(absl::Span<const int64_t> data, const Indices
   const int64_t num_tuples = ElementsBetween(indices.dims, 0, indices.dims.size() - 1);
   const int64_t tuples_per_batch = ElementsBetween(indices.dims, batch, indices.dims.size() - 1);
   const Dims strides = RowStrides(data);
-  const auto batch_stride = static_cast<size_t>(ElementsBetween(data, batch, data.size()));
+  const int64_t batch_stride = ElementsBetween(data, batch, data.size());
   Places places{.firsts = {}, .run = static_cast<size_t>(ElementsBetween(data, batch + length, data.size()))};
-  for (int64_t tuple = 0; tuple < num_tuples; ++tuple) {
-    size_t place = static_cast<size_t>(tuple / tuples_per_batch) * batch_stride;
-    for (size_t i = 0; i < length; ++i) {
-      int64_t index = indices.elements[static_cast<size_t>(tuple) * length + i];
-      AMP_RETURN_IF_ERROR(NormalizeIndices(absl::MakeSpan(&index, 1), data[batch + i]));
-      place += static_cast<size_t>(index * strides[batch + i]);
+  places.firsts.reserve(static_cast<size_t>(num_tuples));
+  const int64_t* index = indices.elements.data();
+  for (int64_t tuple = 0, batch_start = 0; tuple < num_tuples; batch_start += batch_stride) {
+    for (const int64_t end = tuple + tuples_per_batch; tuple < end; ++tuple) {
+      int64_t place = batch_start;
+      for (size_t i = 0; i < length; ++i, ++index) {
+        const int64_t dim = data[batch + i], at = *index < 0 ? *index + dim : *index;
+        if (at < 0 || at >= dim) {
+          int64_t wrong = *index;
+          return NormalizeIndices(absl::MakeSpan(&wrong, 1), dim);
+        }
+        place += at * strides[batch + i];
+      }
+      places.firsts.push_back(static_cast<size_t>(place));
     }
-    places.firsts.push_back(place);
   }
   return places;
 }

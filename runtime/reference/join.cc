@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
-#include "runtime/kernel/move_elements.h"
+#include "runtime/kernel/copy_blocks.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -36,17 +36,16 @@ absl::StatusOr<Tensor> Join(absl::Span<const Tensor> parts, int64_t axis, Tensor
   if (whole.num_elements() == 0) return whole;
   const AxisView view(whole.dims(), along);
   size_t at = 0;
-  for (size_t outer = 0; outer < view.outer; ++outer) {
-    for (const Tensor& part : parts) {
-      const size_t run = static_cast<size_t>(part.dim(along)) * view.inner;
-      CopyElements(part, outer * run, whole, at, run);
-      at += run;
-    }
+  for (const Tensor& part : parts) {
+    const size_t run = static_cast<size_t>(part.dim(along)) * view.inner;
+    CopyBlocks(part, {0, run}, whole, {at, view.size * view.inner}, run, view.outer);
+    at += run;
   }
   return whole;
 }
 
-absl::StatusOr<std::vector<Tensor>> Split(const Tensor& whole, size_t axis, absl::Span<const int64_t> sizes) {
+absl::StatusOr<std::vector<Tensor>> Split(const Tensor& whole, size_t axis, absl::Span<const int64_t> sizes,
+                                          TensorMemory* memory) {
   const AxisView view(whole.dims(), axis);
   int64_t first = 0;
   std::vector<Tensor> parts;
@@ -56,10 +55,11 @@ absl::StatusOr<std::vector<Tensor>> Split(const Tensor& whole, size_t axis, absl
     }
     Dims dims = whole.dims();
     dims[axis] = size;
-    AMP_ASSIGN_OR_RETURN(Tensor part, Tensor::Create(whole.dtype(), std::move(dims)));
+    AMP_ASSIGN_OR_RETURN(Tensor part, Tensor::Create(whole.dtype(), std::move(dims), memory));
     const size_t run = static_cast<size_t>(size) * view.inner;
-    for (size_t outer = 0; part.num_elements() != 0 && outer < view.outer; ++outer) {
-      CopyElements(whole, (outer * view.size + static_cast<size_t>(first)) * view.inner, part, outer * run, run);
+    if (part.num_elements() != 0) {
+      CopyBlocks(whole, {static_cast<size_t>(first) * view.inner, view.size * view.inner}, part, {0, run}, run,
+                 view.outer);
     }
     parts.push_back(std::move(part));
     first += size;

@@ -16,7 +16,8 @@ namespace amp {
 absl::StatusOr<Tensor> Join(absl::Span<const Tensor> parts, int64_t axis, TensorMemory* memory = nullptr);
 
 // Into as many parts as there are sizes. Errors: sizes that are negative or do not sum up to the dimension.
-absl::StatusOr<std::vector<Tensor>> Split(const Tensor& whole, size_t axis, absl::Span<const int64_t> sizes);
+absl::StatusOr<std::vector<Tensor>> Split(const Tensor& whole, size_t axis, absl::Span<const int64_t> sizes,
+                                          TensorMemory* memory = nullptr);
 
 }  // namespace amp
 

@@ -93,7 +93,7 @@ absl::Status SplitInput(KernelContext& context) {
   if (sizes.size() != context.num_outputs()) {
     return ModelError("expected ", context.num_outputs(), " sizes, found ", sizes.size());
   }
-  AMP_ASSIGN_OR_RETURN(std::vector<Tensor> parts, Split(x, axis, sizes));
+  AMP_ASSIGN_OR_RETURN(std::vector<Tensor> parts, Split(x, axis, sizes, context.memory()));
   for (size_t i = 0; i < parts.size(); ++i) context.SetOutput(i, std::move(parts[i]));
   return absl::OkStatus();
 }

@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "runtime/kernel/move_elements.h"
 #include "runtime/reference/convert_element.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
@@ -186,18 +187,19 @@ absl::StatusOr<DropoutRule> ReadDropoutRule(const KernelContext& context) {
 absl::Status Dropout(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const DropoutRule rule, ReadDropoutRule(context));
-  // Before opset 10 the mask had the type of the data.
-  AMP_ASSIGN_OR_RETURN(Tensor * mask,
-                       context.MakeOutput(1, context.version() < 10 ? x.dtype() : DType::kBool, x.dims()));
   if (!VisitFloats(x.dtype(), [](auto) {}) && !VisitTinyTypes(x.dtype(), [](auto) {})) {
     return context.TypeError(x.dtype());
   }
+  // Before opset 10 the mask had the type of the data.
+  AMP_ASSIGN_OR_RETURN(Tensor * mask,
+                       context.MakeOutput(1, context.version() < 10 ? x.dtype() : DType::kBool, x.dims()));
   const auto count = static_cast<size_t>(x.num_elements());
   const double one = 1, zero = 0;
   if (!rule.drops) {
-    for (size_t i = 0; i < count; ++i) StoreDoubles({&one, 1}, *mask, i);
+    AMP_ASSIGN_OR_RETURN(Tensor kept, Tensor::Create(mask->dtype(), {1}));
+    StoreDoubles({&one, 1}, kept, 0);
     context.SetOutput(0, x);
-    return absl::OkStatus();
+    return CopyStrided(kept, 0, Dims(x.rank(), 0), *mask);
   }
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   const std::optional<int64_t> seed = GetInt(context.node(), "seed");

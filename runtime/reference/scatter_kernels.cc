@@ -42,7 +42,15 @@ absl::Status Overwrite(const Places& places, const Tensor& updates, Tensor& y) {
   const bool known = VisitStorage(y.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = updates.elements<T>();
     const auto out = y.mutable_elements<T>();
-    VisitUpdates(places, [&](size_t at, size_t from) { out[at] = in[from]; });
+    if (places.run == 1) {  // without a call for each element
+      for (size_t i = 0; i < places.firsts.size(); ++i) out[places.firsts[i]] = in[i];
+      return;
+    }
+    const T* next = in.data();
+    for (const size_t first : places.firsts) {
+      std::copy_n(next, places.run, out.data() + first);
+      next += places.run;
+    }
   });
   return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
 }

@@ -23,3 +23,11 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/example -DCMAKE_PRE
   -DCMAKE_BUILD_TYPE=Debug)
 run(${CMAKE_COMMAND} --build ${WORK}/example)
 check_example(${WORK}/example/example)
+
+set(train ${WORK}/train)
+file(MAKE_DIRECTORY ${train})
+run(${WORK}/prefix/bin/amp-train new mlp 2-32-2 -o ${train}/forward.onnx)
+run(${WORK}/prefix/bin/amp-rewrite ${train}/forward.onnx -o ${train}/step.onnx --train --loss softmax-cross-entropy
+  --optimizer adam --learning-rate 0.01 --policy mixed_float16)
+run(${WORK}/example/train_example ${train}/step.onnx ${train}/forward.onnx ${train}/trained.onnx)
+run(${WORK}/prefix/bin/amp-run ${train}/trained.onnx --random-inputs)

@@ -13,9 +13,9 @@ import argparse
 import itertools
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 
 import numpy as np
@@ -298,8 +298,7 @@ def judge_conformance(lifter, archive, only, target=22):
     """Cases whose original gives its outputs here: the lifted one has to give them as well."""
     failures, judged, left = [], 0, {}
     unpacked = lifter.folder / "conformance"
-    with tarfile.open(archive) as tar:
-        tar.extractall(unpacked, filter="data")
+    shutil.unpack_archive(archive, unpacked)
     for path in sorted(unpacked.glob("*/*/model.onnx")):
         name, folder = path.parent.name, path.parent / "test_data_set_0"
         original = onnx.load(path)

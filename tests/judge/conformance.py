@@ -7,9 +7,9 @@ The cases are $AMP_SHARED/conformance/node.tar.xz, or ../shared next to the repo
 the file of exceptions, with the reason, and a case that is named there must fail. Absent archive: exit 77 (skipped).
 """
 import argparse
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 
 import real_models
@@ -25,8 +25,7 @@ def main():
         print(f"SKIPPED: no {archive} (set AMP_SHARED): NOTHING WAS RUN")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(archive) as tar:
-            tar.extractall(folder)
+        shutil.unpack_archive(archive, folder)
         return subprocess.run([arguments.program, f"{folder}/node", "--exceptions", arguments.exceptions, "--table"]).returncode
 
 

@@ -60,6 +60,10 @@ NOT_RUN = {"SparseAttention": "its kernel wants past and present in one buffer, 
 REFUSES_FLOAT16 = {"UnfoldTensor"}
 
 
+# Functions that this project writes into models: no runtime has them, training.py runs them.
+OWN_DOMAIN = "ai.amp"
+
+
 def read_table(text):
     """The signatures of the C++ source: [(domain, operator, inputs, outputs)], ports as (name, variable, presence, types)."""
     table = re.search(r'R"\((.*?)\)"', text, re.S)[1]
@@ -69,7 +73,8 @@ def read_table(text):
             lines[-1] += line
         elif line and not line.startswith("#"):
             lines.append(line)
-    return [_signature(" ".join(line.split())) for line in lines]
+    rows = [_signature(" ".join(line.split())) for line in lines]
+    return [row for row in rows if row[0] != OWN_DOMAIN]
 
 
 def _signature(line):

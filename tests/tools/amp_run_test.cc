@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ir/file/text.h"
+#include "nlohmann/json.hpp"
 #include "onnx/onnx_pb.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/npy.h"
@@ -230,6 +231,21 @@ TEST_CASE("compare prints how far outputs are off, and fails beyond the toleranc
   runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--tolerance", "0.2"});
 }
 
+TEST_CASE("compare counts units in the last place, and prints JSON") {
+  const Runs runs;
+  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@model.onnx", "--ulps"};
+  CHECK_THAT(runs.Succeeds(flags), Contains("cosine 1 of 2 elements\n  ulps of float32: 0: 2\nz"));
+  const std::string text = runs.Run({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--json"}).out;
+  const nlohmann::json json = nlohmann::json::parse(text);
+  CHECK(json["agree"] == false);
+  CHECK(json["tolerance"] == 0.02);
+  REQUIRE(json["outputs"].size() == 2);
+  CHECK(json["outputs"][0]["name"] == "y");
+  CHECK(json["outputs"][0]["largest_error"] == 0.5);
+  CHECK(json["outputs"][0]["ulps"]["unit"] == "float32");
+  runs.Fails({"--random-inputs", "--ulps"}, 2, "--ulps is for --compare, which is not there");
+}
+
 TEST_CASE("compare gives a model of another float type the inputs that it declares") {
   const Runs runs;
   runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
@@ -278,7 +294,8 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
              "expected one of --outputs, --output-dir, --compare, --bench and --profile, found 2");
   runs.Fails({"--autotune"}, 2, "--autotune: not available, no kernel is chosen by time");
   runs.Fails({"--threads=many"}, 2, "--threads: expected a whole number");
-  runs.Fails({"--no-fuse=conv"}, 2, "--no-fuse: expected all, batch-norm, constants or epilogue, found 'conv'");
+  runs.Fails({"--no-fuse=conv"}, 2,
+             "--no-fuse: expected all, attention, batch-norm, chain, constants, epilogue, norm or train, found 'conv'");
   runs.Fails({}, 2, "expected input 'x', found none of that name");
 }
 

@@ -18,12 +18,12 @@ constexpr absl::string_view kBranches = R"(<ir_version: 8, opset_import: ["" : 1
                      else_branch = e () => (float[2] r) { r = Abs (h) }> (c)
   })";
 
-Profile ProfileOf(absl::string_view model) {
+Profile ProfileOf(absl::string_view model, const SessionOptions& options) {
   const absl::StatusOr<std::string> bytes = ParseOnnxText(model);
   REQUIRE(bytes.ok());
   absl::StatusOr<LoadedFile> file = ParseModel(*bytes);
   REQUIRE(file.ok());
-  const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(file), {});
+  const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(file), options);
   REQUIRE(session.ok());
   Tensor yes = Tensor::Of<bool>(DType::kBool, {}, {true});
   const absl::StatusOr<Profile> profile =
@@ -58,7 +58,7 @@ TEST_CASE("the trace has a complete event per node, in microseconds") {
 }
 
 TEST_CASE("nodes of a body lie within the one that they belong to, and are not counted twice") {
-  const Profile profile = ProfileOf(kBranches);
+  const Profile profile = ProfileOf(kBranches, OneByOne());
   REQUIRE(profile.nodes.size() == 4);
   const ProfiledNode &first = profile.nodes[0], &inner = profile.nodes[1], &last = profile.nodes[2];
   const ProfiledNode& choice = profile.nodes[3];
@@ -72,6 +72,12 @@ TEST_CASE("nodes of a body lie within the one that they belong to, and are not c
   CHECK(choice.own_us == choice.duration_us - last.duration_us - inner.duration_us);
   CHECK(inner.own_us == inner.duration_us);
   CHECK(profile.run_us >= first.duration_us + choice.duration_us);
+}
+
+TEST_CASE("nodes that run as a unit are one entry") {
+  const Profile profile = ProfileOf(kBranches, {});
+  REQUIRE(profile.nodes.size() == 3);
+  CHECK(profile.nodes[1].op == "Chain of 2");
 }
 
 }  // namespace

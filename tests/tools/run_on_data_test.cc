@@ -144,6 +144,22 @@ TEST_CASE("a model that does not is not written, and the deny that mends it is n
   CHECK(!run.folder.Has("out.onnx"));
 }
 
+// A batch norm is folded into the convolution ahead of it: the convolution is what has to be denied.
+TEST_CASE("what a node has been folded into is tried as well") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,1,1,2] x) => (float[1,1,1,2] y)
+    <float[1,1,1,1] w = {30}, float[1] scale = {1}, float[1] b = {0}, float[1] mean = {6500}, float[1] var = {1}> {
+      c = Conv (x, w)
+      n = BatchNormalization (c, scale, b, mean, var)
+      y = Sigmoid (n)
+    })");
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 1, 1, 2}, {216.69f, 216.65f});
+  const std::string sample = run.folder.Write("x.npz", *NpzBytes({{"x", x}}));
+  const std::string error = ErrorLine(run.RunTool({"--verify=" + sample}), 7);
+  INFO(error);
+  CHECK(absl::StrContains(error, "--deny-node 'Conv#0' mends it (tried: "));
+}
+
 TEST_CASE("progress is told before each run on data") {
   const DataFolder run;
   std::vector<std::string> told;

@@ -96,10 +96,14 @@ struct RowLoops {
   Sum sum, sum_of_magnitudes;
   Sum sum_of_squares;
   Deviations (*deviations)(const float* x, size_t count, float centre);
-  Extreme max, min;                                                     // NaN where there is one; REQUIRES: count > 0
-  double (*sum_of_powers)(const float* x, size_t count, float centre);  // of exp(x - centre)
+  Extreme max, min;  // NaN where there is one; REQUIRES: count > 0
+  // largest[i] becomes x[i * step], and places[i] where that is, place + i * step, where it is larger than what is there,
+  // not a number, or the first: places are -1 before that.
+  void (*keep_largest)(const float* x, size_t step, int32_t place, float* largest, int32_t* places, size_t count);
+  double (*sum_of_powers)(const float* x, size_t count, float centre);     // of exp(x - centre)
   double (*powers)(const float* x, float* y, size_t count, float centre);  // the same, kept in y
   void (*add_to)(const float* x, double* sums, size_t count);
+  void (*add_scaled)(const float* x, float factor, float* sums, size_t count);  // sums += factor * x
 
   void (*transform)(const float* x, float* y, size_t count, Affine affine);
   // The same, times scale, plus bias; plus nothing where that is null.
@@ -110,6 +114,62 @@ struct RowLoops {
                          const float* shift);
 };
 
+// What a quantised number stands for: (q - zero_point) * scale.
+struct Quantized {
+  double scale = 1, zero_point = 0;
+};
+struct QuantizedPair {
+  Quantized a, b, y;
+};
+// A step is 1, or 0 for a single element.
+template <typename T>
+struct QuantizedOperands {
+  const T *a, *b;
+  size_t step_a, step_b;
+};
+// y = round(of(a, b) / scale) + zero point, held within the type, in float64 but for the quotient, which is rounded to
+// float32. REQUIRES: scales above 0 that are finite; zero points of the type.
+struct QuantizedLoops {
+  template <typename T>
+  using Loop = void (*)(const QuantizedOperands<T>& operands, T* y, size_t count, const QuantizedPair& pair);
+  Loop<uint8_t> add_uint8, multiply_uint8;
+  Loop<int8_t> add_int8, multiply_int8;
+  // y = table[x], of 256 elements.
+  void (*look_up)(const uint8_t* x, uint8_t* y, size_t count, const uint8_t* table);
+  // Of sums of products, which wrap at 32 bits: sums += addends + factor * factors.
+  uint32_t (*sum_of_bytes)(const uint8_t* x, size_t count);
+  void (*add_to_sums)(const uint32_t* addends, const uint32_t* factors, uint32_t factor, int32_t* sums, size_t count);
+  // y = round(sum * factor) + zero point, held within the type; the product is rounded to float32. REQUIRES: factors are
+  // numbers.
+  template <typename T>
+  using Requantize = void (*)(const int32_t* sums, const double* factors, T* y, size_t count, float zero_point);
+  Requantize<uint8_t> requantize_uint8;
+  Requantize<int8_t> requantize_int8;
+};
+
+// y[n] = bias[n] + x[k] times matrix [k, n]. REQUIRES: n is a multiple of kVectorGranule.
+inline constexpr size_t kVectorGranule = 16;
+struct VectorLoops {
+  void (*multiply)(const float* x, size_t k, const float* matrix, const float* bias, float* y, size_t n);
+};
+
+// Of one weight tensor. Where the next values go may be where the present ones are.
+struct OptimizerTensors {
+  const float *weight, *gradient, *slots[2];
+  float *next_weight, *next_slots[2];
+};
+struct OptimizerParameters {
+  float rate = 0;
+  float keep_first = 0, keep_second = 0;  // of the slots
+  float epsilon = 0;
+  float decay = 0;  // of the weight, in this step
+};
+using OptimizerLoop = void (*)(const OptimizerTensors& tensors, size_t count, OptimizerParameters parameters);
+struct TrainLoops {
+  OptimizerLoop sgd, momentum, nesterov, rmsprop, adam;
+  bool (*all_finite)(const float* x, size_t count);
+};
+
 struct Loops {
   const char* name;  // of the instruction set
   const ConvertLoops& convert;
@@ -117,6 +177,9 @@ struct Loops {
   const BinaryLoops& binary;
   const ChooseLoops& choose;
   const RowLoops& rows;
+  const QuantizedLoops& quantized;
+  const TrainLoops& train;
+  const VectorLoops& vector;
 };
 
 }  // namespace amp

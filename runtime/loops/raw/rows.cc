@@ -126,6 +126,10 @@ void AddTo(const float* x, double* sums, size_t count) {
   for (size_t i = 0; i < count; ++i) sums[i] += static_cast<double>(x[i]);
 }
 
+void AddScaled(const float* x, float factor, float* sums, size_t count) {
+  Zip(x, sums, sums, count, [factor](Floats v, Floats sum) { return sum + v * factor; });
+}
+
 // ---- extremes -----------------------------------------------------------------------------------------------------
 
 // What comes twice does not change an extreme: the last register may hold elements of the one before it.
@@ -148,6 +152,24 @@ template <Floats (*kOf)(Floats, Floats), float (*kOfTwo)(float, float)>
   float result = JoinLanes(lanes, of_two);
   for (i = 0; i < count && count < kLanes; ++i) result = of_two(result, x[i]);
   return result;
+}
+
+inline void KeepLargestOf(const float* x, size_t step, int32_t place, float* largest, int32_t* places, size_t count) {
+  const auto places_step = static_cast<int32_t>(step);
+#pragma GCC ivdep
+  for (size_t i = 0; i < count; ++i) {
+    const float value = x[i * step];
+    const bool takes = (value > largest[i]) | (value != value) | (places[i] < 0);
+    largest[i] = takes ? value : largest[i];
+    places[i] = takes ? place + static_cast<int32_t>(i) * places_step : places[i];
+  }
+}
+
+// Steps that the compiler knows are read as vectors.
+void KeepLargest(const float* x, size_t step, int32_t place, float* largest, int32_t* places, size_t count) {
+  if (step == 1) return KeepLargestOf(x, 1, place, largest, places, count);
+  if (step == 2) return KeepLargestOf(x, 2, place, largest, places, count);
+  KeepLargestOf(x, step, place, largest, places, count);
 }
 
 // ---- affine functions ---------------------------------------------------------------------------------------------
@@ -182,9 +204,11 @@ const RowLoops kRows = {
     .deviations = DeviationsFrom,
     .max = ExtremeOf<Max, MaxOfTwo>,
     .min = ExtremeOf<Min, MinOfTwo>,
+    .keep_largest = KeepLargest,
     .sum_of_powers = SumOfPowers,
     .powers = Powers,
     .add_to = AddTo,
+    .add_scaled = AddScaled,
     .transform = Transform,
     .transform_scaled = TransformScaled,
     .transform_each = TransformEach,

@@ -8,9 +8,19 @@ extern const UnaryLoops kUnary;
 extern const BinaryLoops kBinary;
 extern const ChooseLoops kChoose;
 extern const RowLoops kRows;
+extern const QuantizedLoops kQuantized;
+extern const TrainLoops kTrain;
+extern const VectorLoops kVector;
 
 extern const Loops kLoops;
-const Loops kLoops = {
-    .name = AMP_LOOPS_NAME, .convert = kConvert, .unary = kUnary, .binary = kBinary, .choose = kChoose, .rows = kRows};
+const Loops kLoops = {.name = AMP_LOOPS_NAME,
+                      .convert = kConvert,
+                      .unary = kUnary,
+                      .binary = kBinary,
+                      .choose = kChoose,
+                      .rows = kRows,
+                      .quantized = kQuantized,
+                      .train = kTrain,
+                      .vector = kVector};
 
 }  // namespace amp::AMP_LOOPS_ISA

@@ -77,11 +77,7 @@ std::string NodeWithoutAmx(const Session& session) {
 
 absl::Status RunModel(const AmxModel& model) {
   SessionText text = TextOf(model);
-  const SessionOptions with_reference = {.limits = {},
-                                         .fold_constants = false,
-                                         .fold_batch_norms = false,
-                                         .fuse_epilogues = false,
-                                         .find_kernels = FindReferenceKernels};
+  const SessionOptions with_reference = OneByOne({.limits = {}, .find_kernels = FindReferenceKernels});
   AMP_ASSIGN_OR_RETURN(const auto reference, CreateSession(text, with_reference));
   AMP_ASSIGN_OR_RETURN(NamedDatums inputs, MakeRandomInputs(*reference, {}));
   AMP_ASSIGN_OR_RETURN(const std::vector<Datum> expected, reference->Run(inputs));

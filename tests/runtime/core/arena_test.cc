@@ -256,11 +256,7 @@ struct Sample {
 };
 
 std::vector<Sample> SamplesOf(const SessionText& text) {
-  const auto reference = MakeSession(text, {.limits = {},
-                                            .fold_constants = false,
-                                            .fold_batch_norms = false,
-                                            .fuse_epilogues = false,
-                                            .find_kernels = FindReferenceKernels});
+  const auto reference = MakeSession(text, OneByOne({.limits = {}, .find_kernels = FindReferenceKernels}));
   std::vector<Sample> samples;
   for (const auto& [n, rounds] : {std::pair<int64_t, int64_t>{1, 1}, {7, 2}, {3, 40}, {7, 5}, {64, 0}, {2, 3}}) {
     Sample sample{.inputs = {{"x", RandomTensor(DType::kFloat32, {n, 16})}, {"rounds", Tensor::Scalar(rounds)}},

@@ -3,69 +3,17 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "tests/catch2.h"
-#include "tests/runtime/run_session.h"
+#include "tests/runtime/fused_case.h"
 
 namespace amp {
 namespace {
 
-struct FuseCase {
-  std::string graph;  // of type T: "(T[n,4] x) => (T[] y) { ... }"; tensors named x, r, s are inputs, others constants
-  std::vector<std::pair<std::string, Dims>> tensors;
-  double tolerance = 1e-5;
-};
-
-std::string TypeName(DType dtype) { return dtype == DType::kFloat32 ? "float" : std::string(DTypeName(dtype)); }
-
-SessionText TextOf(const FuseCase& each, DType dtype) {
-  SessionText text = {.text = absl::StrCat("<ir_version: 10, opset_import: [\"\" : 22, \"com.microsoft\" : 1]> g ",
-                                           absl::StrReplaceAll(each.graph, {{"T[", TypeName(dtype) + "["}})),
-                      .constants = {}};
-  for (const auto& [name, dims] : each.tensors) {
-    if (name != "x" && name != "r" && name != "s")
-      text.constants.emplace_back(name, RandomTensor(dtype, dims, Values::kPlain, 1));
-  }
-  return text;
-}
-
-NamedDatums InputsOf(const FuseCase& each, DType dtype) {
-  NamedDatums inputs;
-  for (const auto& [name, dims] : each.tensors) {
-    if (name == "x" || name == "r" || name == "s") inputs[name] = RandomTensor(dtype, dims, Values::kPlain, 1);
-  }
-  return inputs;
-}
-
-SessionOptions OneByOne() {
-  SessionOptions options;
-  options.fold_constants = options.fold_batch_norms = options.fuse_epilogues = false;
-  return options;
-}
-
-// "onednn Conv" -> "Conv"
-std::string OperatorsOf(const Session& session) {
-  std::vector<std::string> operators;
-  for (const std::string& kernel : KernelsOf(session)) {
-    operators.push_back(std::vector<std::string>(absl::StrSplit(kernel, ' '))[1]);
-  }
-  return absl::StrJoin(operators, " ");
-}
-
-// The operators that ran with fusions on; or how their outputs differ from those without, or from run to run.
 std::string Fused(const FuseCase& each, DType dtype = DType::kFloat32) {
-  const SessionText text = TextOf(each, dtype);
-  const NamedDatums inputs = InputsOf(each, dtype);
-  const auto fused = MakeSession(text), plain = MakeSession(text, OneByOne());
-  const std::vector<Tensor> expected = RunSession(*plain, inputs);
-  const double tolerance = each.tolerance + 4 * LastPlace(dtype);
-  for (int run = 0; run < 3; ++run) {
-    std::string difference = DifferenceOf(RunSession(*fused, inputs), expected, tolerance);
-    if (!difference.empty()) return difference;
-  }
-  return OperatorsOf(*fused);
+  SessionOptions options;
+  options.fuse_chains = options.fuse_norms = options.fuse_attention = false;
+  return FusedWith(options, each, dtype, each.tolerance + 4 * LastPlace(dtype));
 }
 
 constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBfloat16};
@@ -142,7 +90,7 @@ TEST_CASE("Gemm and Relu, and a Cast at the end") {
     CHECK(Fused(gemm, dtype) == "Gemm");
     for (const DType to : kFloats) {
       FuseCase cast = gemm;
-      cast.graph = absl::StrCat("(T[n,8] x) => (", TypeName(to),
+      cast.graph = absl::StrCat("(T[n,8] x) => (", FuseTypeName(to),
                                 "[] y) { h = Gemm <transB = 1> (x, w, b) k = Relu (h) "
                                 "y = Cast <to = ",
                                 static_cast<int>(to), "> (k) }");

@@ -4,120 +4,12 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
-#include "runtime/reference/reference_kernels.h"
 #include "tests/catch2.h"
+#include "tests/runtime/core/library_case.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {
 namespace {
-
-constexpr DType kFloats[] = {DType::kFloat32, DType::kFloat16, DType::kBfloat16};
-
-// A node whose inputs a, b, c, ... have these dims; those named in `constants` are the model's own, those in
-// `overridable` too, but may be given.
-struct LibraryCase {
-  std::string node;  // gives y, and z, v where there are more outputs
-  std::vector<Dims> inputs;
-  std::string constants = {}, overridable = {};
-  size_t outputs = 1;
-  int opset = 22;
-  double scale = 1;  // of the inputs
-};
-
-std::string NameOf(size_t input) { return std::string(1, static_cast<char>('a' + input)); }
-std::string TypeName(DType dtype) { return dtype == DType::kFloat32 ? "float" : std::string(DTypeName(dtype)); }
-
-// "float[a0,a1] a": of any size; "float a" for a scalar.
-std::string Declaration(const std::string& name, DType dtype, size_t rank) {
-  std::vector<std::string> dims;
-  for (size_t axis = 0; axis < rank; ++axis) dims.push_back(absl::StrCat(name, axis));
-  return absl::StrCat(TypeName(dtype), rank == 0 ? "" : absl::StrCat("[", absl::StrJoin(dims, ","), "]"), " ", name);
-}
-
-SessionText TextOf(const LibraryCase& each, DType dtype) {
-  SessionText result;
-  std::vector<std::string> inputs, outputs;
-  for (size_t i = 0; i < each.inputs.size(); ++i) {
-    const std::string name = NameOf(i);
-    const bool is_overridable = absl::StrContains(each.overridable, name);
-    const bool is_constant = is_overridable || absl::StrContains(each.constants, name);
-    if (is_constant) {
-      result.constants.emplace_back(name, RandomTensor(dtype, each.inputs[i], Values::kPlain, each.scale));
-    }
-    if (!is_constant || is_overridable) inputs.push_back(Declaration(name, dtype, each.inputs[i].size()));
-  }
-  for (size_t i = 0; i < each.outputs; ++i)
-    outputs.push_back(absl::StrCat(TypeName(dtype), "[] ", std::string(1, "yzv"[i])));
-  result.text =
-      absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", each.opset, ", \"com.microsoft\" : 1]> g (",
-                   absl::StrJoin(inputs, ", "), ") => (", absl::StrJoin(outputs, ", "), ") {", each.node, "}");
-  return result;
-}
-
-// Of those that are given: not constant, or with `overrides` overridable.
-NamedDatums RandomInputs(const LibraryCase& each, DType dtype, bool overrides = false) {
-  NamedDatums inputs;
-  for (size_t i = 0; i < each.inputs.size(); ++i) {
-    const std::string name = NameOf(i);
-    if (absl::StrContains(each.constants, name)) continue;
-    if (absl::StrContains(each.overridable, name) && !overrides) continue;
-    inputs[name] = RandomTensor(dtype, each.inputs[i], Values::kPlain, each.scale);
-  }
-  return inputs;
-}
-
-// Sums of products in float32, or of products of bfloat16 numbers, rounded once.
-double ToleranceOf(DType dtype) { return 1e-5 + 2 * LastPlace(dtype); }
-
-class TwoSessions {
- public:
-  TwoSessions(const LibraryCase& each, DType dtype) : dtype_(dtype) {
-    const SessionText text = TextOf(each, dtype);
-    library_ = MakeSession(text);
-    reference_ = MakeSession(text, {.limits = {},
-                                    .fold_constants = false,
-                                    .fold_batch_norms = false,
-                                    .fuse_epilogues = false,
-                                    .find_kernels = FindReferenceKernels});
-  }
-
-  // "onednn", the family that ran; or what differs.
-  std::string Run(const NamedDatums& inputs) const {
-    const auto found = TryToRun(*library_, inputs), expected = TryToRun(*reference_, inputs);
-    if (!found.ok() || !expected.ok()) {
-      return found.status().message() == expected.status().message()
-                 ? absl::StrCat("both: ", found.status().message())
-                 : absl::StrCat("found ", found.status().ToString(), ", expected ", expected.status().ToString());
-    }
-    std::string difference = DifferenceOf(*found, *expected, ToleranceOf(dtype_));
-    if (!difference.empty()) return difference;
-    return KernelsOf(*library_)[0].substr(0, KernelsOf(*library_)[0].find(' '));
-  }
-
- private:
-  DType dtype_;
-  std::unique_ptr<Session> library_, reference_;
-};
-
-// Two runs of all that there is to run: the family, or what differs.
-std::string Family(const LibraryCase& each, DType dtype = DType::kFloat32) {
-  const TwoSessions sessions(each, dtype);
-  const NamedDatums inputs = RandomInputs(each, dtype);
-  const std::string first = sessions.Run(inputs), second = sessions.Run(inputs);
-  return first == second ? first : absl::StrCat("first ", first, ", then ", second);
-}
-
-// The same for each type: "onednn" if that is what it is everywhere.
-std::string Families(const LibraryCase& each) {
-  std::string result;
-  for (const DType dtype : kFloats) {
-    const std::string family = Family(each, dtype);
-    if (result.empty() || family != "onednn") result = family;
-    if (family != "onednn") return absl::StrCat(DTypeName(dtype), ": ", family);
-  }
-  return result;
-}
 
 // ---- products
 
@@ -374,6 +266,25 @@ TEST_CASE("ConvTranspose whose bias does not fit") {
 }
 
 // ---- recurrent layers
+
+TEST_CASE("recurrent layers of one sequence: hidden sizes beside those of registers, one step and several") {
+  for (const auto& [op, gates] :
+       {std::pair<std::string, int64_t>{"RNN", 1}, {"GRU", 3}, {"GRU<linear_before_reset = 1>", 3}, {"LSTM", 4}}) {
+    for (const int64_t hidden : {1, 15, 16, 43, 140}) {
+      for (const int64_t steps : {1, 4}) {
+        INFO(op << " " << hidden << " " << steps);
+        CHECK(Families({.node = absl::StrCat(op == "LSTM" ? "y, z, v = " : "y, z = ", op, "(a, b, c, d)"),
+                        .inputs = {{steps, 1, 9},
+                                   {1, gates * hidden, 9},
+                                   {1, gates * hidden, hidden},
+                                   {1, 2 * gates * hidden}},
+                        .constants = "bcd",
+                        .outputs = op == "LSTM" ? size_t{3} : size_t{2},
+                        .scale = 0.3}) == "onednn");
+      }
+    }
+  }
+}
 
 TEST_CASE("recurrent layers: directions, states, biases, the last outputs alone") {
   const int64_t steps = 5, input = 7, hidden = 6;

@@ -156,14 +156,9 @@ bool IsLimit(const absl::Status& status) { return status.code() == absl::StatusC
 // What is wrong with the case; empty when nothing is.
 std::string Complaint(const Edited& edited, bool* ran) {
   const Outcome found = RunWith(edited, {.limits = {}, .max_loop_iterations = kMostRounds}, true);
-  const Outcome expected = RunWith(edited,
-                                   {.limits = {},
-                                    .max_loop_iterations = kMostRounds,
-                                    .fold_constants = false,
-                                    .fold_batch_norms = false,
-                                    .fuse_epilogues = false,
-                                    .find_kernels = FindReferenceKernels},
-                                   false);
+  const Outcome expected = RunWith(
+      edited, OneByOne({.limits = {}, .max_loop_iterations = kMostRounds, .find_kernels = FindReferenceKernels}),
+      false);
   for (const absl::Status& status : {found.status, expected.status}) {
     if (status.code() == absl::StatusCode::kInternal) return absl::StrCat("internal: ", status.message());
   }

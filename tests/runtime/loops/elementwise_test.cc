@@ -109,6 +109,25 @@ TEST_CASE("operands that broadcast") {
   }
 }
 
+TEST_CASE("operands that are repeated for rows of a few elements") {
+  const std::pair<Dims, Dims> shapes[] = {{{2, 5, 3, 4}, {5, 1, 4}},   {{5, 1, 4}, {2, 5, 3, 4}}, {{2, 1, 4}, {3, 1}},
+                                          {{300, 2, 3}, {300, 1, 3}},  {{7, 1, 1}, {1, 5, 1}},    {{1, 3}, {2, 1}},
+                                          {{40, 1, 15}, {40, 33, 15}}, {{0, 3, 4}, {1, 1, 4}}};
+  for (const auto& [a, b] : shapes) {
+    for (const DType dtype : kLoopFloats) {
+      for (const std::string op : {"Add", "Sub", "Div"}) {
+        INFO(DimsText(a) << DimsText(b));
+        const Tensor divisor = RandomTensor(dtype, b, Values::kPositive);
+        CHECK(
+            RunBoth({.node = "y = " + op + "(a, b)", .inputs = {RandomTensor(dtype, a), divisor}, .absolute = 1e-6}) ==
+            "");
+      }
+    }
+  }
+  const Tensor x = InChannelsLast(RandomTensor(DType::kFloat32, {2, 3, 5, 4}));
+  CHECK(RunBoth({.node = "y = Sub(a, b)", .inputs = {x, RandomTensor(DType::kFloat32, {2, 3, 1, 1})}}) == "");
+}
+
 TEST_CASE("before opset 7 an operand lies at an axis") {
   CHECK(RunBoth({.node = "y = Add<broadcast = 1, axis = 1>(a, b)",
                  .inputs = {RandomTensor(DType::kFloat32, {2, 3, 4}), RandomTensor(DType::kFloat32, {3})},

@@ -28,15 +28,62 @@ TEST_CASE("windows of all kinds in both layouts") {
   }
 }
 
-TEST_CASE("windows with indices, and of other axes, are for others") {
-  const Tensor x = RandomTensor(DType::kFloat32, {2, 3, 9, 13});
-  CHECK(RunBoth({.node = "y, z = MaxPool<kernel_shape = [2,2]>(a)",
-                 .inputs = {x},
+TEST_CASE("windows of one and of three axes") {
+  const Dims line = {2, 5, 41}, volume = {2, 3, 6, 7, 9}, column = {1, 3, 17, 1};
+  const std::pair<Dims, std::string> cases[] = {
+      {line, "kernel_shape = [3]"},
+      {line, "kernel_shape = [4], strides = [3], pads = [2,3], ceil_mode = 1"},
+      {line, "kernel_shape = [3], dilations = [7], pads = [14,1]"},
+      {line, "kernel_shape = [41]"},
+      {line, "kernel_shape = [2], strides = [50]"},
+      {volume, "kernel_shape = [2,3,2], strides = [1,2,2], pads = [1,0,1,0,2,0]"},
+      {volume, "kernel_shape = [2,2,3], dilations = [3,2,1], pads = [2,1,1,1,1,2]"},
+      {volume, "kernel_shape = [6,7,9]"},
+      {column, "kernel_shape = [4,1], strides = [2,1]"}};
+  for (const auto& [dims, attributes] : cases) {
+    INFO(attributes);
+    for (const DType dtype : kLoopFloats) {
+      const Tensor x = RandomTensor(dtype, dims, Values::kWithSpecial), plain = RandomTensor(dtype, dims);
+      for (const bool last : {false, true}) {
+        const auto in_layout = [&](const Tensor& tensor) { return last ? InChannelsLast(tensor) : tensor; };
+        CHECK(RunBoth({.node = absl::StrCat("y = MaxPool<", attributes, ">(a)"), .inputs = {in_layout(x)}}) == "");
+        for (const std::string more : {"", ", count_include_pad = 1"}) {
+          CHECK(RunBoth({.node = absl::StrCat("y = AveragePool<", attributes, more, ">(a)"),
+                         .inputs = {in_layout(plain)},
+                         .absolute = 2e-6}) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("windows with indices: equal elements, not a number, nothing but padding") {
+  const std::pair<Dims, std::string> cases[] = {
+      {{2, 3, 9, 13}, "kernel_shape = [2,2], strides = [2,2]"},
+      {{2, 3, 9, 13}, "kernel_shape = [3,2], pads = [2,1,2,1], strides = [1,3], ceil_mode = 1"},
+      {{2, 3, 9, 13}, "kernel_shape = [2,2], dilations = [5,12], pads = [0,6,3,6]"},
+      {{1, 2, 4, 4}, "kernel_shape = [2,2], dilations = [9,9], pads = [9,9,9,9]"},
+      {{1, 1, 1, 1}, "kernel_shape = [1,1]"},
+      {{2, 3, 19}, "kernel_shape = [4], strides = [3], pads = [3,3]"},
+      {{2, 2, 4, 5, 6}, "kernel_shape = [2,2,2], strides = [1,2,1]"}};
+  for (const auto& [dims, attributes] : cases) {
+    for (const DType dtype : kLoopFloats) {
+      const std::vector<DType> outputs = {dtype, DType::kInt64};
+      const std::string node = absl::StrCat("y, z = MaxPool<", attributes, ">(a)");
+      INFO(node);
+      Tensor equal = RandomTensor(dtype, dims, Values::kPlain, 0);
+      for (const Tensor& x : {RandomTensor(dtype, dims, Values::kWithSpecial), RandomTensor(dtype, dims), equal}) {
+        CHECK(RunBoth({.node = node, .inputs = {x}, .outputs = outputs}) == "");
+        CHECK(RunBoth({.node = node, .inputs = {InChannelsLast(x)}, .outputs = outputs}) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("indices that count columns first are for others") {
+  CHECK(RunBoth({.node = "y, z = MaxPool<kernel_shape = [2,2], storage_order = 1>(a)",
+                 .inputs = {RandomTensor(DType::kFloat32, {2, 3, 9, 13})},
                  .outputs = {DType::kFloat32, DType::kInt64},
-                 .family = "reference"}) == "");
-  CHECK(RunBoth({.node = "y = AveragePool<kernel_shape = [2]>(a)",
-                 .inputs = {RandomTensor(DType::kFloat32, {2, 3, 9})},
-                 .absolute = 1e-6,
                  .family = "reference"}) == "");
 }
 

@@ -74,8 +74,48 @@ TEST_CASE("Pad cuts first, and goes round as often as it takes") {
   CHECK(absl::StrContains(pad("constant", -2, -2), "expected to cut at most 3 elements off, found -2 and -2"));
 }
 
+TEST_CASE("parts of one element and of several, joined and split along any axis") {
+  const auto joined = [](const std::string& parts, int axis) {
+    return Computed({.given = "int16[2,1] a = {1, 2}, int16[2,3] b = {3, 4, 5, 6, 7, 8}, int16[2,0] none = {}",
+                     .node = absl::StrCat("y = Concat<axis = ", axis, ">(", parts, ")"),
+                     .output = "int16[N,M]"});
+  };
+  CHECK(joined("a, none, b, a", 1) == "int16[2,5]: 1 3 4 5 1 2 6 7 8 2");
+  CHECK(joined("b, b", 0) == "int16[4,3]: 3 4 5 6 7 8 3 4 5 6 7 8");
+  CHECK(joined("none, none", -1) == "int16[2,0]:");
+  const auto split = [](const std::string& type, const std::string& sizes, int part) {
+    return Computed(
+        {.given = absl::StrCat(type, "[2,6] x = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, int64[3] s = {", sizes, "}"),
+         .node = absl::StrCat("p0, p1, p2 = Split<axis = 1>(x, s) y = Identity(p", part, ")"),
+         .output = absl::StrCat(type, "[N,M]")});
+  };
+  for (const std::string type : {"int8", "int16", "int32", "int64"}) {
+    CHECK(split(type, "1, 5, 0", 0) == absl::StrCat(type, "[2,1]: 1 7"));
+    CHECK(split(type, "1, 5, 0", 1) == absl::StrCat(type, "[2,5]: 2 3 4 5 6 8 9 10 11 12"));
+    CHECK(split(type, "1, 5, 0", 2) == absl::StrCat(type, "[2,0]:"));
+    CHECK(split(type, "1, 2, 3", 1) == absl::StrCat(type, "[2,2]: 2 3 8 9"));
+  }
+}
+
+TEST_CASE("borders of several axes at once, with elements of one's own") {
+  const auto pad = [](const std::string& mode, const std::string& pads) {
+    return Computed(
+        {.given = absl::StrCat("int32[2,3] x = {1, 2, 3, 4, 5, 6}, int64[4] pads = {", pads, "}, int32 fill = {9}"),
+         .node = "y = Pad<mode = \"" + mode + "\">(x, pads, fill)",
+         .output = "int32[N,M]"});
+  };
+  CHECK(pad("constant", "1, 2, 0, 1") == "int32[3,6]: 9 9 9 9 9 9 9 9 1 2 3 9 9 9 4 5 6 9");
+  CHECK(pad("constant", "0, -1, 1, 0") == "int32[3,2]: 2 3 5 6 9 9");
+  CHECK(pad("edge", "0, 2, 1, 1") == "int32[3,6]: 1 1 1 2 3 3 4 4 4 5 6 6 4 4 4 5 6 6");
+  CHECK(pad("reflect", "1, 1, 0, 1") == "int32[3,5]: 5 4 5 6 5 2 1 2 3 2 5 4 5 6 5");
+}
+
 TEST_CASE("strings move like numbers, zero is the empty string") {
   const std::string given = "string[2,2] x = {\"a\", \"b\", \"c\", \"d\"}";
+  CHECK(Computed({.given = given, .node = "y = Concat<axis = 1>(x, x)", .output = "string[2,4]"}) ==
+        "string[2,4]: a b a b c d c d");
+  CHECK(Computed({.given = given, .node = "y, z = Split<axis = 1, num_outputs = 2>(x)", .output = "string[2,1]"}) ==
+        "string[2,1]: a c");
   CHECK(Computed({.given = given, .node = "y = Transpose(x)", .output = "string[2,2]"}) == "string[2,2]: a c b d");
   CHECK(Computed({.given = given, .node = "y = Trilu(x)", .output = "string[2,2]"}) == "string[2,2]: a b  d");
 }

@@ -1,0 +1,84 @@
+#include "ir/functions/cut_model.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "ir/base/status.h"
+#include "ir/file/model_walk.h"
+#include "ir/functions/inline_functions.h"
+#include "onnx/onnx_pb.h"
+
+namespace amp {
+namespace {
+
+using Names = absl::flat_hash_set<std::string>;
+
+template <typename Field, typename Predicate>
+void EraseIf(Field& field, const Predicate& is_gone) {
+  field.erase(std::remove_if(field.begin(), field.end(), is_gone), field.end());
+}
+
+// The values of the main graph that `output` is computed from, itself included. Nodes may stand in any order.
+Names NeededFor(const onnx::GraphProto& graph, const std::string& output) {
+  absl::flat_hash_map<std::string, const onnx::NodeProto*> producers;
+  for (const auto& node : graph.node()) {
+    for (const std::string& name : node.output()) producers.emplace(name, &node);
+  }
+  Names needed = {output};
+  std::vector<std::string> open = {output};
+  while (!open.empty()) {
+    const auto it = producers.find(open.back());
+    open.pop_back();
+    if (it == producers.end()) continue;
+    ForEachRead(*it->second, [&](const std::string& name) {
+      if (needed.insert(name).second) open.push_back(name);
+    });
+  }
+  return needed;
+}
+
+}  // namespace
+
+absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, const Names& constants) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  const auto has_name = [](const std::string& name) {
+    return [&name](const auto& value) { return value.name() == name; };
+  };
+  if (std::none_of(graph.output().begin(), graph.output().end(), has_name(output))) {
+    return ModelError("expected an output '", Escaped(output), "', found none of that name");
+  }
+  EraseIf(*graph.mutable_output(), [&](const auto& value) { return value.name() != output; });
+  const Names needed = NeededFor(graph, output);
+  EraseIf(*graph.mutable_node(), [&](const onnx::NodeProto& node) {
+    return std::none_of(node.output().begin(), node.output().end(),
+                        [&](const std::string& name) { return needed.contains(name); });
+  });
+  const auto is_unneeded = [&](const auto& value) { return !needed.contains(value.name()); };
+  EraseIf(*graph.mutable_initializer(), is_unneeded);
+  EraseIf(*graph.mutable_sparse_initializer(), [&](const auto& sparse) { return is_unneeded(sparse.values()); });
+  EraseIf(*graph.mutable_input(),
+          [&](const auto& input) { return is_unneeded(input) || constants.contains(input.name()); });
+  EraseIf(*graph.mutable_value_info(), is_unneeded);
+  EraseIf(*graph.mutable_quantization_annotation(),
+          [&](const auto& annotation) { return !needed.contains(annotation.tensor_name()); });
+  model.clear_training_info();
+  EraseIf(*model.mutable_metadata_props(), [](const auto& entry) { return absl::StartsWith(entry.key(), "amp."); });
+  KeepCalledFunctions(model);
+  return absl::OkStatus();
+}
+
+std::string FindTrainingNode(const onnx::ModelProto& model) {
+  for (const auto& node : model.graph().node()) {
+    const bool is_told = node.op_type() == "Dropout" && node.input_size() > 2 && !node.input(2).empty();
+    const bool states = std::any_of(node.attribute().begin(), node.attribute().end(), [](const auto& attribute) {
+      return attribute.name() == "training_mode" && attribute.i() != 0;
+    });
+    if (is_told || states) return absl::StrCat("'", Escaped(node.name()), "' (", Escaped(node.op_type()), ")");
+  }
+  return "";
+}
+
+}  // namespace amp

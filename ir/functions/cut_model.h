@@ -1,0 +1,32 @@
+// Cuts a model down to what one of its outputs needs.
+//
+//   x, w, labels -> logits, loss, w.next        cut to logits, of w known        x -> logits, w is a constant
+//
+// Nodes, initializers, inputs, types of values and functions that nobody needs any more go, and so does what training
+// added to the message: training_info, and the entries of metadata_props that are this program's.
+#ifndef AMP_IR_FUNCTIONS_CUT_MODEL_H_
+#define AMP_IR_FUNCTIONS_CUT_MODEL_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace amp {
+
+// `constants`: inputs that have initializers, which no caller is to override any more. Errors: kDataLoss, the model has
+// no such output. REQUIRES: the model is valid.
+absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output,
+                         const absl::flat_hash_set<std::string>& constants);
+
+// A node of the main graph that says of itself that it runs as in training: Dropout that is told so by an input,
+// BatchNormalization by its attribute; "" if there is none. "'drop' (Dropout)": escaped.
+std::string FindTrainingNode(const onnx::ModelProto& model);
+
+}  // namespace amp
+
+#endif  // AMP_IR_FUNCTIONS_CUT_MODEL_H_

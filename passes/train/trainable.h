@@ -1,0 +1,30 @@
+// Which initializers of a forward model are trained.
+//
+//   weights and biases of Conv, Gemm, MatMul; scales and shifts of norms; tables of Gather; vectors that are added or
+//   multiplied          yes
+//   epsilons, Pow exponents, Clip bounds, Resize scales, running statistics, shapes, anything that is no float     no
+#ifndef AMP_PASSES_TRAIN_TRAINABLE_H_
+#define AMP_PASSES_TRAIN_TRAINABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ir/graph/graph.h"
+
+namespace amp {
+
+// Initializers of the main graph, in its order, of a float type and rank 1 or more, with several elements, that some
+// operand is read as which is learnt as a rule. Those that the graph lists as inputs too are among them.
+std::vector<ValueId> DefaultTrainable(const Model& model);
+
+// The default without what a glob of `freeze` names; or, with globs in `trainable`, what those name (floating-point
+// initializers of any kind) without what `freeze` names. In the graph's order. Errors, kInvalidArgument: a glob that
+// names no floating-point initializer; nothing left.
+absl::StatusOr<std::vector<ValueId>> ChooseTrainable(const Model& model, absl::Span<const std::string> trainable,
+                                                     absl::Span<const std::string> freeze);
+
+}  // namespace amp
+
+#endif  // AMP_PASSES_TRAIN_TRAINABLE_H_

@@ -1,0 +1,86 @@
+// Work on tensors that are stored in another type than the library computes in, cut along an axis, so that only a part
+// of them is ever held in that type.
+//
+//   x float16[1000,768] -> float32[384,768] -> library -> float32[384,3072] -> y float16[1000,3072]     three times
+//
+// Products are cut into rows, or batches of matrices; convolutions into images, or one image into bands of rows, which
+// read what their windows reach beyond them. What needs no conversion is in one part, read and written where it is.
+#ifndef AMP_RUNTIME_CPU_PARTS_H_
+#define AMP_RUNTIME_CPU_PARTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/prepared.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/onednn/interface.h"
+
+namespace amp {
+
+// An axis of `total` indices in parts of `size`, the last of which may be smaller.
+struct Parts {
+  int64_t total = 1, size = 1;
+
+  int64_t count() const { return (total + size - 1) / size; }
+  int64_t last() const { return total - (count() - 1) * size; }
+};
+
+// As many indices as float32 elements of the widest operand, `widest` for an index, fit in a cache; a multiple of
+// `granule` at least, unless that is all.
+Parts CutAxis(int64_t total, int64_t widest, int64_t granule);
+
+// Indices of an operand that index i of the result reads: [i * stride - lead, i * stride - lead + extent). What is
+// outside is zero.
+struct PartWindow {
+  int64_t stride = 1, lead = 0, extent = 1;
+};
+
+// An operand of the node, in the layout that the library reads.
+struct PartedOperand {
+  const Tensor* tensor = nullptr;
+  int64_t step = 0;  // elements from one index of the cut axis to the next; 0: all parts read all of it
+  PartWindow window = {};
+};
+
+// An operation for a part, and for the last one where that is smaller.
+struct PartedOperation : PreparedOperation {
+  Parts parts;
+  std::unique_ptr<onednn::Primitive> last;
+  Tensor weights_of_last;
+  LibraryEpilogue epilogue;
+  DType computed_as = DType::kUndefined;  // what the library gives
+  int64_t y_step = 0;                     // elements of the result from one index of the cut axis to the next
+};
+
+// Makes both primitives by what makes one for so many indices, and packs weights that are constant. Errors:
+// kUnimplemented, the library's.
+using MakePart = std::function<absl::StatusOr<std::unique_ptr<onednn::Primitive>>(int64_t size)>;
+absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart& make, PartedOperation& operation);
+
+// Input 1 as the primitives want it.
+struct RunWeights {
+  const Tensor *of_parts = nullptr, *of_last = nullptr;
+  Tensor made, made_for_last;  // for this run, where the input is no constant
+};
+// REQUIRES: every part reads all of it.
+absl::Status MakeWeights(KernelContext& context, const PartedOperation& operation, DType compute, RunWeights& weights);
+
+struct PartedRun {
+  const PartedOperation& operation;
+  DType compute;
+  Layout layout, y_layout;  // of the operands, and of the result
+  PartedOperand a, b;
+  const Tensor *weights = nullptr, *weights_of_last = nullptr;  // null: b
+  const Tensor* bias_behind = nullptr;  // float32, to be added to every row of the result; null: none
+};
+
+// Makes output 0. Errors: kInternal, the library's; memory.
+absl::Status RunInParts(KernelContext& context, const PartedRun& run);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_CPU_PARTS_H_

@@ -1,0 +1,20 @@
+// What products of matrices and convolutions do to their results before they store them.
+//
+//   c = Conv (x, W)   s = Add (c, r)   y = Relu (s)      one Conv, epilogue add(r), relu
+//   h = MatMul (x, W) b = Add (h, bias) y = Gelu (b), written out       one MatMul, epilogue add(bias), gelu
+#ifndef AMP_RUNTIME_FIND_EPILOGUES_H_
+#define AMP_RUNTIME_FIND_EPILOGUES_H_
+
+#include <vector>
+
+#include "ir/graph/graph.h"
+#include "runtime/fuse.h"
+
+namespace amp {
+
+// Appends fusions of nodes that are in none yet. REQUIRES: types are inferred.
+void FindEpilogues(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_FIND_EPILOGUES_H_

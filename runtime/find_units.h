@@ -1,0 +1,28 @@
+// Operators that a model writes out as many small nodes, and that one kernel computes.
+//
+//   h = Cast (x16)   d = h - ReduceMean (h) ... y = d / Sqrt (v + eps) * scale   y16 = Cast (y)      LayerNorm (x16, scale)
+//
+//   t = Transpose (k)   s = MatMul (q, t) * 0.125   p = Softmax (s + m)   y = MatMul (p, v)              Attention (q, k, v, m)
+//
+// What is recognised is ir/patterns'. Casts around a norm and transpositions around attention join where nobody else
+// reads what they give.
+#ifndef AMP_RUNTIME_FIND_UNITS_H_
+#define AMP_RUNTIME_FIND_UNITS_H_
+
+#include <vector>
+
+#include "ir/graph/graph.h"
+#include "runtime/fuse.h"
+
+namespace amp {
+
+// Scaled products of queries and keys, their softmax, and the product of that with values. Appends as FindNorms does.
+void FindAttention(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+
+// Layer norms, RMS norms, instance norms, group norms, softmax and its logarithm. Appends fusions of nodes that are in
+// none yet. REQUIRES: types are inferred.
+void FindNorms(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_FIND_UNITS_H_

@@ -1,0 +1,28 @@
+// Norms and softmax that a model writes out, as one unit each.
+//
+//   d = x - ReduceMean (x)   v = ReduceMean (d * d)   y = d / Sqrt (v + eps) * scale + shift      LayerNorm (x, scale, shift)
+//
+// Statistics are float32 whatever the types of input and result, which may differ where casts stood around the norm.
+#ifndef AMP_RUNTIME_LOOPS_NORM_UNITS_H_
+#define AMP_RUNTIME_LOOPS_NORM_UNITS_H_
+
+#include "ir/patterns/pattern.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+// What the kernel has to know of the nodes.
+struct NormForm : KernelState {
+  PatternKind kind = PatternKind::kLayerNorm;
+  size_t num_axes = 1;  // the last ones; of a softmax: the place of its one axis from the end
+  int64_t groups = 0;   // kGroupNorm
+  double epsilon = 0;
+  DType stored_as = DType::kFloat32;  // the result
+};
+
+// The row that computes such patterns, of inputs x, scale and shift; null where none does.
+const KernelRow* FindNormRow(PatternKind kind);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_LOOPS_NORM_UNITS_H_

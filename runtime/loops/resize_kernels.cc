@@ -1,0 +1,147 @@
+// Resize and Upsample, linear and cubic, in float32: one axis after another, each output element a sum of a few weighted
+// ones, which are known before an axis is gone over.
+//
+//   elements lie apart       y[i, :] = w0 x[e0, :] + w1 x[e1, :]     as many at a time as lie next to each other
+//   along the last axis      y[i] = w0 x[e0] + w1 x[e1]              row by row
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+#include "runtime/reference/resampling.h"
+
+namespace amp {
+namespace {
+
+using Read = absl::StatusOr<Resampling> (*)(const KernelContext&);
+
+template <Read kRead>
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
+  if (x.num_elements() == 0) return "no elements";
+  const absl::StatusOr<Resampling> resampling = kRead(context);
+  if (!resampling.ok()) return "what does not fit";
+  if (resampling->options.interpolation == Interpolation::kNearest) return "nearest elements, which are only moved";
+  if (resampling->options.coordinates == Coordinates::kTfCropAndResize) return "values beyond the input";
+  const Dims dims = resampling->OutputDims();
+  return std::count(dims.begin(), dims.end(), 0) == 0 ? nullptr : "no elements";
+}
+
+// The weights of an axis in float32.
+struct Weights {
+  WeightedElements sum;
+  std::vector<float> weight;
+
+  explicit Weights(WeightedElements elements)
+      : sum(std::move(elements)), weight(sum.weight.begin(), sum.weight.end()) {}
+};
+
+// y[i] = the i-th weighted sum of a row's elements.
+void ResampleRow(const Weights& weights, const float* x, float* y) {
+  const WeightedElements& sum = weights.sum;
+  for (size_t i = 0; i + 1 < sum.begin.size(); ++i) {
+    float total = 0;
+    for (size_t k = sum.begin[i]; k < sum.begin[i + 1]; ++k) total += weights.weight[k] * x[sum.element[k]];
+    y[i] = total;
+  }
+}
+
+// y[:] = the i-th weighted sum of `inner` elements each.
+void ResampleBlock(const Loops& loops, const Weights& weights, size_t i, size_t inner, const float* x, float* y) {
+  const WeightedElements& sum = weights.sum;
+  std::fill_n(y, inner, 0.0f);
+  for (size_t k = sum.begin[i]; k < sum.begin[i + 1]; ++k) {
+    loops.rows.add_scaled(x + static_cast<size_t>(sum.element[k]) * inner, weights.weight[k], y, inner);
+  }
+}
+
+// [outer, in, inner] to [outer, out, inner].
+void ResampleAxis(const Loops& loops, const Weights& weights, const AxisView& view, size_t out, const float* x,
+                  float* y) {
+  for (size_t outer = 0; outer < view.outer; ++outer) {
+    const float* const from = x + outer * view.size * view.inner;
+    float* const to = y + outer * out * view.inner;
+    if (view.inner == 1) {
+      ResampleRow(weights, from, to);
+    } else {
+      for (size_t i = 0; i < out; ++i) ResampleBlock(loops, weights, i, view.inner, from, to + i * view.inner);
+    }
+  }
+}
+
+// What lies between two axes.
+struct Stage {
+  Tensor elements;  // float32, row by row
+  Dims dims;
+};
+
+absl::StatusOr<Stage> ResampleAll(const KernelContext& context, const Resampling& resampling, Stage stage) {
+  const Loops& loops = BestLoops();
+  for (const size_t at : resampling.BestOrder()) {
+    const ResampledAxis& axis = resampling.axes[at];
+    const std::vector<double> positions = SourcePositions(axis, resampling.options);
+    if (IsIdentity(axis, positions)) continue;
+    const Weights weights(InterpolationWeights(axis, positions, resampling.options));
+    const AxisView view(stage.dims, at);
+    Stage next{.elements = {}, .dims = stage.dims};
+    next.dims[at] = axis.out;
+    AMP_ASSIGN_OR_RETURN(next.elements, context.MakeScratch(DType::kFloat32, next.dims));
+    ResampleAxis(loops, weights, view, static_cast<size_t>(axis.out), stage.elements.elements<float>().data(),
+                 next.elements.mutable_elements<float>().data());
+    stage = std::move(next);
+  }
+  return stage;
+}
+
+absl::StatusOr<Tensor> Widened(const KernelContext& context, const Tensor& x) {
+  if (x.dtype() == DType::kFloat32) return x;
+  AMP_ASSIGN_OR_RETURN(Tensor wide, context.MakeScratch(DType::kFloat32, x.dims()));
+  const auto out = wide.mutable_elements<float>();
+  FloatSource(BestLoops(), x).Read(0, out.size(), out.data());
+  return wide;
+}
+
+template <Read kRead>
+absl::Status Resize(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(const Resampling stated, kRead(context));
+  const Layout layout = context.Input(0).layout();
+  const Tensor x = AsInMemory(context.Input(0));
+  AMP_ASSIGN_OR_RETURN(const Tensor wide, Widened(context, x));
+  AMP_ASSIGN_OR_RETURN(const Stage result, ResampleAll(context, stated.InMemory(layout), {wide, x.dims()}));
+  if (x.dtype() == DType::kFloat32) {
+    context.SetOutput(0, FromMemory(result.elements, layout));
+    return absl::OkStatus();
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), stated.OutputDims()));
+  y->set_layout(layout);
+  const auto elements = result.elements.elements<float>();
+  FloatSink(loops, *y).End(0, elements.size(), elements.data());
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {.op_type = "Resize",
+     .function = Resize<ReadResize>,
+     .why_not = WhyNot<ReadResize>,
+     .family = "loops",
+     .takes_channels_last = true},
+    {.op_type = "Upsample",
+     .function = Resize<ReadUpsample>,
+     .why_not = WhyNot<ReadUpsample>,
+     .family = "loops",
+     .takes_channels_last = true},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> ResizeLoopKernels() { return kRows; }
+
+}  // namespace amp

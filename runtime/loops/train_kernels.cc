@@ -1,0 +1,225 @@
+// The functions of domain ai.amp that optimizers and loss scales are made of, each in one go instead of node by node.
+//
+//   weight, rms = ai.amp.ConditionalRmsprop (apply, weight, gradient, rms, rate)       one pass over the elements
+//
+// Their bodies, which say what they mean, are those of passes/train; a model that is run without these kernels runs
+// them. Where `apply` does not hold, the next state is the present one, without a copy.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+
+namespace amp {
+namespace {
+
+constexpr absl::string_view kDomain = "ai.amp";
+
+absl::StatusOr<float> FloatAttribute(const KernelContext& context, absl::string_view name) {
+  const std::optional<float> value = GetFloat(context.node(), name);
+  if (!value.has_value()) return ModelError("expected the attribute ", name, ", found none");
+  return *value;
+}
+
+absl::StatusOr<bool> Truth(const KernelContext& context, size_t port) {
+  const Tensor& tensor = context.Input(port);
+  if (tensor.dtype() == DType::kBool && tensor.num_elements() == 1) return tensor.elements<bool>()[0];
+  return ModelError("input ", port, ": expected bool[], found ", context.InputDatum(port).TypeText());
+}
+
+absl::StatusOr<float> Number(const KernelContext& context, size_t port) {
+  AMP_ASSIGN_OR_RETURN(const double number, context.InputNumber(port));
+  return static_cast<float>(number);
+}
+
+// ---- optimizers -----------------------------------------------------------------------------------------------------
+
+// Inputs: `apply` of a conditional one, weight, gradient, slots, rate, and for kDecays the learning rate.
+struct Optimizer {
+  OptimizerLoop TrainLoops::*loop;
+  size_t num_slots;
+  const char *first, *second;  // attributes: what is kept of the slots
+  bool has_epsilon, decays;
+};
+constexpr Optimizer kSgd = {&TrainLoops::sgd, 0, nullptr, nullptr, false, false};
+constexpr Optimizer kMomentum = {&TrainLoops::momentum, 1, "momentum", nullptr, false, false};
+constexpr Optimizer kNesterov = {&TrainLoops::nesterov, 1, "momentum", nullptr, false, false};
+constexpr Optimizer kRmsprop = {&TrainLoops::rmsprop, 1, "rho", nullptr, true, false};
+constexpr Optimizer kAdam = {&TrainLoops::adam, 2, "beta1", "beta2", true, false};
+constexpr Optimizer kAdamW = {&TrainLoops::adam, 2, "beta1", "beta2", true, true};
+
+enum class When { kAlways, kIfApplied };
+
+absl::StatusOr<OptimizerParameters> ReadParameters(const KernelContext& context, const Optimizer& optimizer,
+                                                   size_t rate_port) {
+  OptimizerParameters parameters;
+  AMP_ASSIGN_OR_RETURN(parameters.rate, Number(context, rate_port));
+  if (optimizer.first != nullptr) {
+    AMP_ASSIGN_OR_RETURN(parameters.keep_first, FloatAttribute(context, optimizer.first));
+  }
+  if (optimizer.second != nullptr) {
+    AMP_ASSIGN_OR_RETURN(parameters.keep_second, FloatAttribute(context, optimizer.second));
+  }
+  if (optimizer.has_epsilon) {
+    AMP_ASSIGN_OR_RETURN(parameters.epsilon, FloatAttribute(context, "epsilon"));
+  }
+  if (optimizer.decays) {
+    AMP_ASSIGN_OR_RETURN(const float decay, FloatAttribute(context, "weight_decay"));
+    AMP_ASSIGN_OR_RETURN(const float learning_rate, Number(context, rate_port + 1));
+    parameters.decay = decay * learning_rate;
+  }
+  return parameters;
+}
+
+absl::Status CheckTensors(const KernelContext& context, size_t first, size_t count) {
+  for (size_t port = first; port < first + count; ++port) {
+    const Tensor& tensor = context.Input(port);
+    if (tensor.dtype() == DType::kFloat32 && tensor.dims() == context.Input(first).dims()) continue;
+    return ModelError("input ", port, ": expected float32", DimsText(context.Input(first).dims()), ", found ",
+                      context.InputDatum(port).TypeText());
+  }
+  return absl::OkStatus();
+}
+
+template <const Optimizer& kOptimizer, When kWhen>
+absl::Status Step(KernelContext& context) {
+  constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0;
+  constexpr size_t kSlots = kOptimizer.num_slots;
+  AMP_RETURN_IF_ERROR(CheckTensors(context, kFirst, 2 + kSlots));
+  if (kWhen == When::kIfApplied) {
+    AMP_ASSIGN_OR_RETURN(const bool applies, Truth(context, 0));
+    if (!applies) {
+      context.SetOutput(0, context.InputDatum(kFirst));
+      for (size_t i = 0; i < kSlots; ++i) context.SetOutput(1 + i, context.InputDatum(kFirst + 2 + i));
+      return absl::OkStatus();
+    }
+  }
+  AMP_ASSIGN_OR_RETURN(const OptimizerParameters parameters, ReadParameters(context, kOptimizer, kFirst + 2 + kSlots));
+  OptimizerTensors tensors = {};
+  const auto elements = [&](size_t port) { return context.Input(kFirst + port).elements<float>().data(); };
+  tensors.weight = elements(0);
+  tensors.gradient = elements(1);
+  const Dims dims = context.Input(kFirst).dims();
+  const auto count = static_cast<size_t>(context.Input(kFirst).num_elements());
+  AMP_ASSIGN_OR_RETURN(Tensor * next, context.MakeOutput(0, DType::kFloat32, dims));
+  tensors.next_weight = next->mutable_elements<float>().data();
+  std::array<Tensor, 2> unseen;  // a call may leave out the last outputs
+  for (size_t i = 0; i < kSlots; ++i) {
+    tensors.slots[i] = elements(2 + i);
+    Tensor* next_slot = &unseen[i];
+    if (1 + i < context.num_outputs()) {
+      AMP_ASSIGN_OR_RETURN(next_slot, context.MakeOutput(1 + i, DType::kFloat32, dims));
+    } else {
+      AMP_ASSIGN_OR_RETURN(unseen[i], context.MakeScratch(DType::kFloat32, dims));
+    }
+    tensors.next_slots[i] = next_slot->mutable_elements<float>().data();
+  }
+  (BestLoops().train.*kOptimizer.loop)(tensors, count, parameters);
+  return absl::OkStatus();
+}
+
+// ---- loss scale -----------------------------------------------------------------------------------------------------
+
+absl::Status AllFinite(KernelContext& context) {
+  AMP_RETURN_IF_ERROR(CheckTensors(context, 0, 1));
+  const auto elements = context.Input(0).elements<float>();
+  AMP_ASSIGN_OR_RETURN(Tensor * finite, context.MakeOutput(0, DType::kBool, {}));
+  finite->mutable_elements<bool>()[0] = BestLoops().train.all_finite(elements.data(), elements.size());
+  return absl::OkStatus();
+}
+
+absl::Status ScaleGradient(KernelContext& context) {
+  AMP_RETURN_IF_ERROR(CheckTensors(context, 0, 1));
+  AMP_ASSIGN_OR_RETURN(const float factor, Number(context, 1));
+  AMP_ASSIGN_OR_RETURN(Tensor * scaled, context.MakeOutputLike(0, 0));
+  const auto from = context.Input(0).elements<float>();
+  BestLoops().unary.multiply(from.data(), scaled->mutable_elements<float>().data(), from.size(), {.a = factor});
+  return absl::OkStatus();
+}
+
+struct LossScaleRule {
+  int64_t interval = 0;
+  float growth = 0, backoff = 0, floor = 0, cap = 0;
+
+  void Next(bool finite, float& scale, int64_t& good_steps) const {
+    if (!finite) {
+      scale = std::max(scale * backoff, floor);
+      good_steps = 0;
+    } else if (good_steps + 1 < interval) {
+      ++good_steps;
+    } else {
+      if (scale * growth <= cap) scale *= growth;
+      good_steps = 0;
+    }
+  }
+};
+
+absl::StatusOr<LossScaleRule> ReadRule(const KernelContext& context) {
+  LossScaleRule rule;
+  const std::optional<int64_t> interval = GetInt(context.node(), "interval");
+  if (!interval.has_value()) return ModelError("expected the attribute interval, found none");
+  rule.interval = *interval;
+  AMP_ASSIGN_OR_RETURN(rule.growth, FloatAttribute(context, "growth"));
+  AMP_ASSIGN_OR_RETURN(rule.backoff, FloatAttribute(context, "backoff"));
+  AMP_ASSIGN_OR_RETURN(rule.floor, FloatAttribute(context, "floor"));
+  AMP_ASSIGN_OR_RETURN(rule.cap, FloatAttribute(context, "cap"));
+  return rule;
+}
+
+// Of one scale, or of as many as there are elements.
+absl::Status UpdateLossScale(KernelContext& context) {
+  const Tensor &scale = context.Input(0), &good_steps = context.Input(1), &finite = context.Input(2);
+  const bool are_of_types =
+      scale.dtype() == DType::kFloat32 && good_steps.dtype() == DType::kInt64 && finite.dtype() == DType::kBool;
+  if (!are_of_types || scale.dims() != good_steps.dims() || scale.dims() != finite.dims()) {
+    return ModelError("expected float32, int64 and bool of one shape, found ", scale.TypeText(), ", ",
+                      good_steps.TypeText(), " and ", finite.TypeText());
+  }
+  AMP_ASSIGN_OR_RETURN(const LossScaleRule rule, ReadRule(context));
+  const auto scales = scale.elements<float>();
+  const auto counts = good_steps.elements<int64_t>();
+  const auto are_finite = finite.elements<bool>();
+  std::vector<float> next_scales(scales.begin(), scales.end());
+  std::vector<int64_t> next_counts(counts.begin(), counts.end());
+  for (size_t i = 0; i < next_scales.size(); ++i) rule.Next(are_finite[i], next_scales[i], next_counts[i]);
+  context.SetOutput(0, Tensor::Of<float>(DType::kFloat32, scale.dims(), next_scales));
+  context.SetOutput(1, Tensor::Of<int64_t>(DType::kInt64, scale.dims(), next_counts));
+  return absl::OkStatus();
+}
+
+template <const Optimizer& kOptimizer>
+constexpr KernelRow RowOf(absl::string_view name) {
+  return {.op_type = name, .function = Step<kOptimizer, When::kAlways>, .domain = kDomain, .family = "loops"};
+}
+template <const Optimizer& kOptimizer>
+constexpr KernelRow ConditionalRowOf(absl::string_view name) {
+  return {.op_type = name, .function = Step<kOptimizer, When::kIfApplied>, .domain = kDomain, .family = "loops"};
+}
+
+constexpr KernelRow kRows[] = {
+    RowOf<kSgd>("Sgd"),
+    RowOf<kMomentum>("Momentum"),
+    RowOf<kNesterov>("NesterovMomentum"),
+    RowOf<kRmsprop>("Rmsprop"),
+    RowOf<kAdam>("Adam"),
+    RowOf<kAdamW>("AdamW"),
+    ConditionalRowOf<kSgd>("ConditionalSgd"),
+    ConditionalRowOf<kMomentum>("ConditionalMomentum"),
+    ConditionalRowOf<kNesterov>("ConditionalNesterovMomentum"),
+    ConditionalRowOf<kRmsprop>("ConditionalRmsprop"),
+    ConditionalRowOf<kAdam>("ConditionalAdam"),
+    ConditionalRowOf<kAdamW>("ConditionalAdamW"),
+    {.op_type = "AllFinite", .function = AllFinite, .domain = kDomain, .family = "loops"},
+    {.op_type = "ScaleGradient", .function = ScaleGradient, .domain = kDomain, .family = "loops"},
+    {.op_type = "UpdateLossScale", .function = UpdateLossScale, .domain = kDomain, .family = "loops"},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> TrainLoopKernels() { return kRows; }
+
+}  // namespace amp

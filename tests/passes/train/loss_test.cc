@@ -1,0 +1,122 @@
+// Where a loss is attached. Its numbers are tests/judge/gradient_models.py's.
+#include "passes/train/loss.h"
+
+#include "ir/graph/infer.h"
+#include "ir/graph/shape.h"
+#include "tests/catch2.h"
+#include "tests/model_from_text.h"
+
+namespace amp {
+namespace {
+
+constexpr char kHead[] = R"(<ir_version: 8, opset_import: ["" : 17]> )";
+
+LossOptions Named(const std::string& logits, const std::string& labels = "labels") {
+  LossOptions options;
+  options.logits = logits;
+  options.labels = labels;
+  return options;
+}
+LossOptions OneHot() {
+  LossOptions options;
+  options.label_kind = LabelKind::kOneHot;
+  return options;
+}
+LossOptions OfGraph(const std::string& name) {
+  LossOptions options;
+  options.kind = LossKind::kGraph;
+  options.graph_loss = name;
+  return options;
+}
+
+struct Attached {
+  std::unique_ptr<Model> model;
+  absl::StatusOr<Loss> loss;
+  std::string logits() const { return model->value(loss->logits).name; }
+  std::string labels() const { return TypeText(*model, loss->labels); }
+  std::string error() const { return std::string(loss.status().message()); }
+};
+
+Attached Attach(const std::string& text, const LossOptions& options = {}) {
+  Attached made{GraphFromText(kHead + text), absl::UnknownError("")};
+  InferTypes(*made.model);
+  made.loss = AddLoss(*made.model, options);
+  made.model->CheckConsistency();
+  return made;
+}
+
+TEST_CASE("logits without a softmax are the model's output") {
+  const Attached made = Attach("g (float[N, 4] x) => (float[N, 4] y) { y = Neg (x) }");
+  REQUIRE(made.loss.ok());
+  CHECK(made.logits() == "y");
+  CHECK(made.labels() == "int64[N]");
+  CHECK(TypeText(*made.model, made.loss->loss) == "float32[]");
+}
+
+TEST_CASE("a softmax at the end is not read, nor what follows it without doing anything") {
+  for (const char* tail : {"y = Softmax (z)", "y = LogSoftmax <axis = 1> (z)", "p = Softmax (z) y = Identity (p)",
+                           "p = Softmax (z) q = Cast <to = 1> (p) y = Identity (q)"}) {
+    INFO(tail);
+    const Attached made = Attach(std::string("g (float[N, 4] x) => (float[N, 4] y) { z = Neg (x) ") + tail + " }");
+    REQUIRE(made.loss.ok());
+    CHECK(made.logits() == "z");
+    CHECK(made.labels() == "int64[N]");
+  }
+}
+
+TEST_CASE("a softmax with a Reshape behind it is taken off, and the logits get the shape of the output") {
+  const Attached made = Attach(R"(g (float[8, 1, 4] x) => (float[8, 4] y) {
+    z = Neg (x)  p = Softmax (z)  s = Constant <value = int64[2] {8, 4}> ()  y = Reshape (p, s)
+  })");
+  REQUIRE(made.loss.ok());
+  CHECK(made.labels() == "int64[8]");
+  const NodeId reshape = made.model->value(made.loss->logits).producer;
+  REQUIRE(reshape != kNone);
+  CHECK(made.model->value(made.model->node(reshape).Input(0)).name == "z");
+}
+
+TEST_CASE("a Reshape that takes the classes apart is refused") {
+  const Attached made = Attach(R"(g (float[8, 4] x) => (float[8, 2, 2] y) {
+    [p] p = Softmax (x)  s = Constant <value = int64[3] {8, 2, 2}> ()  y = Reshape (p, s)
+  })");
+  CHECK(
+      made.error() ==
+      "node 'p': its classes are not along the last axis of 'y' any more, behind a change of shape; expected --logits "
+      "to name the logits themselves");
+}
+
+TEST_CASE("a softmax inside the model is not taken for its end") {
+  const Attached made = Attach(R"(g (float[N, 4] x) => (float[N, 4] y) { p = Softmax (x)  y = Mul (p, x) })");
+  REQUIRE(made.loss.ok());
+  CHECK(made.logits() == "y");
+}
+
+TEST_CASE("classes along another axis than the last") {
+  const Attached sparse = Attach("g (float[N, 4, 6] x) => (float[N, 4, 6] y) { y = Softmax <axis = 1> (x) }");
+  REQUIRE(sparse.loss.ok());
+  CHECK(sparse.labels() == "int64[N,6]");
+  const Attached one_hot =
+      Attach("g (float[N, 4, 6] x) => (float[N, 4, 6] y) { y = Softmax <axis = 1> (x) }", OneHot());
+  REQUIRE(one_hot.loss.ok());
+  CHECK(one_hot.labels() == "float32[N,4,6]");
+}
+
+TEST_CASE("names that are not there, or taken, or ambiguous are said") {
+  const std::string model = "g (float[N, 4] x) => (float[N, 4] y, float[N, 4] z) { y = Neg (x)  z = Abs (x) }";
+  CHECK(Attach(model).error() ==
+        "the model has 2 outputs ('y', 'z'): expected --logits to name the one that the labels are for");
+  CHECK(Attach(model, Named("q")).error() == "--logits 'q': the model has no value of this name");
+  CHECK(Attach(model, Named("y", "x")).error() == "--labels 'x': the model has this name already");
+  CHECK(Attach(model, Named("z")).loss.ok());
+  CHECK(Attach(model, OfGraph("y")).error() == "the loss 'y' is float32[N,4]; expected a float type and one element");
+}
+
+TEST_CASE("the loss may be a value of the model") {
+  const Attached made = Attach("g (float[N, 4] x) => (float y) { y = ReduceSum <keepdims = 0> (x) }", OfGraph("y"));
+  REQUIRE(made.loss.ok());
+  CHECK(made.model->value(made.loss->loss).name == "y");
+  CHECK(made.loss->labels == kNone);
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,256 @@
+// What amp-train takes, prints and writes. What fails is one line and its exit code.
+#include "tools/train/amp_train.h"
+
+#include <signal.h>
+
+#include <cmath>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "ir/file/text.h"
+#include "runtime/npy.h"
+#include "runtime/session.h"
+#include "tests/catch2.h"
+#include "tests/scratch_folder.h"
+#include "tests/tools/train/step_graphs.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+
+// 40 points, those of class 1 where the first number is larger than the second.
+NamedTensors Points() {
+  std::vector<float> x;
+  std::vector<int64_t> labels;
+  for (int i = 0; i < 40; ++i) {
+    const double a = std::sin(i * 12.9), b = std::cos(i * 7.7);
+    for (const double value : {a, b, 0.1 * i}) x.push_back(static_cast<float>(value));
+    labels.push_back(a > b ? 1 : 0);
+  }
+  return {{"x", Tensor::Of<float>(DType::kFloat32, {40, 3}, x)},
+          {"labels", Tensor::Of<int64_t>(DType::kInt64, {40}, labels)}};
+}
+
+// A folder with step.onnx, forward.onnx and data.npz, and runs in it. "@" in an argument is the folder.
+class Runs {
+ public:
+  explicit Runs(const std::string& model = StepGraph()) {
+    folder_.Write("step.onnx", model);
+    folder_.Write("forward.onnx", *ParseOnnxText(kForwardText));
+    folder_.Write("data.npz", *NpzBytes(Points()));
+  }
+
+  ToolOutput Run(std::vector<std::string> arguments, ToolStreams streams = {}) const {
+    for (std::string& argument : arguments) {
+      for (size_t at = argument.find('@'); at != std::string::npos; at = argument.find('@')) {
+        argument.replace(at, 1, folder_.File(""));
+      }
+    }
+    return RunAmpTrain(arguments, std::move(streams));
+  }
+  ToolOutput Train(const std::vector<std::string>& flags, ToolStreams streams = {}) const {
+    std::vector<std::string> all = {"@step.onnx", "--data", "x=@data.npz:x", "--data", "labels=@data.npz:labels"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return Run(all, std::move(streams));
+  }
+  // Of a run that fails, without the program's name.
+  std::string Error(const std::vector<std::string>& arguments, int exit_code = 2) const {
+    const ToolOutput output = Run(arguments);
+    INFO(output.err);
+    CHECK(output.exit_code == exit_code);
+    REQUIRE_THAT(output.err, StartsWith("amp-train: error: "));
+    REQUIRE(output.err.find('\n') + 1 == output.err.size());
+    return output.err.substr(18, output.err.size() - 19);
+  }
+  std::string TrainError(const std::vector<std::string>& flags, int exit_code = 2) const {
+    std::vector<std::string> all = {"@step.onnx", "--data", "x=@data.npz:x", "--data", "labels=@data.npz:labels"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    return Error(all, exit_code);
+  }
+  const ScratchFolder& folder() const { return folder_; }
+
+ private:
+  ScratchFolder folder_;
+};
+
+TEST_CASE("training prints a line per epoch, writes a table, a checkpoint and the trained model") {
+  const Runs runs;
+  const ToolOutput output =
+      runs.Train({"--batch", "8", "--epochs", "3", "--shuffle", "1", "--eval-data", "x=@data.npz:x", "--eval-data",
+                  "labels=@data.npz:labels", "--log", "@log.csv", "--checkpoint", "@c.npz", "--save-weights",
+                  "@out.onnx", "--forward", "@forward.onnx", "--curve"});
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n');
+  REQUIRE(lines.size() > 6);
+  CHECK(lines[0] == "x: float32[40,3] as float32[n,3]");
+  CHECK(lines[1] == "labels: int64[40] as int64[n]");
+  CHECK_THAT(lines[2], StartsWith("epoch 1/3  loss "));
+  CHECK_THAT(lines[2], Contains("  loss scale 1024  skipped 0  ") && Contains("  test accuracy 0."));
+  CHECK_THAT(lines[4], StartsWith("epoch 3/3  loss "));
+  CHECK_THAT(output.out, Contains("loss over 15 steps\n"));
+  CHECK_THAT(output.out, Contains("wrote " + runs.folder().File("out.onnx")));
+  const std::vector<std::string> rows = absl::StrSplit(runs.folder().Read("log.csv"), '\n');
+  REQUIRE(rows.size() == 5);
+  CHECK_THAT(rows[3], StartsWith("3,"));
+  CHECK(runs.folder().Has("c.npz"));
+  CHECK(runs.folder().Has("out.onnx"));
+}
+
+TEST_CASE("the model that is written gives the accuracy that was printed") {
+  const Runs runs;
+  const std::vector<std::string> eval = {"--eval-data", "x=@data.npz:x", "--eval-data", "labels=@data.npz:labels"};
+  std::vector<std::string> flags = {"--batch", "8", "--epochs", "20", "--save-weights", "@out.onnx"};
+  flags.insert(flags.end(), eval.begin(), eval.end());
+  const ToolOutput trained = runs.Train(flags);
+  REQUIRE(trained.exit_code == 0);
+  const std::string accuracy = trained.out.substr(trained.out.rfind("test accuracy"), 20);
+  CHECK(accuracy > "test accuracy 0.9000");
+  const auto session = Session::Create(runs.folder().File("out.onnx"), {});
+  REQUIRE(session.ok());
+  const NamedTensors points = Points();
+  const auto outputs = (*session)->Run({{"x", points[0].second}});
+  REQUIRE(outputs.ok());
+  int right = 0;
+  const auto scores = (*outputs)[0].tensor()->elements<float>();
+  const auto labels = points[1].second.elements<int64_t>();
+  for (size_t i = 0; i < 40; ++i) right += (scores[2 * i + 1] > scores[2 * i]) == (labels[i] == 1) ? 1 : 0;
+  CHECK(accuracy == absl::StrFormat("test accuracy %.4f", right / 40.0));
+}
+
+TEST_CASE("a run that is stopped and goes on ends with the same bits") {
+  const Runs runs;
+  const std::vector<std::string> flags = {"--batch", "7",          "--epochs", "4",      "--shuffle",
+                                          "3",       "--schedule", "cosine",   "--quiet"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), flags.begin(), flags.end());
+    return more;
+  };
+  REQUIRE(runs.Train(with({"--checkpoint", "@whole.npz"})).exit_code == 0);
+  for (const int signal : {SIGTERM, SIGINT}) {
+    int steps = 0;
+    ToolStreams streams;
+    streams.show_progress = [&](const std::string& what) {
+      if (absl::StrContains(what, " loss ") && ++steps == 9) ::raise(signal);
+    };
+    std::vector<std::string> loud = with({"--checkpoint", "@part.npz"});
+    loud.pop_back();  // --quiet shows no progress
+    const ToolOutput stopped = runs.Train(loud, streams);
+    CHECK(stopped.exit_code == 128 + signal);
+    CHECK_THAT(stopped.err, Contains("in epoch 2 after 3 batches: wrote "));
+    REQUIRE(runs.Train(with({"--checkpoint", "@part.npz", "--resume", "@part.npz"})).exit_code == 0);
+    const auto states = [&](const std::string& file) {
+      const absl::StatusOr<NamedTensors> arrays = ReadNpz(runs.folder().File(file));
+      REQUIRE(arrays.ok());
+      std::string text;
+      for (const auto& [name, tensor] : *arrays) {
+        if (!absl::StartsWith(name, "state/")) continue;
+        text += name;
+        for (const std::byte b : tensor.bytes()) absl::StrAppend(&text, " ", static_cast<int>(b));
+      }
+      return text;
+    };
+    CHECK_FALSE(states("whole.npz").empty());
+    CHECK(states("whole.npz") == states("part.npz"));
+  }
+}
+
+TEST_CASE("a signal in the last step stops nothing: all is done") {
+  const Runs runs;
+  ToolStreams streams;
+  streams.show_progress = [&](const std::string& what) {
+    if (absl::StrContains(what, " loss ")) ::raise(SIGTERM);
+  };
+  CHECK(runs.Train({"--batch", "40", "--save-weights", "@out.onnx"}, streams).exit_code == 0);
+  CHECK(runs.folder().Has("out.onnx"));
+}
+
+TEST_CASE("what does not go on as it was is refused") {
+  const Runs runs;
+  const std::vector<std::string> first = {"--batch", "8", "--checkpoint", "@c.npz", "--checkpoint-every", "2"};
+  ToolStreams streams;
+  int steps = 0;
+  streams.show_progress = [&](const std::string& what) {
+    if (absl::StrContains(what, " loss ") && ++steps == 2) ::raise(SIGINT);
+  };
+  REQUIRE(runs.Train(first, streams).exit_code == 130);
+  CHECK_THAT(runs.TrainError({"--batch", "4", "--resume", "@c.npz"}),
+             Contains("it was written within an epoch: expected --batch 8, no --shuffle as then, found others"));
+  CHECK_THAT(runs.TrainError({"--resume", "@nothing.npz"}, 6),
+             Contains("nothing.npz: expected a file that can be read"));
+  CHECK_THAT(runs.TrainError({"--resume", "@data.npz"}), Contains("expected a checkpoint"));
+}
+
+TEST_CASE("skips are warned of at once") {
+  const Runs runs(StepGraph(RegressionText("h = Log (x)")));  // of numbers below zero: NaN
+  std::string warned;
+  ToolStreams streams;
+  streams.warn = [&](absl::string_view text) { absl::StrAppend(&warned, text); };
+  const ToolOutput output = runs.Train({"--batch", "40", "--epochs", "150"}, streams);
+  CHECK(output.exit_code == 0);
+  CHECK_THAT(warned, Contains("10 steps in a row were skipped at a loss scale of 1, which goes no lower"));
+  CHECK_THAT(warned, Contains("100 steps in a row were skipped for gradients that are not finite"));
+  CHECK_THAT(output.out, Contains("epoch 150/150  loss nan") && Contains("loss scale 1  skipped 1"));
+}
+
+TEST_CASE("data that do not fit are errors before the first step") {
+  const Runs runs;
+  const auto with_labels = [&](const Tensor& labels) {
+    runs.folder().Write("labels.npy", *NpyBytes(labels));
+    return runs.Error({"@step.onnx", "--data", "x=@data.npz:x", "--data", "labels=@labels.npy"});
+  };
+  CHECK_THAT(with_labels(Tensor::OfInts({0, 1})), Contains("labels.npy: expected 40 samples, as 'x' has; found 2"));
+  CHECK_THAT(with_labels(Tensor::Of<int64_t>(DType::kInt64, {40}, std::vector<int64_t>(40, 2))),
+             Contains("labels.npy: labels 'labels': row 0: expected a class from 0 to 1, found 2"));
+  CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@data.npz:x"}),
+             Contains("--data: expected labels=FILE, found none of that name"));
+  CHECK_THAT(runs.TrainError({"--data", "y=@data.npz:x"}), Contains("--data: 'y' is no input; expected x, labels"));
+  CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@data.npz:z", "--data", "labels=@data.npz:labels"}),
+             Contains("data.npz: expected an array 'z', found x, labels"));
+  CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@step.onnx", "--data", "labels=@data.npz:labels"}),
+             Contains("step.onnx: expected an IDX file, plain or in gzip, or .npy, .npz:KEY; found other bytes"));
+  CHECK_THAT(runs.TrainError({"--batch", "50", "--drop-last"}),
+             Contains("--drop-last: expected 50 samples for a batch, found 40"));
+  CHECK_THAT(runs.TrainError({"--eval-data", "x=@data.npz:x"}), Contains("--eval-data: expected labels=FILE"));
+}
+
+TEST_CASE("wrong flags are one line") {
+  const Runs runs;
+  CHECK(runs.Error({}) == "expected STEP.onnx, a step graph; see --help");
+  CHECK(runs.Error({"@step.onnx"}) == "expected --data NAME=FILE for each input, found none");
+  CHECK(runs.TrainError({"--epoch", "3"}) == "unknown flag '--epoch'; did you mean '--epochs'?");
+  CHECK(runs.TrainError({"--batch", "0"}) == "--batch: expected at least 1, found 0");
+  CHECK(runs.TrainError({"--data", "x=@data.npz"}) == "--data: 'x' is given twice");
+  CHECK(runs.TrainError({"--device", "cuda"}, 8) ==
+        "--device cuda: models are trained on the processor alone; expected auto or cpu");
+  CHECK(runs.TrainError({"--checkpoint-every", "5"}) == "--checkpoint-every is for --checkpoint, which is not there");
+  CHECK(runs.TrainError({"--learning-rate", "fast"}) == "--learning-rate: expected a number, found 'fast'");
+  CHECK(runs.TrainError({"--resize", "cubic"}) == "--resize: expected nearest or bilinear, found 'cubic'");
+  CHECK_THAT(runs.Error({"@forward.onnx", "--data", "x=@data.npz:x"}, 3), Contains("forward.onnx: no step graph"));
+}
+
+TEST_CASE("new models are written, nonsense is not") {
+  const Runs runs;
+  CHECK(runs.Run({"new", "mlp", "3-4-2", "-o", "@m.onnx", "--seed", "1"}).exit_code == 0);
+  CHECK(runs.folder().Has("m.onnx"));
+  CHECK(runs.Run({"new", "cnn", "-o", "@cnn.onnx"}).exit_code == 0);
+  CHECK(runs.Error({"new", "rnn", "-o", "@x.onnx"}) == "new: expected mlp SIZES or cnn, found 'rnn'");
+  CHECK(runs.Error({"new", "mlp", "3-4-2"}) == "new: expected -o OUT.onnx, found none");
+  CHECK_THAT(runs.Error({"new", "mlp", "3", "-o", "@x.onnx"}), Contains("expected sizes of layers as in 784-64-64-10"));
+  CHECK_FALSE(runs.folder().Has("x.onnx"));
+}
+
+TEST_CASE("help says what there is") {
+  const ToolOutput output = RunAmpTrain({"--help"});
+  CHECK(output.exit_code == 0);
+  for (const char* flag : {"--data", "--epochs", "--checkpoint", "--save-weights", "--max-nodes"})
+    CHECK_THAT(output.out, Contains(flag));
+  CHECK_THAT(RunAmpTrain({"new", "--help"}).out, Contains("mlp SIZES"));
+}
+
+}  // namespace
+}  // namespace amp

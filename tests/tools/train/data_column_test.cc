@@ -1,0 +1,94 @@
+// What a data set becomes as the input of a step graph.
+#include "tools/train/data_column.h"
+
+#include "absl/strings/str_cat.h"
+#include "tests/catch2.h"
+#include "tests/runtime/run_text.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+Tensor Bytes(Dims dims, const std::vector<uint8_t>& elements) {
+  return Tensor::Of<uint8_t>(DType::kUint8, std::move(dims), elements);
+}
+
+std::string Taken(const absl::StatusOr<DataColumn>& column, const std::vector<int64_t>& rows) {
+  if (!column.ok()) return absl::StrCat("error: ", column.status().message());
+  const absl::StatusOr<Tensor> batch = column->Batch(rows);
+  return batch.ok() ? TensorText(*batch) : absl::StrCat("error: ", batch.status().message());
+}
+
+TEST_CASE("bytes become floats between 0 and 1, unless another scale is asked for") {
+  const Tensor images = Bytes({3, 1, 2}, {0, 255, 51, 102, 153, 204});
+  const InputType x = {"x", DType::kFloat32, {-1, 1, 2}};
+  CHECK(Taken(DataColumn::OfData(x, images, {}), {0}) == "float32[1,1,2]: 0 1");
+  CHECK(Taken(DataColumn::OfData(x, images, {.scale = 2, .resize = {}}), {2, 0}) == "float32[2,1,2]: 306 408 0 510");
+  CHECK(DataColumn::OfData(x, images, {})->description() ==
+        "x: uint8[3,1,2] as float32[n,1,2], multiplied by 0.00392157");
+  const Tensor floats = Tensor::Of<float>(DType::kFloat32, {2, 1}, {3, 4});
+  CHECK(Taken(DataColumn::OfData({"x", DType::kFloat32, {-1, 1}}, floats, {}), {1, 0}) == "float32[2,1]: 4 3");
+  CHECK(Taken(DataColumn::OfData({"x", DType::kFloat16, {-1, 1}}, floats, {.scale = 0.5, .resize = {}}), {1}) ==
+        "float16[1,1]: 2");
+  CHECK(Taken(DataColumn::OfData({"x", DType::kUint8, {-1, 1, 2}}, images, {}), {1}) == "uint8[1,1,2]: 51 102");
+}
+
+TEST_CASE("samples of as many elements take the input's shape") {
+  const Tensor images = Bytes({2, 2, 2}, {0, 51, 102, 153, 204, 255, 0, 255});
+  CHECK(Taken(DataColumn::OfData({"x", DType::kFloat32, {-1, 4}}, images, {.scale = 1, .resize = {}}), {0}) ==
+        "float32[1,4]: 0 51 102 153");
+  CHECK(Taken(DataColumn::OfData({"x", DType::kFloat32, {-1, 1, 2, 2}}, images, {.scale = 1, .resize = {}}), {1}) ==
+        "float32[1,1,2,2]: 204 255 0 255");
+  CHECK(Taken(DataColumn::OfData({"x", DType::kFloat32, {-1, -1, -1}}, images, {.scale = 1, .resize = {}}), {0}) ==
+        "float32[1,2,2]: 0 51 102 153");
+  CHECK(Taken(DataColumn::OfData({"x", DType::kFloat32, {-1, 3, 4, 4}}, images, {}), {0}) ==
+        "error: input 'x': expected samples for float32[n,3,4,4], found uint8[2,2,2]; --resize changes the size of "
+        "images");
+  CHECK(
+      Taken(DataColumn::OfData({"x", DType::kFloat32, {-1, 5}}, images, {.scale = {}, .resize = ResizeMode::kNearest}),
+            {0}) == "error: input 'x': expected samples for float32[n,5], found uint8[2,2,2]");
+}
+
+TEST_CASE("images are resized, gray ones repeated for every channel") {
+  const Tensor images = Bytes({1, 2, 2}, {0, 40, 80, 120});
+  const auto resized = [&](std::vector<int64_t> dims, ResizeMode mode) {
+    return Taken(DataColumn::OfData({"x", DType::kFloat32, std::move(dims)}, images, {.scale = 1, .resize = mode}),
+                 {0});
+  };
+  CHECK(resized({-1, 2, 1, 1}, ResizeMode::kNearest) == "float32[1,2,1,1]: 120 120");
+  CHECK(resized({-1, 1, 1, 1}, ResizeMode::kBilinear) == "float32[1,1,1,1]: 60");
+  CHECK(resized({-1, 1, 2, 4}, ResizeMode::kBilinear) == "float32[1,1,2,4]: 0 10 30 40 80 90 110 120");
+  CHECK(resized({-1, 1, 4, 4}, ResizeMode::kNearest) ==
+        "float32[1,1,4,4]: 0 0 40 40 0 0 40 40 80 80 120 120 80 80 120 120");
+}
+
+TEST_CASE("labels are class numbers or one-hot rows, as the step graph asks") {
+  const Tensor labels = Bytes({3}, {2, 0, 1});
+  CHECK(Taken(DataColumn::OfLabels({"labels", DType::kInt64, {-1}}, LabelKind::kSparse, labels, 3), {0, 2}) ==
+        "int64[2]: 2 1");
+  const InputType one_hot = {"labels", DType::kFloat32, {-1, 3}};
+  CHECK(Taken(DataColumn::OfLabels(one_hot, LabelKind::kOneHot, labels, 3), {0, 1}) == "float32[2,3]: 0 0 1 1 0 0");
+  const Tensor rows = Tensor::Of<float>(DType::kFloat32, {1, 3}, {0.5, 0.5, 0});
+  CHECK(Taken(DataColumn::OfLabels(one_hot, LabelKind::kOneHot, rows, 3), {0}) == "float32[1,3]: 0.5 0.5 0");
+  const Tensor column = Tensor::Of<int32_t>(DType::kInt32, {2, 1}, {1, 0});
+  CHECK(Taken(DataColumn::OfLabels({"labels", DType::kInt64, {-1}}, LabelKind::kSparse, column, -1), {0}) ==
+        "int64[1]: 1");
+}
+
+TEST_CASE("labels that no class has, and what is no label, are errors") {
+  const InputType sparse = {"labels", DType::kInt64, {-1}};
+  CHECK(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, Bytes({3}, {2, 0, 3}), 3), {}) ==
+        "error: labels 'labels': row 2: expected a class from 0 to 2, found 3");
+  const Tensor negative = Tensor::Of<int64_t>(DType::kInt64, {1}, {-1});
+  CHECK(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, negative, -1), {}) ==
+        "error: labels 'labels': row 0: expected a class from 0 to n, found -1");
+  const Tensor floats = Tensor::Of<float>(DType::kFloat32, {1}, {1});
+  CHECK_THAT(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, floats, 3), {}),
+             Contains("expected whole numbers"));
+  CHECK_THAT(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, Bytes({1, 2}, {0, 1}), 3), {}),
+             Contains("expected a class number per sample, found uint8[1,2]"));
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,22 @@
+// The command-line tool amp-train as a function, so that tests run it in their own process.
+#ifndef AMP_TOOLS_TRAIN_AMP_TRAIN_H_
+#define AMP_TOOLS_TRAIN_AMP_TRAIN_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/tool_output.h"
+
+namespace amp {
+
+// Where results go: on a terminal the curve of the losses is drawn unasked.
+enum class ResultsGoTo { kFile, kTerminal };
+
+// `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at
+// the end. Never throws, never exits. While a model is trained, SIGINT and SIGTERM end the loop after a step.
+ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams = {},
+                       ResultsGoTo results = ResultsGoTo::kFile);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_AMP_TRAIN_H_

@@ -1,0 +1,53 @@
+#include "tools/train/data_file.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "ir/base/status.h"
+#include "runtime/npy.h"
+#include "tools/read_whole_file.h"
+#include "tools/train/read_idx.h"
+
+namespace amp {
+namespace {
+
+constexpr absl::string_view kArchiveEnding = ".npz";
+constexpr char kKeyMark[] = ".npz:";
+
+absl::StatusOr<Tensor> ReadFromArchive(const std::string& path, const std::string& key) {
+  AMP_ASSIGN_OR_RETURN(NamedTensors arrays, ReadNpz(path));
+  if (key.empty() && arrays.size() == 1) return std::move(arrays[0].second);
+  std::vector<std::string> names;
+  for (auto& [name, tensor] : arrays) {
+    if (name == key) return std::move(tensor);
+    names.push_back(Escaped(name));
+  }
+  if (key.empty()) return UsageError("expected FILE.npz:KEY, KEY one of ", FirstOf(names));
+  return UsageError("expected an array '", Escaped(key), "', found ", FirstOf(names));
+}
+
+absl::StatusOr<Tensor> ReadArray(const std::string& path) {
+  AMP_ASSIGN_OR_RETURN(std::string bytes, ReadWholeFile(path));
+  if (IsGzip(bytes)) {
+    AMP_ASSIGN_OR_RETURN(bytes, Gunzip(bytes));
+  }
+  if (IsIdx(bytes)) return ParseIdx(bytes);
+  if (absl::StartsWith(bytes, "\x93NUMPY")) return ParseNpy(bytes);
+  return UsageError("expected an IDX file, plain or in gzip, or .npy, .npz:KEY; found other bytes");
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> ReadDataFile(const std::string& file) {
+  const size_t mark = file.rfind(kKeyMark);
+  const size_t end = mark == std::string::npos ? file.size() : mark + kArchiveEnding.size();
+  const std::string path = file.substr(0, end), key = end < file.size() ? file.substr(end + 1) : "";
+  absl::StatusOr<Tensor> tensor = absl::EndsWith(path, kArchiveEnding) ? ReadFromArchive(path, key) : ReadArray(path);
+  if (!tensor.ok()) return InFile(Escaped(path), tensor.status());
+  if (tensor->rank() == 0)
+    return InFile(Escaped(path), UsageError("expected one sample or more, found ", tensor->TypeText()));
+  return tensor;
+}
+
+}  // namespace amp

@@ -1,0 +1,110 @@
+#include "tools/train/data_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "ir/graph/shape.h"
+#include "tools/train/data_file.h"
+
+namespace amp {
+namespace {
+
+const std::string* FileOf(const NamedFiles& files, const std::string& name) {
+  for (const auto& [input, file] : files) {
+    if (input == name) return &file;
+  }
+  return nullptr;
+}
+
+absl::Status CheckNames(const NamedFiles& files, const std::vector<InputType>& wanted, const std::string& flag) {
+  std::vector<std::string> names;
+  for (const InputType& input : wanted) {
+    names.push_back(Escaped(input.name));
+    if (FileOf(files, input.name) == nullptr) {
+      return UsageError(flag, ": expected ", Escaped(input.name), "=FILE, found none of that name");
+    }
+  }
+  for (const auto& given : files) {
+    const std::string& name = given.first;
+    const bool is_wanted =
+        std::any_of(wanted.begin(), wanted.end(), [&](const InputType& input) { return input.name == name; });
+    if (!is_wanted) return UsageError(flag, ": '", Escaped(name), "' is no input; expected ", FirstOf(names));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<DataSet> DataSet::Read(const NamedFiles& files, const std::vector<InputType>& inputs,
+                                      const std::optional<InputType>& labels, LabelKind kind,
+                                      const DataSetOptions& options) {
+  DataSet set;
+  set.inputs_ = inputs;
+  if (labels.has_value()) set.inputs_.push_back(*labels);
+  AMP_RETURN_IF_ERROR(CheckNames(files, set.inputs_, options.flag));
+  for (size_t i = 0; i < set.inputs_.size(); ++i) {
+    const InputType& input = set.inputs_[i];
+    const std::string& file = *FileOf(files, input.name);
+    AMP_ASSIGN_OR_RETURN(Tensor data, ReadDataFile(file));
+    const bool is_class = i == inputs.size() && kind != LabelKind::kTarget;
+    absl::StatusOr<DataColumn> column = is_class ? DataColumn::OfLabels(input, kind, data, options.num_classes)
+                                                 : DataColumn::OfData(input, std::move(data), options.fit);
+    if (!column.ok()) return InFile(Escaped(file), column.status());
+    const int64_t count = column->num_samples();
+    if (i == 0) set.num_samples_ = count;
+    if (count == 0) return InFile(Escaped(file), UsageError("expected samples, found none"));
+    if (count != set.num_samples_) {
+      return InFile(Escaped(file), UsageError("expected ", set.num_samples_, " samples, as '",
+                                              Escaped(set.inputs_[0].name), "' has; found ", count));
+    }
+    set.columns_.push_back(*std::move(column));
+  }
+  if (set.columns_.empty()) return UsageError("expected a model with inputs for data, found none");
+  return set;
+}
+
+std::string DataSet::Describe() const {
+  std::string text;
+  for (const DataColumn& column : columns_) absl::StrAppend(&text, column.description(), "\n");
+  return text;
+}
+
+absl::StatusOr<NamedDatums> DataSet::Batch(absl::Span<const int64_t> rows) const {
+  NamedDatums batch;
+  for (const DataColumn& column : columns_) {
+    AMP_ASSIGN_OR_RETURN(Tensor tensor, column.Batch(rows));
+    batch[column.name()] = Datum(std::move(tensor));
+  }
+  return batch;
+}
+
+absl::Status DataSet::CheckBatch(int64_t batch, bool drop_last) const {
+  const int64_t last = num_samples_ % batch;
+  for (const InputType& input : inputs_) {
+    const int64_t fixed = input.dims[0];
+    if (fixed >= 0 && fixed != std::min(batch, num_samples_)) {
+      return UsageError("input '", Escaped(input.name), "': expected batches of ", fixed, ", found --batch ", batch);
+    }
+    if (fixed >= 0 && last != 0 && !drop_last) {
+      return UsageError("input '", Escaped(input.name), "': expected batches of ", fixed, ", found a last one of ",
+                        last, ": --drop-last leaves it out");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InputType> FindInput(const Session& session, const std::string& name) {
+  const Model& model = session.model();
+  const auto it = model.graph(kMainGraph).names.find(name);
+  if (it == model.graph(kMainGraph).names.end() || !model.value(it->second).is_graph_input) {
+    return ModelError("expected an input '", Escaped(name), "', found none of that name");
+  }
+  const std::optional<std::vector<int64_t>> dims = ShapeOf(model, it->second);
+  if (!dims.has_value() || dims->empty()) {
+    return ModelError("input '", Escaped(name), "': expected a batch of samples, found ", TypeText(model, it->second));
+  }
+  return InputType{name, model.value(it->second).dtype, *dims};
+}
+
+}  // namespace amp

@@ -1,0 +1,52 @@
+// All columns of a data set, as the inputs of a session want them.
+#ifndef AMP_TOOLS_TRAIN_DATA_SET_H_
+#define AMP_TOOLS_TRAIN_DATA_SET_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "passes/train/step_metadata.h"
+#include "runtime/session.h"
+#include "tools/train/data_column.h"
+#include "tools/train/train_arguments.h"
+
+namespace amp {
+
+struct DataSetOptions {
+  std::string flag;  // that the files come from, for messages
+  FitOptions fit;
+  int64_t num_classes = -1;  // where it is known
+};
+
+class DataSet {
+ public:
+  // `inputs`: those that need data, the labels left out. Errors: kInvalidArgument, an input without a file, a file for
+  // no input, samples that do not fit, files of different numbers of samples or of none; those of ReadDataFile.
+  static absl::StatusOr<DataSet> Read(const NamedFiles& files, const std::vector<InputType>& inputs,
+                                      const std::optional<InputType>& labels, LabelKind kind,
+                                      const DataSetOptions& options);
+
+  int64_t num_samples() const { return num_samples_; }
+  // A line for each.
+  std::string Describe() const;
+  // Labels are among them under their name.
+  absl::StatusOr<NamedDatums> Batch(absl::Span<const int64_t> rows) const;
+  // Of a fixed batch: kInvalidArgument where a step would get another number of samples.
+  absl::Status CheckBatch(int64_t batch, bool drop_last) const;
+
+ private:
+  std::vector<DataColumn> columns_;
+  std::vector<InputType> inputs_;
+  int64_t num_samples_ = 0;
+};
+
+// Of the session's inputs of that name.
+absl::StatusOr<InputType> FindInput(const Session& session, const std::string& name);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_DATA_SET_H_

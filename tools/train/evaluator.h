@@ -1,0 +1,38 @@
+// Tests a trainer's weights on data that they were not trained on, through a forward model.
+#ifndef AMP_TOOLS_TRAIN_EVALUATOR_H_
+#define AMP_TOOLS_TRAIN_EVALUATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/train/data_set.h"
+#include "tools/train/train_arguments.h"
+#include "tools/train/trainer.h"
+
+namespace amp {
+
+struct Evaluation {
+  std::optional<double> loss, accuracy;  // nothing where they mean nothing
+};
+
+class Evaluator {
+ public:
+  // Errors: those of Trainer::MakeForward, and of DataSet::Read.
+  static absl::StatusOr<Evaluator> Create(const Trainer& trainer, const TrainArguments& arguments, int64_t num_classes);
+  // With the weights as they are now.
+  absl::StatusOr<Evaluation> Evaluate(const Trainer& trainer) const;
+  const DataSet& data() const { return data_; }
+
+ private:
+  std::string forward_;
+  DataSet data_;
+  int64_t batch_ = 1;
+  size_t port_ = 0;  // of the scores, or the prediction
+};
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_EVALUATOR_H_

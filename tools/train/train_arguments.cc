@@ -1,0 +1,206 @@
+#include "tools/train/train_arguments.h"
+
+#include <cmath>
+#include <limits>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "tools/command_line.h"
+#include "tools/flag_values.h"
+#include "tools/flag_words.h"
+#include "tools/train/new_model.h"
+#include "tools/version.h"
+
+namespace amp {
+namespace {
+
+constexpr char kProgram[] = "amp-train";
+constexpr int kMostThreads = 4096;
+constexpr int64_t kMostBatches = int64_t{1} << 31;
+constexpr char kPurpose[] =
+    "Trains an ONNX model on this machine's processor: runs a step graph, as amp-rewrite --train makes it, over a data "
+    "set.\n'amp-train new' makes a fresh model: see amp-train new --help.\n";
+constexpr char kFooter[] = R"(Examples:
+  amp-train new mlp 784-64-64-10 -o m.onnx
+  amp-rewrite m.onnx -o step.onnx --train --loss softmax-cross-entropy --optimizer rmsprop
+  amp-train step.onnx --data x=train-images-idx3-ubyte.gz --data labels=train-labels-idx1-ubyte.gz \
+      --eval-data x=t10k-images-idx3-ubyte.gz --eval-data labels=t10k-labels-idx1-ubyte.gz \
+      --epochs 5 --shuffle 1 --checkpoint run.npz --forward m.onnx --save-weights trained.onnx
+
+SIGINT and SIGTERM let the step end, and the checkpoint be written; --resume goes on from there.
+
+Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused, 5 a limit, 6 input or output,
+  8 no such device, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
+
+constexpr char kNewPurpose[] = "Makes a forward model with seeded Glorot-uniform weights and zero biases.\n";
+constexpr char kNewFooter[] = R"(Kinds:
+  mlp SIZES   x float[batch, first size], dense layers with Relu in between, Softmax: mlp 784-64-64-10
+  cnn         x float[batch, 1, 28, 28], two convolutions with Relu and MaxPool, two dense layers, Softmax: for MNIST)";
+
+const EnumNames<ResizeMode> kResizeModes = {{"bilinear", ResizeMode::kBilinear}, {"nearest", ResizeMode::kNearest}};
+const EnumNames<RateSchedule> kSchedules = {
+    {"constant", RateSchedule::kConstant}, {"cosine", RateSchedule::kCosine}, {"linear", RateSchedule::kLinear}};
+
+// Words that need a look before they are values.
+struct Words {
+  std::vector<std::string> data, eval_data;
+  std::string device = "auto", shuffle, scale, learning_rate;
+};
+
+void SetUpApp(CLI::App& app, const char* purpose, const char* footer) {
+  app.description(purpose);
+  app.footer(footer);
+  app.set_version_flag("--version", VersionText(kProgram), "print the versions of this and of what it was built with")
+      ->group("Help");
+  app.get_formatter()->column_width(30);
+  app.get_help_ptr()->group("Help")->description("print this and stop");
+}
+
+void AddFiles(CLI::App& app, const std::string& group, const std::string& flag, std::vector<std::string>& values,
+              const std::string& help) {
+  app.add_option(flag, values, help)
+      ->type_name("NAME=FILE")
+      ->group(group)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+}
+
+void AddFile(CLI::App& app, const std::string& group, const std::string& flag, std::string& value,
+             const std::string& type, const std::string& help) {
+  app.add_option(flag, value, help)->type_name(type)->group(group);
+}
+
+void DeclareData(CLI::App& app, TrainArguments& a, Words& words) {
+  const std::string group = "Data";
+  AddFiles(app, group, "--data", words.data,
+           "an input or the labels, a sample per row: .npy, .npz:KEY, or IDX, plain or in gzip (repeatable)");
+  AddFiles(app, group, "--eval-data", words.eval_data, "the same to test on after each epoch (repeatable)");
+  AddFile(app, group, "--scale", words.scale, "X", "multiply the inputs by this [1/255 for uint8, else 1]");
+  AddChoice(app, group, "--resize", a.fit.resize, kResizeModes, "nearest or bilinear",
+            "resize images to the input's size; gray ones are repeated for every channel");
+}
+
+void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
+  const std::string group = "Training";
+  AddNumber(app, group, "--batch", a.batch, kMostBatches, "samples per step");
+  app.add_flag("--drop-last", a.drop_last, "leave out the last batch of an epoch if it is smaller")->group(group);
+  AddNumber(app, group, "--epochs", a.epochs, int64_t{1'000'000'000}, "times through the data");
+  AddFile(app, group, "--shuffle", words.shuffle, "SEED", "another order in each epoch [that of the files]");
+  AddFile(app, group, "--learning-rate", words.learning_rate, "X", "[the step graph's own]");
+  AddChoice(app, group, "--schedule", a.schedule, kSchedules, "constant, linear or cosine",
+            "the learning rate over the whole run, linear and cosine down to 0 [constant]");
+  AddNumber(app, group, "--seed", a.session.seed, std::numeric_limits<uint64_t>::max(), "of Dropout and the like");
+  AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
+  AddFile(app, group, "--device", words.device, "auto|cpu|cuda[:N]", WithDefault("where", words.device));
+}
+
+void DeclareResults(CLI::App& app, TrainArguments& a) {
+  const std::string group = "Results";
+  AddFile(app, group, "--save-weights", a.save_weights, "OUT.onnx", "write a forward model with the trained weights");
+  AddFile(app, group, "--forward", a.forward, "MODEL.onnx",
+          "the forward model that is tested and saved [what the step graph does up to the logits]");
+  AddFile(app, group, "--checkpoint", a.checkpoint, "FILE",
+          "write all that --resume needs, after each epoch and when stopped");
+  AddNumber(app, group, "--checkpoint-every", a.checkpoint_every, std::numeric_limits<int64_t>::max(),
+            "and each time after so many steps; 0: not");
+  AddFile(app, group, "--resume", a.resume, "FILE", "go on from a checkpoint of the same step graph");
+  AddFile(app, group, "--log", a.log, "FILE.csv", "write a row per epoch");
+  app.add_flag("--curve", a.curve, "draw the loss at the end; usual on a terminal")->group(group);
+  app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
+}
+
+absl::Status ReadFiles(const std::string& flag, const std::vector<std::string>& words, NamedFiles& files) {
+  for (const std::string& text : words) {
+    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair(flag, text, "NAME=FILE"));
+    for (const auto& [name, file] : files) {
+      if (name == pair.first) return UsageError(flag, ": '", Escaped(name), "' is given twice");
+    }
+    files.push_back(pair);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNumber(const char* flag, const std::string& text, std::optional<double>& value) {
+  if (text.empty()) return absl::OkStatus();
+  double number = 0;
+  if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || std::fabs(number) > 1e30) {
+    return UsageError(flag, ": expected a number, found '", Escaped(text), "'");
+  }
+  value = number;
+  return absl::OkStatus();
+}
+
+absl::Status Interpret(const Words& words, TrainArguments& a) {
+  AMP_RETURN_IF_ERROR(ReadFiles("--data", words.data, a.data));
+  AMP_RETURN_IF_ERROR(ReadFiles("--eval-data", words.eval_data, a.eval_data));
+  AMP_RETURN_IF_ERROR(ReadNumber("--scale", words.scale, a.fit.scale));
+  AMP_RETURN_IF_ERROR(ReadNumber("--learning-rate", words.learning_rate, a.learning_rate));
+  if (a.learning_rate.has_value() && *a.learning_rate < 0) {
+    return UsageError("--learning-rate: expected at least 0, found ", *a.learning_rate);
+  }
+  if (uint64_t seed = 0; absl::SimpleAtoi(words.shuffle, &seed)) {
+    a.shuffle = seed;
+  } else if (!words.shuffle.empty()) {
+    return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'");
+  }
+  return CheckDevice(words.device, "models are trained");
+}
+
+absl::Status CheckCombinations(const TrainArguments& a) {
+  if (a.model.empty()) return UsageError("expected STEP.onnx, a step graph; see --help");
+  if (a.data.empty()) return UsageError("expected --data NAME=FILE for each input, found none");
+  if (a.batch < 1) return UsageError("--batch: expected at least 1, found 0");
+  if (a.checkpoint_every > 0 && a.checkpoint.empty()) {
+    return UsageError("--checkpoint-every is for --checkpoint, which is not there");
+  }
+  if (!a.forward.empty() && a.save_weights.empty() && a.eval_data.empty()) {
+    return UsageError("--forward is for --eval-data or --save-weights, neither of which is there");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TrainArguments> ParseTrainArguments(const std::vector<std::string>& arguments) {
+  TrainArguments a;
+  Words words;
+  CLI::App app("", kProgram);
+  SetUpApp(app, kPurpose, kFooter);
+  app.add_option("STEP", a.model, "step graph to run")->type_name("");
+  DeclareData(app, a, words);
+  DeclareLoop(app, a, words);
+  DeclareResults(app, a);
+  AddLimits(app, a.session.limits);
+  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, arguments));
+  if (!a.text.empty()) return a;
+  AMP_RETURN_IF_ERROR(Interpret(words, a));
+  AMP_RETURN_IF_ERROR(CheckCombinations(a));
+  return a;
+}
+
+absl::StatusOr<NewModelArguments> ParseNewModelArguments(const std::vector<std::string>& arguments) {
+  NewModelArguments a;
+  std::string kind, layers;
+  CLI::App app("", absl::StrCat(kProgram, " new"));
+  SetUpApp(app, kNewPurpose, kNewFooter);
+  app.add_option("KIND", kind, "mlp or cnn")->type_name("");
+  app.add_option("SIZES", layers, "of mlp: inputs, hidden layers, classes")->type_name("");
+  app.add_option("-o,--output", a.output, "write the model here")->type_name("OUT.onnx")->group("Output");
+  AddNumber(app, "Output", "--seed", a.seed, std::numeric_limits<uint64_t>::max(), "of the weights");
+  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, arguments));
+  if (!a.text.empty()) return a;
+  if (kind != "mlp" && kind != "cnn") return UsageError("new: expected mlp SIZES or cnn, found '", Escaped(kind), "'");
+  if (a.output.empty()) return UsageError("new: expected -o OUT.onnx, found none");
+  if (kind == "cnn") {
+    a.kind = NewModelArguments::Kind::kCnn;
+    if (!layers.empty()) return UsageError("new: cnn has no sizes, found '", Escaped(layers), "'");
+    return a;
+  }
+  AMP_ASSIGN_OR_RETURN(a.layers, ParseLayers(layers));
+  return a;
+}
+
+}  // namespace amp

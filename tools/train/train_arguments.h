@@ -1,0 +1,55 @@
+// The command line of amp-train.
+#ifndef AMP_TOOLS_TRAIN_TRAIN_ARGUMENTS_H_
+#define AMP_TOOLS_TRAIN_TRAIN_ARGUMENTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+#include "tools/train/data_column.h"
+
+namespace amp {
+
+// What the learning rate does over the whole run. kLinear, kCosine: down to 0.
+enum class RateSchedule { kConstant, kLinear, kCosine };
+
+using NamedFiles = std::vector<std::pair<std::string, std::string>>;  // input and file
+
+struct TrainArguments {
+  std::string model;  // a step graph
+  NamedFiles data, eval_data;
+  FitOptions fit;
+  int64_t batch = 128, epochs = 1;
+  bool drop_last = false;
+  std::optional<uint64_t> shuffle;
+  std::optional<double> learning_rate;
+  RateSchedule schedule = RateSchedule::kConstant;
+  std::string forward, save_weights, checkpoint, resume, log;  // files
+  int64_t checkpoint_every = 0;                                // steps; 0: epochs alone
+  bool curve = false, quiet = false;
+  SessionOptions session;
+  std::string text;  // of --help or --version: to be printed, and nothing else done; else empty
+};
+
+// amp-train new KIND ...
+struct NewModelArguments {
+  enum class Kind { kMlp, kCnn };
+  Kind kind = Kind::kMlp;
+  std::vector<int64_t> layers;  // of kMlp
+  std::string output;
+  uint64_t seed = 0;
+  std::string text;  // as above
+};
+
+// `arguments` without the program's name, and the second without "new". Errors: kInvalidArgument; kUnimplemented for a
+// device that nothing is trained on.
+absl::StatusOr<TrainArguments> ParseTrainArguments(const std::vector<std::string>& arguments);
+absl::StatusOr<NewModelArguments> ParseNewModelArguments(const std::vector<std::string>& arguments);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_TRAIN_ARGUMENTS_H_

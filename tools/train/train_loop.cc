@@ -1,0 +1,184 @@
+#include "tools/train/train_loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/span.h"
+#include "ir/base/atomic_file.h"
+#include "ir/base/status.h"
+#include "tools/train/epoch_order.h"
+#include "tools/train/judge_batch.h"
+
+namespace amp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double RateFactor(RateSchedule schedule, double part) {
+  switch (schedule) {
+    case RateSchedule::kConstant:
+      return 1;
+    case RateSchedule::kLinear:
+      return 1 - part;
+    case RateSchedule::kCosine:
+      return (1 + std::cos(std::numbers::pi * part)) / 2;
+  }
+  return 1;
+}
+
+// "[=====>    ] 120/469"
+std::string Bar(int64_t done, int64_t total) {
+  constexpr int64_t kWidth = 24;
+  const int64_t filled = total == 0 ? kWidth : done * kWidth / total;
+  std::string bar(static_cast<size_t>(filled), '=');
+  if (filled < kWidth) bar += '>';
+  bar.resize(kWidth, ' ');
+  return absl::StrCat("[", bar, "] ", done, "/", total);
+}
+
+class Loop {
+ public:
+  Loop(const TrainTask& task, TrainProgress& progress)
+      : task_(task), args_(*task.arguments), trainer_(*task.trainer), progress_(progress) {
+    const int64_t whole = progress.num_samples / progress.batch;
+    const bool has_rest = progress.num_samples % progress.batch != 0 && !progress.drop_last;
+    num_batches_ = whole + (has_rest ? 1 : 0);
+  }
+
+  absl::StatusOr<int> Run() {
+    if (num_batches_ == 0) {
+      return UsageError("--drop-last: expected ", progress_.batch, " samples for a batch, found ",
+                        progress_.num_samples);
+    }
+    while (progress_.epoch < args_.epochs) {
+      AMP_ASSIGN_OR_RETURN(const int signal, RunEpoch());
+      if (signal != 0 && progress_.epoch < args_.epochs) return signal;
+    }
+    return 0;
+  }
+
+ private:
+  absl::StatusOr<int> RunEpoch() {
+    const std::vector<int64_t> order = EpochOrder(progress_.num_samples, progress_.shuffle, progress_.epoch);
+    while (progress_.next_batch < num_batches_) {
+      AMP_RETURN_IF_ERROR(RunBatch(order));
+      const int signal = task_.caught ? task_.caught() : 0;
+      const bool is_due = args_.checkpoint_every > 0 && trainer_.num_steps() % args_.checkpoint_every == 0;
+      // At the end of an epoch its results are in the checkpoint.
+      if ((signal != 0 || is_due) && progress_.next_batch < num_batches_) AMP_RETURN_IF_ERROR(SaveCheckpoint());
+      if (signal != 0 && progress_.next_batch < num_batches_) return signal;
+    }
+    AMP_RETURN_IF_ERROR(FinishEpoch());
+    return task_.caught ? task_.caught() : 0;
+  }
+
+  absl::Status RunBatch(const std::vector<int64_t>& order) {
+    const auto start = Clock::now();
+    const auto first = static_cast<size_t>(progress_.next_batch * progress_.batch);
+    const auto rows = absl::MakeConstSpan(order).subspan(first, static_cast<size_t>(progress_.batch));
+    AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, task_.data->Batch(rows));
+    SetRate();
+    AMP_ASSIGN_OR_RETURN(const TrainStep step, trainer_.Step(inputs));
+    Count(step, inputs, static_cast<int64_t>(rows.size()));
+    ++progress_.next_batch;
+    progress_.totals.seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    task_.streams->show_progress(absl::StrFormat("epoch %d/%d %s loss %.4f", progress_.epoch + 1, args_.epochs,
+                                                 Bar(progress_.next_batch, num_batches_), step.loss));
+    return WarnOfSkips(step);
+  }
+
+  void SetRate() {
+    const double done = static_cast<double>(progress_.epoch) * static_cast<double>(num_batches_) +
+                        static_cast<double>(progress_.next_batch);
+    const double all = static_cast<double>(args_.epochs) * static_cast<double>(num_batches_);
+    const auto rate = static_cast<float>(progress_.base_rate * RateFactor(args_.schedule, done / all));
+    if (rate != trainer_.learning_rate()) trainer_.set_learning_rate(rate);
+  }
+
+  // A step that is skipped counts among the steps alone.
+  void Count(const TrainStep& step, const NamedDatums& inputs, int64_t samples) {
+    EpochTotals& totals = progress_.totals;
+    ++totals.steps;
+    if (!step.finite) {
+      ++totals.skipped;
+      return;
+    }
+    totals.samples += samples;
+    totals.loss += static_cast<double>(step.loss) * static_cast<double>(samples);
+    progress_.curve.Add(step.loss);
+    const StepDescription& description = trainer_.description();
+    const auto labels = inputs.find(description.labels);
+    if (labels == inputs.end() || description.label_kind == LabelKind::kTarget) return;
+    if (const std::optional<int64_t> right = CountRight(step.logits, *labels->second.tensor())) {
+      totals.judged += samples;
+      totals.right += *right;
+    }
+  }
+
+  absl::Status WarnOfSkips(const TrainStep& step) {
+    const bool is_at_floor = !step.finite && step.loss_scale == progress_.loss_scale;
+    progress_.skips_in_a_row = step.finite ? 0 : progress_.skips_in_a_row + 1;
+    progress_.skips_at_floor = is_at_floor ? progress_.skips_at_floor + 1 : 0;
+    progress_.loss_scale = step.loss_scale;
+    if (progress_.skips_at_floor == kSkipsAtFloorWorthAWarning) {
+      task_.streams->warn(absl::StrCat("amp-train: warning: ", kSkipsAtFloorWorthAWarning,
+                                       " steps in a row were skipped at a loss scale of ", step.loss_scale,
+                                       ", which goes no lower: the gradients overflow without any help of it\n"));
+    } else if (progress_.skips_in_a_row == kSkipsWorthAWarning) {
+      task_.streams->warn(
+          absl::StrCat("amp-train: warning: ", kSkipsWorthAWarning,
+                       " steps in a row were skipped for gradients that are not finite: nothing is learnt\n"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status FinishEpoch() {
+    EpochRecord record{.epoch = progress_.epoch + 1,
+                       .totals = std::exchange(progress_.totals, {}),
+                       .learning_rate = trainer_.learning_rate(),
+                       .loss_scale = progress_.loss_scale,
+                       .test_loss = {},
+                       .test_accuracy = {}};
+    if (task_.evaluator != nullptr) {
+      task_.streams->show_progress(absl::StrCat("epoch ", record.epoch, "/", args_.epochs, " testing"));
+      AMP_ASSIGN_OR_RETURN(const Evaluation evaluation, task_.evaluator->Evaluate(trainer_));
+      record.test_loss = evaluation.loss;
+      record.test_accuracy = evaluation.accuracy;
+    }
+    progress_.history.push_back(record);
+    ++progress_.epoch;
+    progress_.next_batch = 0;
+    if (!args_.quiet) {
+      const bool has_scale = !trainer_.description().scale.empty();
+      AMP_RETURN_IF_ERROR(task_.streams->print(EpochLine(record, args_.epochs, has_scale)));
+    }
+    if (!args_.log.empty()) {
+      const std::string table = HistoryCsv(progress_.history);
+      AMP_RETURN_IF_ERROR(WriteFileAtomically(args_.log, [&](AtomicFile& file) { return file.Append(table); }));
+    }
+    return SaveCheckpoint();
+  }
+
+  absl::Status SaveCheckpoint() {
+    if (args_.checkpoint.empty()) return absl::OkStatus();
+    return trainer_.SaveCheckpoint(args_.checkpoint, ProgressJson(progress_));
+  }
+
+  const TrainTask& task_;
+  const TrainArguments& args_;
+  Trainer& trainer_;
+  TrainProgress& progress_;
+  int64_t num_batches_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<int> RunTrainLoop(const TrainTask& task, TrainProgress& progress) { return Loop(task, progress).Run(); }
+
+}  // namespace amp

@@ -1,0 +1,38 @@
+// The loop of amp-train: epochs of steps over a data set, tests, checkpoints, and what is printed meanwhile.
+#ifndef AMP_TOOLS_TRAIN_TRAIN_LOOP_H_
+#define AMP_TOOLS_TRAIN_TRAIN_LOOP_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/tool_output.h"
+#include "tools/train/data_set.h"
+#include "tools/train/evaluator.h"
+#include "tools/train/train_arguments.h"
+#include "tools/train/train_progress.h"
+#include "tools/train/trainer.h"
+
+namespace amp {
+
+// What a run needs, ready before its first step.
+struct TrainTask {
+  const TrainArguments* arguments = nullptr;
+  Trainer* trainer = nullptr;
+  const DataSet* data = nullptr;
+  const Evaluator* evaluator = nullptr;  // null: nothing is tested
+  const ToolStreams* streams = nullptr;
+  std::function<int()> caught;  // a signal that asks to stop, or 0
+};
+
+// How many steps in a row may be skipped before that is said aloud.
+inline constexpr int64_t kSkipsWorthAWarning = 100, kSkipsAtFloorWorthAWarning = 10;
+
+// Goes on from `progress` to the end, or until a signal comes, which is returned; 0: the end. Errors: those of steps,
+// tests and files.
+absl::StatusOr<int> RunTrainLoop(const TrainTask& task, TrainProgress& progress);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_TRAIN_LOOP_H_

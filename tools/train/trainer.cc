@@ -1,0 +1,310 @@
+#include "tools/train/trainer.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ir/base/status.h"
+#include "ir/file/forget_seeds.h"
+#include "ir/file/model_file.h"
+#include "ir/file/save.h"
+#include "ir/file/set_initializer.h"
+#include "ir/functions/cut_model.h"
+#include "ir/graph/graph.h"
+#include "passes/train/step_metadata.h"
+#include "runtime/program.h"
+#include "tools/train/checkpoint.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace amp {
+namespace {
+
+constexpr size_t kNoPort = static_cast<size_t>(-1);
+
+// Far apart for steps next to each other. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators"
+// (2014), the finalizer of SplitMix64.
+uint64_t SeedOfStep(uint64_t seed, int64_t step) {
+  uint64_t z = seed + 0x9e3779b97f4a7c15 * (static_cast<uint64_t>(step) + 1);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+absl::StatusOr<std::string> HashOf(const LoadedFile& file, const std::string& bytes) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  if (file.original == nullptr) {
+    XXH3_64bits_update(&state, bytes.data(), bytes.size());
+  } else {
+    AMP_RETURN_IF_ERROR(file.CopyOriginal([&](absl::string_view part) {
+      XXH3_64bits_update(&state, part.data(), part.size());
+      return absl::OkStatus();
+    }));
+  }
+  return absl::StrFormat("%016x", XXH3_64bits_digest(&state));
+}
+
+bool IsTrained(const StepState& state) { return state.kind == StateKind::kWeight || state.kind == StateKind::kRunning; }
+
+}  // namespace
+
+struct Trainer::Content {
+  std::string path, bytes;  // of the step graph: one of them
+  SessionOptions options;
+  StepDescription step;
+  std::string hash;
+  std::unique_ptr<Session> session;
+  NamedDatums inputs;              // states and learning rate
+  std::vector<size_t> next_ports;  // of the states, in order
+  size_t loss_port = kNoPort, finite_port = kNoPort, logits_port = kNoPort;
+  float learning_rate = 0;
+  int64_t num_steps = 0;
+
+  absl::StatusOr<LoadedFile> Load() const;
+  absl::Status FindPorts();
+  absl::Status TakeInitialState();
+  absl::StatusOr<LoadedFile> LoadForward(const std::string& forward) const;
+  absl::Status CheckState(const std::string& name, const Tensor& value) const;
+};
+
+absl::StatusOr<LoadedFile> Trainer::Content::Load() const {
+  if (!path.empty()) return LoadModel(path, {.limits = options.limits});
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, ParseModel(bytes, options.limits));
+  AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
+  return file;
+}
+
+absl::Status Trainer::Content::FindPorts() {
+  absl::flat_hash_map<std::string, size_t> ports;
+  const std::vector<std::string> names = session->OutputNames();
+  for (size_t port = 0; port < names.size(); ++port) ports.emplace(names[port], port);
+  const auto find = [&](const std::string& name, size_t* port) {
+    if (name.empty()) return absl::OkStatus();
+    const auto it = ports.find(name);
+    if (it == ports.end())
+      return ModelError("expected an output '", Escaped(name), "', as the metadata says; found none");
+    *port = it->second;
+    return absl::OkStatus();
+  };
+  AMP_RETURN_IF_ERROR(find(step.loss, &loss_port));
+  AMP_RETURN_IF_ERROR(find(step.finite, &finite_port));
+  AMP_RETURN_IF_ERROR(find(step.logits, &logits_port));
+  for (const StepState& state : step.states) AMP_RETURN_IF_ERROR(find(state.output, &next_ports.emplace_back()));
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Content::TakeInitialState() {
+  const Model& model = session->model();
+  std::vector<std::string> names;
+  for (const StepState& state : step.states) names.push_back(state.input);
+  if (!step.learning_rate.empty()) names.push_back(step.learning_rate);
+  for (const std::string& name : names) {
+    const auto it = model.graph(kMainGraph).names.find(name);
+    const bool is_input = it != model.graph(kMainGraph).names.end() && model.value(it->second).is_graph_input;
+    const Datum initial = is_input ? session->program().constants[it->second] : Datum();
+    if (initial.tensor() == nullptr) {
+      return ModelError("expected an input '", Escaped(name),
+                        "' with an initializer, as the metadata says; found none");
+    }
+    if (IsLowFloat(initial.tensor()->dtype())) {
+      return ModelError("state '", Escaped(name), "': expected float32, found ", initial.TypeText());
+    }
+    inputs[name] = initial;
+  }
+  if (step.learning_rate.empty()) return absl::OkStatus();
+  const Tensor& rate = *inputs[step.learning_rate].tensor();
+  if (rate.dtype() != DType::kFloat32 || rate.num_elements() != 1) {
+    return ModelError("input '", Escaped(step.learning_rate), "': expected float32[], found ", rate.TypeText());
+  }
+  learning_rate = rate.elements<float>()[0];
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Content::CheckState(const std::string& name, const Tensor& value) const {
+  const auto it = inputs.find(name);
+  if (it == inputs.end() || name == step.learning_rate)
+    return UsageError("'", Escaped(name), "' is no state of the step graph");
+  const Tensor& present = *it->second.tensor();
+  if (present.dtype() == value.dtype() && present.dims() == value.dims()) return absl::OkStatus();
+  return UsageError("state '", Escaped(name), "': expected ", present.TypeText(), ", found ", value.TypeText());
+}
+
+// A model that does the forward part with the weights as they are.
+absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forward) const {
+  absl::StatusOr<LoadedFile> file = forward.empty() ? Load() : LoadModel(forward, {.limits = options.limits});
+  if (!file.ok()) return InFile(Escaped(forward.empty() ? path : forward), file.status());
+  absl::flat_hash_set<std::string> states;
+  for (const StepState& state : step.states) {
+    states.insert(state.input);
+    if (!IsTrained(state)) continue;
+    const Tensor& value = *inputs.at(state.input).tensor();
+    AMP_RETURN_IF_ERROR(InFile(
+        Escaped(forward), ReplaceInitializer(*file->model, state.input,
+                                             {.dtype = value.dtype(), .dims = value.dims(), .bytes = value.bytes()})));
+  }
+  if (!forward.empty()) return file;
+  if (step.logits.empty())
+    return UsageError("the step graph does not say which output is the forward model's: a forward model is needed");
+  AMP_RETURN_IF_ERROR(CutToOutput(*file->model, step.logits, states));
+  if (const std::string node = FindTrainingNode(*file->model); !node.empty()) {
+    return UsageError("node ", node, " of the step graph runs as in training: a forward model is needed");
+  }
+  return file;
+}
+
+Trainer::Trainer(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Trainer::~Trainer() = default;
+
+absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Make(std::unique_ptr<Content> content) {
+  Content& made = *content;
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, made.Load());
+  AMP_ASSIGN_OR_RETURN(made.hash, HashOf(file, made.bytes));
+  AMP_ASSIGN_OR_RETURN(made.step, FindStep(*file.model));
+  ForgetSeeds(*file.model);
+  AMP_ASSIGN_OR_RETURN(made.session, Session::Create(std::move(file), made.options));
+  AMP_RETURN_IF_ERROR(made.FindPorts());
+  AMP_RETURN_IF_ERROR(made.TakeInitialState());
+  return std::unique_ptr<Trainer>(new Trainer(std::move(content)));
+}
+
+absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const std::string& path, const SessionOptions& options) {
+  auto content = std::make_unique<Content>();
+  content->path = path;
+  content->options = options;
+  absl::StatusOr<std::unique_ptr<Trainer>> trainer = Make(std::move(content));
+  if (!trainer.ok()) return InFile(Escaped(path), trainer.status());
+  return trainer;
+}
+
+absl::StatusOr<std::unique_ptr<Trainer>> Trainer::CreateFromBytes(std::string model, const SessionOptions& options) {
+  auto content = std::make_unique<Content>();
+  content->bytes = std::move(model);
+  content->options = options;
+  return Make(std::move(content));
+}
+
+absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
+  Content& c = *content_;
+  NamedDatums all = c.inputs;
+  for (const auto& [name, datum] : inputs) {
+    if (c.inputs.contains(name)) return UsageError("input '", Escaped(name), "' is state: see SetState");
+    all[name] = datum;
+  }
+  AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs,
+                       c.session->Run(all, nullptr, nullptr, SeedOfStep(c.options.seed, c.num_steps)));
+  TrainStep result;
+  const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) {
+    if (port == kNoPort) return absl::OkStatus();
+    const Tensor* tensor = outputs[port].tensor();
+    const DType expected = std::is_same_v<T, bool> ? DType::kBool : DType::kFloat32;
+    if (tensor == nullptr || tensor->dtype() != expected || tensor->num_elements() != 1) {
+      return ModelError("output '", Escaped(name), "': expected ", DTypeName(expected), "[], found ",
+                        outputs[port].TypeText());
+    }
+    value = tensor->elements<T>()[0];
+    return absl::OkStatus();
+  };
+  AMP_RETURN_IF_ERROR(scalar(c.loss_port, c.step.loss, result.loss));
+  AMP_RETURN_IF_ERROR(scalar(c.finite_port, c.step.finite, result.finite));
+  if (c.logits_port != kNoPort && outputs[c.logits_port].tensor() != nullptr) {
+    result.logits = *outputs[c.logits_port].tensor();
+  }
+  for (size_t i = 0; i < c.step.states.size(); ++i) {
+    const StepState& state = c.step.states[i];
+    const Tensor* next = outputs[c.next_ports[i]].tensor();
+    AMP_RETURN_IF_ERROR(c.CheckState(state.input, next == nullptr ? Tensor() : *next));
+    if (state.input == c.step.scale) AMP_RETURN_IF_ERROR(scalar(c.next_ports[i], state.output, result.loss_scale));
+  }
+  for (size_t i = 0; i < c.step.states.size(); ++i) {
+    c.inputs[c.step.states[i].input] = std::move(outputs[c.next_ports[i]]);
+  }
+  ++c.num_steps;
+  return result;
+}
+
+int64_t Trainer::num_steps() const { return content_->num_steps; }
+float Trainer::learning_rate() const { return content_->learning_rate; }
+void Trainer::set_learning_rate(float rate) {
+  if (content_->step.learning_rate.empty()) return;
+  content_->learning_rate = rate;
+  Datum& present = content_->inputs[content_->step.learning_rate];
+  present = Datum(Tensor::Of<float>(DType::kFloat32, present.tensor()->dims(), {rate}));
+}
+
+const StepDescription& Trainer::description() const { return content_->step; }
+const Session& Trainer::session() const { return *content_->session; }
+bool Trainer::IsState(const std::string& input) const { return content_->inputs.contains(input); }
+
+std::vector<std::string> Trainer::StateNames() const {
+  std::vector<std::string> names;
+  for (const StepState& state : content_->step.states) names.push_back(state.input);
+  return names;
+}
+
+absl::StatusOr<Tensor> Trainer::State(const std::string& name) const {
+  const auto it = content_->inputs.find(name);
+  if (it == content_->inputs.end()) return UsageError("'", Escaped(name), "' is no state of the step graph");
+  return *it->second.tensor();
+}
+
+absl::Status Trainer::SetState(const std::string& name, Tensor value) {
+  AMP_RETURN_IF_ERROR(content_->CheckState(name, value));
+  content_->inputs[name] = Datum(std::move(value));
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::SaveWeights(const std::string& path, const std::string& forward) const {
+  AMP_ASSIGN_OR_RETURN(const LoadedFile file, content_->LoadForward(forward));
+  SaveOptions options;
+  options.input = &file;
+  options.limits = content_->options.limits;
+  return SaveModel(*file.model, file.weights(), path, options).status();
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeForward(const std::string& forward) const {
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, content_->LoadForward(forward));
+  AMP_RETURN_IF_ERROR(ValidateFile(file, content_->options.limits));
+  return Session::Create(std::move(file), content_->options);
+}
+
+absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string& note) const {
+  Checkpoint checkpoint{.step_graph = content_->hash,
+                        .num_steps = content_->num_steps,
+                        .learning_rate = content_->learning_rate,
+                        .note = note,
+                        .states = {}};
+  for (const StepState& state : content_->step.states) {
+    checkpoint.states.emplace_back(state.input, *content_->inputs.at(state.input).tensor());
+  }
+  return WriteCheckpoint(path, checkpoint);
+}
+
+absl::StatusOr<std::string> Trainer::LoadCheckpoint(const std::string& path) {
+  Content& c = *content_;
+  const auto complain = [&](const absl::Status& status) { return InFile(Escaped(path), status); };
+  AMP_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadCheckpoint(path));
+  if (checkpoint.step_graph != c.hash) {
+    return complain(UsageError("expected a checkpoint of this step graph (", c.hash, "), found one of another (",
+                               Escaped(checkpoint.step_graph), ")"));
+  }
+  if (checkpoint.states.size() != c.step.states.size()) {
+    return complain(UsageError("expected ", c.step.states.size(), " states, found ", checkpoint.states.size()));
+  }
+  NamedDatums loaded;
+  for (auto& [name, tensor] : checkpoint.states) {
+    AMP_RETURN_IF_ERROR(complain(c.CheckState(name, tensor)));
+    loaded[name] = Datum(std::move(tensor));
+  }
+  if (loaded.size() != c.step.states.size()) return complain(UsageError("a state is there twice"));
+  for (auto& [name, datum] : loaded) c.inputs[name] = std::move(datum);
+  c.num_steps = checkpoint.num_steps;
+  set_learning_rate(checkpoint.learning_rate);
+  return std::move(checkpoint.note);
+}
+
+}  // namespace amp
