@@ -12,6 +12,7 @@ MNIST is $AMP_SHARED/data/mnist (else ../shared). Exits 1 when a goal is missed.
 """
 import argparse
 import csv
+import json
 import os
 import pathlib
 import re
@@ -22,9 +23,10 @@ import time
 
 import numpy as np
 import onnx
+from onnx import helper, numpy_helper
 
 import verdicts
-from run_bench import print_circumstances
+from run_bench import cpu_facts
 
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 # Keras 3.15 on TensorFlow 2.21, mean test accuracy of three seeds.
@@ -59,7 +61,7 @@ class Bench:
     def goal(self, what, measured, goal, unit, larger):
         self.rows.append((what, measured, goal, unit, larger))
 
-    def data(self, flag, part, name="x", samples=None):
+    def data(self, flag, part, name="x"):
         images, labels = (self.mnist / f"{part}-{kind}-ubyte.gz" for kind in ("images-idx3", "labels-idx1"))
         return [f"--{flag}", f"{name}={images}", f"--{flag}", f"labels={labels}"]
 
@@ -132,8 +134,11 @@ class Bench:
             self.goal(f"wide, {policy}: activation bytes against float32", found[policy][2] / found["float32"][2], 0.65, "x", False)
 
     def activation_bytes(self, step, batch):
-        explained = Ran([self.tools / "amp-run", step, "--explain", "--random-inputs", "--dim", f"batch={batch}", "--threads", self.threads]).out
-        return float(re.search(r"activations (\S+) MB", explained)[1]) * 1e6
+        images, labels = self.folder / "x.npy", self.folder / "labels.npy"
+        np.save(images, np.random.default_rng(1).random((batch, 784), np.float32))
+        np.save(labels, np.arange(batch) % 10)
+        timed = Ran([self.tools / "amp-run", step, "--bench", "--json", "--iterations", 1, "--input", f"x={images}", "--input", f"labels={labels}", "--threads", self.threads])
+        return json.loads(timed.out)["activation_bytes"]
 
     def cnn(self):
         forward = self.new("cnn", "cnn")
@@ -143,6 +148,37 @@ class Bench:
             print(f"cnn mixed_float16 epoch {row['epoch']:g}: loss {row['loss']:.4f}, test accuracy {row['test_accuracy']:.4f}, loss scale {row['loss_scale']:g}, "
                   f"skipped {row['skipped']:g}, {row['ms_per_step']:.1f} ms/step", flush=True)
         self.goal("cnn, mixed_float16: test accuracy", 100 * epochs[-1]["test_accuracy"], 98.5, "%", True)
+
+    def transfer(self):
+        """Features of a face detector (MobileNet 0.25), then all of it."""
+        source = self.shared / "models" / "retinaface_mbnet025.onnx"
+        if not source.is_file():
+            sys.exit(f"mnist_bench: error: no {source} (set AMP_SHARED)")
+        backbone, features, trained, fine = self.folder / "backbone.onnx", "363", self.folder / "head.onnx", self.folder / "fine.onnx"
+        model = onnx.load(source)
+        shape = model.graph.input[0].type.tensor_type.shape
+        shape.CopyFrom(helper.make_tensor_value_info("", onnx.TensorProto.FLOAT, ["batch", 3, 64, 64]).type.tensor_type.shape)
+        onnx.save(model, backbone)
+        name = model.graph.input[0].name
+        test = [*self.data("eval-data", "t10k", name), "--scale", 1, "--resize", "bilinear", "--batch", 128, "--shuffle", 1]
+
+        step = self.step(backbone, "--policy", "mixed_float16", "--head", f"{features}:dense=10", "--optimizer", "adam", "--learning-rate", "0.01")
+        behind = [node.name for node in onnx.load(step).graph.node if node.name.startswith("gradient/") and "/head/" not in node.name and "/loss/" not in node.name]
+        _, epochs = self.train(step, *test, "--epochs", 5, "--save-weights", trained, name=name)
+        frozen = {i.name: i for i in onnx.load(trained).graph.initializer}
+        same = sum(i.name in frozen and numpy_helper.to_array(i).tobytes() == numpy_helper.to_array(frozen[i.name]).tobytes() for i in model.graph.initializer)
+        used = len(frozen) - 2  # without the head's
+        print(f"transfer frozen: test accuracy {epochs[-1]['test_accuracy']:.4f} after {len(epochs)} epochs, {epochs[-1]['ms_per_step']:.1f} ms/step; "
+              f"{same} of {used} frozen tensors bit-identical; backward nodes in the backbone: {behind or 'none'}", flush=True)
+        self.goal("transfer, frozen: test accuracy", 100 * epochs[-1]["test_accuracy"], 90, "%", True)
+        self.goal("transfer, frozen: weights that changed", used - same, 0, "", False)
+        self.goal("transfer, frozen: backward nodes in the backbone", len(behind), 0, "", False)
+
+        step = self.step(trained, "--policy", "mixed_float16", "--optimizer", "adam", "--learning-rate", "0.0001")
+        _, tuned = self.train(step, *test, "--epochs", 1, "--save-weights", fine, name=name)
+        print(f"transfer fine-tuned: test accuracy {tuned[-1]['test_accuracy']:.4f}, loss scale {tuned[-1]['loss_scale']:g}, skipped {tuned[-1]['skipped']:g}, "
+              f"{tuned[-1]['ms_per_step']:.1f} ms/step", flush=True)
+        self.goal("transfer, fine-tuned: points gained", 100 * (tuned[-1]["test_accuracy"] - epochs[-1]["test_accuracy"]), 0, "", True)
 
 
 def main():
@@ -154,7 +190,8 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/mnist_bench"))
     args = parser.parse_args()
     bench = Bench(args)
-    print_circumstances(args.threads)
+    name, flags = cpu_facts()
+    print(f"{name}: {' '.join(flags)}; {args.threads} thread(s); load average before {os.getloadavg()[0]:.1f}\n", flush=True)
     for part in args.only.split(","):
         getattr(bench, part)()
     return 1 if verdicts.print_verdicts(bench.rows, f"{args.threads} thread(s)") else 0

@@ -3,6 +3,7 @@
 #include <map>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "ir/graph/graph.h"
 #include "passes/train/step_metadata.h"
 #include "tests/catch2.h"
@@ -55,6 +56,27 @@ TEST_CASE("every activation and every gradient of one is a 16-bit value when a m
     CHECK(CountLow({"mlp", "784-33-21-3"}, {kSamples, kPixels}, policy, low) == 9);
     CHECK(CountLow({"cnn"}, {kSamples, 1, 28, 28}, policy, low) >= 12);
   }
+}
+
+TEST_CASE("what a mixed step saves as its forward model can be taken back to float32, and trained on") {
+  const ScratchFolder folder;
+  const std::string path = MakeStep(folder, {"mlp", "784-33-3"}, {"--policy", "mixed_float16"});
+  const absl::StatusOr<std::unique_ptr<Trainer>> trainer = Trainer::Create(path);
+  REQUIRE(trainer.ok());
+  REQUIRE((*trainer)->Step(Batch({kSamples, kPixels})).ok());
+  const std::string saved = folder.File("saved.onnx"), back = folder.File("back.onnx"), next = folder.File("next.onnx");
+  REQUIRE((*trainer)->SaveWeights(saved).ok());
+  const ToolOutput taken_back = RunAmpRewrite({saved, "-o", back, "--policy", "float32"});
+  INFO(taken_back.out << taken_back.err);
+  CHECK(absl::StrContains(taken_back.out, "Took back the conversion to float16"));
+  const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(back, OneByOne());
+  REQUIRE(session.ok());
+  const Model& model = (*session)->model();
+  for (const ValueId value : model.AllValues()) CHECK(model.value(value).dtype != DType::kFloat16);
+  const ToolOutput trained = RunAmpRewrite({saved, "-o", next, "--train", "--policy", "mixed_float16"});
+  INFO(trained.out << trained.err);
+  CHECK(trained.exit_code == 0);
+  CHECK_FALSE(absl::StrContains(trained.out, "Converted 0 of"));
 }
 
 TEST_CASE("a loss scale of 2^24 overflows by itself: the step is skipped and the scale halves until a step is taken") {
