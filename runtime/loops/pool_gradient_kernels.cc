@@ -24,7 +24,6 @@ absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
 const char* WhyNot(const KernelContext& context) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
   if (!IsLoopFloat(x.dtype()) || !IsLoopFloat(g.dtype())) return kNoLoopFloat;
-  if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
   const absl::StatusOr<Window> window = PoolWindow(context);
   if (!window.ok()) return "a window that does not fit";
@@ -44,12 +43,14 @@ struct Pooling {
 // Of images that have one channel each.
 void SpreadOverImages(const Pooling& pooling, const WindowAxis& axis, const Tensor& x, const Tensor& g, Tensor& dx) {
   const FloatSource in(pooling.loops, x), results(pooling.loops, g);
-  float* out = dx.mutable_elements<float>().data();
+  const FloatSink sink(pooling.loops, dx);
   const size_t pixels = pooling.pixels(), columns = pooling.columns.size();
   const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
-  std::vector<float> buffer(pixels), result_buffer(columns);
+  std::vector<float> buffer(pixels), result_buffer(columns), out_buffer(pixels);
   LargestOfRow largest(columns);
-  for (size_t i = 0, at = 0; i < images; ++i, out += pixels) {
+  for (size_t i = 0, at = 0; i < images; ++i) {
+    float* const out = sink.Begin(i * pixels, out_buffer.data());
+    std::fill_n(out, pixels, 0.0f);
     const float* const image = in.Read(i * pixels, pixels, buffer.data());
     for (const Taps& row : pooling.rows) {
       FindLargest(pooling.loops, row, axis, image, largest);
@@ -57,6 +58,7 @@ void SpreadOverImages(const Pooling& pooling, const WindowAxis& axis, const Tens
       for (size_t c = 0; c < columns; ++c) out[std::max(largest.places[c], 0)] += gradients[c];
       at += columns;
     }
+    sink.End(i * pixels, pixels, out);
   }
 }
 
@@ -65,8 +67,9 @@ class Pixels {
  public:
   Pixels(const Pooling& pooling, size_t channels) : pooling_(pooling), channels_(channels) {}
 
-  // `results`: of the image; `out` has zeros at first.
+  // `results`: of the image.
   void Spread(const float* image, const float* results, float* out) {
+    std::fill_n(out, pooling_.pixels() * channels_, 0.0f);
     for (const Taps& row : pooling_.rows) {
       for (const Taps& column : pooling_.columns) {
         FindTaps(row, column, image, out);
@@ -101,12 +104,14 @@ void SpreadOverPixels(const Pooling& pooling, const Tensor& x, const Tensor& g, 
   const auto channels = static_cast<size_t>(x.dim(1)), batch = static_cast<size_t>(x.dim(0));
   const size_t image_size = pooling.pixels() * channels, results_size = pooling.results() * channels;
   const FloatSource in(pooling.loops, x), results(pooling.loops, g);
-  float* const out = dx.mutable_elements<float>().data();
-  std::vector<float> buffer(image_size), results_buffer(results_size);
+  const FloatSink sink(pooling.loops, dx);
+  std::vector<float> buffer(image_size), results_buffer(results_size), out_buffer(image_size);
   Pixels pixels(pooling, channels);
   for (size_t n = 0; n < batch; ++n) {
+    float* const out = sink.Begin(n * image_size, out_buffer.data());
     pixels.Spread(in.Read(n * image_size, image_size, buffer.data()),
-                  results.Read(n * results_size, results_size, results_buffer.data()), out + n * image_size);
+                  results.Read(n * results_size, results_size, results_buffer.data()), out);
+    sink.End(n * image_size, image_size, out);
   }
 }
 
@@ -121,10 +126,8 @@ absl::Status MaxPoolGradient(KernelContext& context) {
                            .columns = TapsOf(window.back()),
                            .height = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank() - 1)),
                            .width = static_cast<size_t>(x.dim(x.rank() - 1))};
-  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, x.dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, x.dtype(), x.dims()));
   dx->set_layout(x.layout());
-  const auto elements = dx->mutable_elements<float>();
-  std::fill(elements.begin(), elements.end(), 0.0f);
   if (x.layout() == Layout::kChannelsLast) {
     SpreadOverPixels(pooling, x, g, *dx);
   } else {

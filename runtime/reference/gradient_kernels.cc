@@ -1,5 +1,5 @@
 // Gradients that are functions of domain ai.amp, whose bodies in passes/train say what they mean. Attribute `to` is the
-// type of what they give.
+// type that they are computed in, and that of weight gradients.
 //
 //   dw = ai.amp.ConvWeightGradient (x, g)   dw = ai.amp.MatrixWeightGradient (a, b)   dx = ai.amp.MaxPoolGradient (x, g)
 #include <cmath>
@@ -15,23 +15,24 @@
 namespace amp {
 namespace {
 
-absl::Status RoundToOutput(KernelContext& context, const Tensor& gradient) {
-  const DType to = GetDType(context.node(), "to").value_or(DType::kFloat32);
+absl::Status RoundToOutput(KernelContext& context, const Tensor& gradient, DType to) {
   AMP_ASSIGN_OR_RETURN(Tensor rounded, FromAccumulator(gradient, to));
   context.SetOutput(0, std::move(rounded));
   return absl::OkStatus();
 }
 
+DType StatedType(const KernelContext& context) { return GetDType(context.node(), "to").value_or(DType::kFloat32); }
+
 absl::Status ConvWeightGradient(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(0)));
   AMP_ASSIGN_OR_RETURN(const Tensor g, ToFloat64(context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor gradient, ConvolveForWeights(context.node(), x, g));
-  return RoundToOutput(context, gradient);
+  return RoundToOutput(context, gradient, StatedType(context));
 }
 
 absl::Status MatrixWeightGradient(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor gradient, ComputeGemm(context));
-  return RoundToOutput(context, gradient);
+  return RoundToOutput(context, gradient, StatedType(context));
 }
 
 // Which element of an image a window's largest is, of equal ones the first, as MaxPool says it; nothing but padding: the
@@ -54,7 +55,7 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   const Dims dims = OutputDims(window, x.dim(0), x.dim(1));
   if (g.dims() != dims) return ModelError("input 1: expected ", DimsText(dims), ", found ", DimsText(g.dims()));
   AMP_ASSIGN_OR_RETURN(Tensor gradient, FilledFloat64(x.dims(), 0));
-  if (x.num_elements() == 0) return RoundToOutput(context, gradient);
+  if (x.num_elements() == 0) return RoundToOutput(context, gradient, context.Input(0).dtype());
   const auto images = static_cast<size_t>(ElementsBetween(x.dims(), 0, 2));
   const size_t image_size = Doubles(x).size() / images, positions = NumPositions(window);
   const auto out = gradient.mutable_elements<double>();
@@ -65,7 +66,7 @@ absl::Status MaxPoolGradient(KernelContext& context) {
           Doubles(g)[image * positions + run.first + position];
     }
   });
-  return RoundToOutput(context, gradient);
+  return RoundToOutput(context, gradient, context.Input(0).dtype());
 }
 
 constexpr absl::string_view kDomain = "ai.amp";
