@@ -379,7 +379,7 @@ void SayThatNothingIsRecorded(const Model& model, ReportWriter& writer, RewriteO
 }
 
 absl::Status Run(Undo& undo) {
-  const absl::Status status = undo.Run();
+  absl::Status status = undo.Run();
   if (status.code() != absl::StatusCode::kInternal) return status;
   return ModelError("metadata 'amp.rewrite' does not fit the model, which was edited since: ", status.message());
 }

@@ -35,12 +35,13 @@ struct PostOp {
   Operand operand;  // kAdd, kMul
 };
 
-// y = post_ops(a b + bias): matrices in the last two dims, the others broadcast.
+// y = post_ops(a b + bias), or y + a b + bias: matrices in the last two dims, the others broadcast.
 struct MatMulSpec {
   Operand a, b, y;
-  Operand bias;  // kUndefined: none; else of y's rank, [1, ..., 1, n]
+  Operand bias = {};  // kUndefined: none; else of y's rank, [1, ..., 1, n]
   bool packs_b = false;
-  std::vector<PostOp> post_ops;
+  bool adds_to_y = false;  // to what y holds; without post_ops
+  std::vector<PostOp> post_ops = {};
 };
 
 // y = post_ops(convolution of x with w + bias). Dims: x and y [n, c, spatial...]; w [groups, c / groups of y,

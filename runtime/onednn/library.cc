@@ -86,10 +86,11 @@ void AppendPostOp(const PostOp& op, dnnl::post_ops& post_ops) {
 
 bool HasOperand(const PostOp& op) { return op.kind == EpilogueKind::kAdd || op.kind == EpilogueKind::kMul; }
 
-dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops) {
+dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops, bool adds_to_y = false) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops post_ops;
+  if (adds_to_y) post_ops.append_sum();
   for (const PostOp& op : ops) AppendPostOp(op, post_ops);
   attributes.set_post_ops(post_ops);
   return attributes;
@@ -232,7 +233,7 @@ std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
 std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
   const Descriptor b = AsIs(spec.b);
   const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
-                                        AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops));
+                                        AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y));
   auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops);
   result->SetBias(AsIs(spec.bias));
   return result;
