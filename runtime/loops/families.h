@@ -21,6 +21,9 @@ absl::Span<const KernelRow> SoftmaxLoopKernels();
 absl::Span<const KernelRow> TrainLoopKernels();
 absl::Span<const KernelRow> UnaryLoopKernels();
 
+// The row of a reduction that may read a narrower type than its node does; null for other operators.
+const KernelRow* FindReductionRow(absl::string_view domain, absl::string_view op_type);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_LOOPS_FAMILIES_H_
