@@ -10,6 +10,8 @@ std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::s
       BinaryLoopKernels(),
       CastLoopKernels(),
       LayerNormLoopKernels(),
+      LossLoopKernels(),
+      NormGradientLoopKernels(),
       NormLoopKernels(),
       PoolGradientLoopKernels(),
       PoolLoopKernels(),
