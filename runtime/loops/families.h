@@ -7,9 +7,12 @@
 
 namespace amp {
 
+absl::Span<const KernelRow> BatchNormLoopKernels();
 absl::Span<const KernelRow> BinaryLoopKernels();
 absl::Span<const KernelRow> CastLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();
+absl::Span<const KernelRow> LossLoopKernels();
+absl::Span<const KernelRow> NormGradientLoopKernels();
 absl::Span<const KernelRow> NormLoopKernels();
 absl::Span<const KernelRow> PoolGradientLoopKernels();
 absl::Span<const KernelRow> PoolLoopKernels();
