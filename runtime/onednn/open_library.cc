@@ -12,7 +12,8 @@ OpenedLibrary Open() {
   const SharedObject object = OpenSharedObject("libamp_onednn.so", "AmpOneDnnLibrary");
   if (object.entry == nullptr) return {.why_not = object.why_not};
   using Function = const Library* (*)();
-  OpenedLibrary opened{.library = reinterpret_cast<Function>(object.entry)()};
+  OpenedLibrary opened;
+  opened.library = reinterpret_cast<Function>(object.entry)();
   if (opened.library == nullptr) opened.why_not = absl::StrCat(object.place, ": no oneDNN for this processor");
   return opened;
 }

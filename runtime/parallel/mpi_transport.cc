@@ -104,7 +104,7 @@ class MpiTransport : public Transport {
 }  // namespace
 }  // namespace amp
 
-amp::Transport* AmpMpiTransport() {
+__attribute__((visibility("default"))) amp::Transport* AmpMpiTransport() {
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) return nullptr;
   return provided >= MPI_THREAD_FUNNELED ? new amp::MpiTransport : nullptr;

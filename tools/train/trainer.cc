@@ -250,6 +250,7 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
 }
 
 int64_t Trainer::num_steps() const { return content_->num_steps; }
+const std::string& Trainer::graph_hash() const { return content_->hash; }
 void Trainer::set_num_steps(int64_t count) { content_->num_steps = count; }
 float Trainer::learning_rate() const { return content_->learning_rate; }
 void Trainer::set_learning_rate(float rate) {

@@ -76,6 +76,7 @@ class Trainer {
   const Session& session() const;
   // By the names of the states.
   bool IsState(const std::string& input) const;
+  const std::string& graph_hash() const;
   // Which random numbers come next, in a run that goes on.
   void set_num_steps(int64_t count);
 
