@@ -182,7 +182,7 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
                    ToolOutput& output) {
   streams.show_progress("loading");
   absl::StatusOr<Preparations> made = Prepare(a, ranks);
-  AMP_RETURN_IF_ERROR(ranks.Agree(made.status()));
+  AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
   AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
   if (!a.quiet) AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan)));
   const StopSignals signals;
@@ -233,19 +233,23 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
   TrainArguments& a = *parsed;
   a.session.reduction = ranks.reduction();
   AMP_RETURN_IF_ERROR(InFile(Escaped(a.model), Train(a, StreamsOf(ranks, streams, a.quiet), results, ranks, output)));
+  if (ranks.size() > 1)
+    streams.warn(std::exchange(output.err, {}));  // the launcher ends the others with the first to go
   return ranks.Finish();
 }
 
 // One line, of one rank, where all know; else the others, who wait for this one, end with it.
 void ReportFailure(const absl::Status& status, const ToolStreams& streams, Ranks& ranks, ToolOutput& output) {
   output.exit_code = ExitCode(status);
-  const std::string speaker = ranks.size() == 1 || ranks.AllKnow() ? "" : absl::StrCat("rank ", ranks.rank(), ": ");
-  const std::string line = absl::StrCat("amp-train: error: ", speaker, std::string(status.message()), "\n");
-  if (ranks.IsFirst() && (ranks.size() == 1 || ranks.AllKnow())) output.err += line;
-  if (ranks.size() == 1) return;
-  if (ranks.AllKnow() && ranks.Finish().ok()) return;
-  if (!ranks.AllKnow()) streams.warn(line);
-  ranks.reduction()->Abort(output.exit_code);
+  const bool is_own = ranks.size() > 1 && !ranks.AllKnow();
+  const std::string line = absl::StrCat("amp-train: error: ", is_own ? absl::StrCat("rank ", ranks.rank(), ": ") : "",
+                                        std::string(status.message()), "\n");
+  if (ranks.size() == 1) {
+    output.err += line;
+    return;
+  }
+  if (is_own || ranks.IsFirst()) streams.warn(line);  // at once: the launcher ends all ranks with the first that goes
+  if (is_own || !ranks.Finish().ok()) ranks.reduction()->Abort(output.exit_code);
 }
 
 }  // namespace

@@ -97,8 +97,9 @@ absl::Status Ranks::Agree(const absl::Status& own) {
   AMP_ASSIGN_OR_RETURN(const std::vector<std::string> messages, GatherTexts(std::string(own.message())));
   for (size_t rank = 0; rank < codes.size(); ++rank) {
     if (codes[rank] == 0) continue;
-    const std::string speaker = rank == 0 ? "" : absl::StrCat("rank ", rank, ": ");
-    return KnownToAll({static_cast<absl::StatusCode>(codes[rank]), absl::StrCat(speaker, messages[rank])});
+    if (static_cast<int>(rank) == this->rank()) return KnownToAll(own);
+    const absl::Status told(static_cast<absl::StatusCode>(codes[rank]), messages[rank]);
+    return KnownToAll(InFile(absl::StrCat("rank ", rank), told));
   }
   return absl::OkStatus();
 }
