@@ -18,7 +18,7 @@ namespace {
 
 using Bytes = Transport::Bytes;
 
-constexpr int64_t kMostAtOnce = int64_t{1} << 24;  // elements of a mean, so that what others send takes little memory
+constexpr int64_t kMostAtOnce = int64_t{1} << 20;  // elements of a mean, so that what others send takes little memory
 
 size_t Index(int rank) { return static_cast<size_t>(rank); }
 

@@ -28,7 +28,7 @@ absl::Status Exchanger::WatchRankBefore() {
   std::vector<Bytes> from;
   for (ProcessIdentity& identity : all) from.push_back(BytesOf(identity));
   AMP_RETURN_IF_ERROR(Exchange(std::vector<Bytes>(all.size(), BytesOf(own)), from));
-  if (size() > 1) process_ = std::make_unique<ProcessWatch>(all[static_cast<size_t>(Before())]);
+  if (size() > 1) process_ = ProcessWatch(all[static_cast<size_t>(Before())]);
   return absl::OkStatus();
 }
 
@@ -51,14 +51,16 @@ absl::Status Exchanger::Exchange(const std::vector<Bytes>& to, const std::vector
 absl::Status Exchanger::Watch() {
   const Clock::time_point now = Clock::now();
   if (size() == 1 || now - last_look_ < most_silence_ / 1000) return absl::OkStatus();
+  if (now - last_look_ > most_silence_ / 2) last_heard_ = now;  // this process stood still: that says nothing of others
   last_look_ = now;
   if (now - last_sign_ >= most_silence_ / 20) {
     transport_->SendSign();
     last_sign_ = now;
   }
   if (transport_->TakeSign()) last_heard_ = now;
-  if (process_ != nullptr && process_->HasEnded()) return IoError("rank ", Before(), " of ", size(), " has ended");
+  if (process_.HasEnded()) return IoError("rank ", Before(), " of ", size(), " has ended");
   if (now - last_heard_ <= most_silence_) return absl::OkStatus();
+  process_.Kill();  // given up: it must not come back, and give the others up in turn
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most_silence_).count();
   return IoError("rank ", Before(), " of ", size(), " gave no sign of life for ", seconds, " s");
 }

@@ -36,7 +36,7 @@ class Exchanger {
 
   std::unique_ptr<Transport> transport_;
   std::chrono::milliseconds most_silence_;
-  std::unique_ptr<ProcessWatch> process_;
+  ProcessWatch process_;
   Clock::time_point last_look_, last_sign_, last_heard_ = Clock::now();
 };
 

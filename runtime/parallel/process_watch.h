@@ -3,6 +3,7 @@
 #define AMP_RUNTIME_PARALLEL_PROCESS_WATCH_H_
 
 #include <cstdint>
+#include <utility>
 
 namespace amp {
 
@@ -17,15 +18,20 @@ ProcessIdentity OwnIdentity();
 class ProcessWatch {
  public:
   ProcessWatch() = default;  // of none
-  // Of none where the process is on another machine, in another namespace, or where the kernel has no such thing.
+  // Of none where the process is this one, on another machine or in another namespace, or where the kernel has no such
+  // thing.
   explicit ProcessWatch(const ProcessIdentity& identity);
   ProcessWatch(const ProcessWatch&) = delete;
   ProcessWatch& operator=(const ProcessWatch&) = delete;
-  ProcessWatch(ProcessWatch&& other) noexcept : file_(other.file_) { other.file_ = -1; }
+  ProcessWatch& operator=(ProcessWatch&& other) noexcept {
+    std::swap(file_, other.file_);
+    return *this;
+  }
   ~ProcessWatch();
 
   bool IsOfOne() const { return file_ >= 0; }
   bool HasEnded() const;
+  void Kill() const;
 
  private:
   int file_ = -1;

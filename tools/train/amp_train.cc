@@ -157,18 +157,20 @@ std::string Describe(const TrainArguments& a, const Preparations& made) {
   return absl::StrCat("step graph ", made.trainer->graph_hash(), ", ", made.data.num_samples(), " samples, --batch ",
                       a.batch, " --epochs ", a.epochs, a.drop_last ? " --drop-last" : "",
                       a.shuffle ? absl::StrCat(" --shuffle ", *a.shuffle) : "", " --seed ", a.session.seed,
-                      " --schedule ", static_cast<int>(a.schedule), " --learning-rate ", made.progress.base_rate,
-                      " --check-replicas ", a.check_replicas, a.eval_data.empty() ? "" : " --eval-data");
+                      " --schedule ", static_cast<int>(a.schedule),
+                      a.learning_rate ? absl::StrCat(" --learning-rate ", *a.learning_rate) : "", " --check-replicas ",
+                      a.check_replicas, a.eval_data.empty() ? "" : " --eval-data");
 }
 
 // Rank 0 has read the checkpoint, if any.
 absl::Status Meet(const TrainArguments& a, Preparations& made, Ranks& ranks) {
   if (ranks.size() == 1) return absl::OkStatus();
+  AMP_RETURN_IF_ERROR(ranks.ExpectSame(Describe(a, made)));
   AMP_RETURN_IF_ERROR(ranks.ShareState(*made.trainer));
   std::string progress = ProgressJson(made.progress);
   AMP_RETURN_IF_ERROR(ranks.ShareText(progress));
   AMP_ASSIGN_OR_RETURN(made.progress, ParseProgress(progress));
-  return ranks.ExpectSame(Describe(a, made));
+  return absl::OkStatus();
 }
 
 std::string DescribeShares(const BatchPlan& plan) {
