@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -276,10 +277,18 @@ class ExchangeReduction : public Reduction {
     for (bool is_over = false; !is_over;) {
       const std::shared_ptr<Operation> operation = Next(exchanger, status);
       if (operation == nullptr) return;
-      if (status.ok() || !operation->NeedsAllRanks()) status = operation->Run(exchanger);
+      if (status.ok() || !operation->NeedsAllRanks()) status = RunCaught(*operation, exchanger);
       if (!status.ok()) failed_.push_back(operation);  // what the transport may still write to
       operation->SetDone(status);
       is_over = operation->IsLast() && status.ok();
+    }
+  }
+
+  static absl::Status RunCaught(Operation& operation, Exchanger& exchanger) {
+    try {
+      return operation.Run(exchanger);
+    } catch (const std::bad_alloc&) {
+      return LimitError("out of memory");
     }
   }
 

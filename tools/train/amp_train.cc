@@ -157,7 +157,9 @@ std::string Describe(const TrainArguments& a, const Preparations& made) {
   return absl::StrCat("step graph ", made.trainer->graph_hash(), ", ", made.data.num_samples(), " samples, --batch ",
                       a.batch, " --epochs ", a.epochs, a.drop_last ? " --drop-last" : "",
                       a.shuffle ? absl::StrCat(" --shuffle ", *a.shuffle) : "", " --seed ", a.session.seed,
-                      " --schedule ", static_cast<int>(a.schedule),
+                      a.schedule == RateSchedule::kLinear   ? " --schedule linear"
+                      : a.schedule == RateSchedule::kCosine ? " --schedule cosine"
+                                                            : "",
                       a.learning_rate ? absl::StrCat(" --learning-rate ", *a.learning_rate) : "", " --check-replicas ",
                       a.check_replicas, a.eval_data.empty() ? "" : " --eval-data");
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "absl/strings/match.h"
+#include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/runtime/parallel/thread_transport.h"
 #include "tests/scratch_folder.h"
@@ -25,8 +26,22 @@ using States = std::map<std::string, std::vector<std::byte>>;
 
 constexpr int64_t kBatch = 12;
 
-std::string MakeStep(const ScratchFolder& folder, const std::vector<std::string>& flags) {
-  REQUIRE(RunAmpTrain({"new", "mlp", "9-37-3", "-o", folder.File("m.onnx"), "--seed", "4"}).exit_code == 0);
+constexpr absl::string_view kNormed = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[N,9] x) => (float[N,3] y)
+  <float[9] scale = {1, 1, 1, 1, 1, 1, 1, 1, 1}, float[9] shift = {0, 0, 0, 0, 0, 0, 0, 0, 0},
+   float[9] mean = {0, 0, 0, 0, 0, 0, 0, 0, 0}, float[9] variance = {1, 1, 1, 1, 1, 1, 1, 1, 1},
+   float[9,3] weight = {1, 2, 3, 4, 5, 6, 7, 8, 9, -1, 2, -3, 4, -5, 6, -7, 8, -9, 1, 2, 3, 3, 2, 1, 0, 0, 1}> {
+    n = BatchNormalization (x, scale, shift, mean, variance)
+    y = MatMul (n, weight)
+  })";
+
+// `model`: as text; empty: a dense network.
+std::string MakeStep(const ScratchFolder& folder, const std::vector<std::string>& flags, absl::string_view model = "") {
+  if (model.empty()) {
+    REQUIRE(RunAmpTrain({"new", "mlp", "9-37-3", "-o", folder.File("m.onnx"), "--seed", "4"}).exit_code == 0);
+  } else {
+    folder.Write("m.onnx", *ParseOnnxText(model));
+  }
   std::vector<std::string> arguments = {folder.File("m.onnx"), "-o", folder.File("step.onnx"), "--train"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   const ToolOutput output = RunAmpRewrite(arguments);
@@ -134,6 +149,16 @@ TEST_CASE("an infinity of one rank skips the step of all, and halves the scale o
     INFO(name);
     if (name != "amp.loss_scale" && name != "amp.good_steps") CHECK(after[0].at(name) == bytes);
   }
+}
+
+TEST_CASE("running statistics are those of all ranks") {
+  const ScratchFolder folder;
+  const std::string path = MakeStep(folder, {"--data-parallel", "--optimizer", "sgd", "--policy", "float32"}, kNormed);
+  const std::vector<States> one = Train(path, 1, 5), two = Train(path, 2, 5);
+  CHECK(two[0] == two[1]);
+  CHECK(FloatOf(two[0], "mean") != 0);
+  CHECK(FloatOf(two[0], "mean") == Approx(FloatOf(one[0], "mean")).epsilon(1e-4));
+  CHECK(FloatOf(two[0], "variance") != 1);
 }
 
 TEST_CASE("clipping and accumulating see the means") {
