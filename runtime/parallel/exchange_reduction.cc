@@ -156,21 +156,15 @@ class BroadcastOperation : public Operation {
   std::vector<std::byte> bytes_;
 };
 
-class FinishOperation : public Operation {
+class FinishOperation : public GatherOperation {
  public:
+  FinishOperation() : GatherOperation({}) {}
   absl::Status Run(Exchanger& exchanger) override {
-    const Bytes sign = {&sign_, 1};
-    std::vector<std::byte> signs(Index(exchanger.size()));
-    std::vector<Bytes> from;
-    for (std::byte& one : signs) from.push_back({&one, 1});
-    AMP_RETURN_IF_ERROR(exchanger.Exchange(std::vector<Bytes>(signs.size(), sign), from));
+    AMP_RETURN_IF_ERROR(GatherOperation::Run(exchanger));
     exchanger.transport().Finish();
     return absl::OkStatus();
   }
   bool IsLast() const override { return true; }
-
- private:
-  std::byte sign_{};
 };
 
 class AbortOperation : public Operation {

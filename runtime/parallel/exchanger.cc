@@ -26,6 +26,7 @@ absl::Status Exchanger::WatchRankBefore() {
   ProcessIdentity own = OwnIdentity();
   std::vector<ProcessIdentity> all(static_cast<size_t>(size()));
   std::vector<Bytes> from;
+  from.reserve(all.size());
   for (ProcessIdentity& identity : all) from.push_back(BytesOf(identity));
   AMP_RETURN_IF_ERROR(Exchange(std::vector<Bytes>(all.size(), BytesOf(own)), from));
   if (size() > 1) process_ = ProcessWatch(all[static_cast<size_t>(Before())]);

@@ -1,6 +1,7 @@
 #include "tools/train/ranks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -32,7 +33,7 @@ struct Replica {
 
   bool operator==(const Replica& other) const {
     return states == other.states && num_steps == other.num_steps && good_steps == other.good_steps &&
-           std::memcmp(&scale, &other.scale, sizeof scale) == 0;
+           std::bit_cast<uint32_t>(scale) == std::bit_cast<uint32_t>(other.scale);
   }
 };
 
@@ -80,6 +81,7 @@ absl::StatusOr<std::vector<std::string>> Ranks::GatherTexts(const std::string& o
   if (size() == 1) return std::vector<std::string>{own};
   AMP_ASSIGN_OR_RETURN(const auto gathered, reduction_->Gather(BytesOf(own)));
   std::vector<std::string> all;
+  all.reserve(gathered.size());
   for (const std::vector<std::byte>& text : gathered) {
     all.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
   }
@@ -122,7 +124,6 @@ absl::StatusOr<StepFigures> Ranks::Combine(const StepFigures& own) {
     combined.samples += each.samples;
     combined.judged += each.judged;
     combined.right += each.right;
-    combined.signal = std::max(combined.signal, each.signal);
   }
   combined.loss /= static_cast<double>(all.size());
   return combined;

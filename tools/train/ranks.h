@@ -23,7 +23,6 @@ using RankOpener = std::function<absl::StatusOr<std::unique_ptr<Reduction>>(std:
 struct StepFigures {
   double loss = 0;  // a mean
   int64_t samples = 0, judged = 0, right = 0;
-  int64_t signal = 0;  // that asks to stop, or 0
 };
 
 class Ranks {
@@ -44,7 +43,7 @@ class Ranks {
   absl::Status Agree(const absl::Status& own);
   // kInvalidArgument unless all ranks have the text that rank 0 has.
   absl::Status ExpectSame(const std::string& text);
-  // Loss: the mean of means; signal: the largest one; the rest: sums.
+  // Loss: the mean of means; the rest: sums.
   absl::StatusOr<StepFigures> Combine(const StepFigures& own);
   absl::Status Sum(absl::Span<double> values);
   absl::StatusOr<int64_t> Max(int64_t own);

@@ -64,7 +64,8 @@ class Loop {
   absl::StatusOr<int> RunEpoch() {
     const std::vector<int64_t> order = EpochOrder(progress_.num_samples, progress_.shuffle, progress_.epoch);
     while (progress_.next_batch < num_batches_) {
-      AMP_ASSIGN_OR_RETURN(const int signal, RunBatch(order));
+      AMP_RETURN_IF_ERROR(RunBatch(order));
+      AMP_ASSIGN_OR_RETURN(const int signal, CaughtByAny());
       if (IsDue(args_.check_replicas)) AMP_RETURN_IF_ERROR(ranks_.CompareReplicas(trainer_));
       const bool is_due = IsDue(args_.checkpoint_every);
       // At the end of an epoch its results are in the checkpoint.
@@ -72,22 +73,22 @@ class Loop {
       if (signal != 0 && progress_.next_batch < num_batches_) return signal;
     }
     AMP_RETURN_IF_ERROR(FinishEpoch());
-    AMP_ASSIGN_OR_RETURN(const int64_t signal, ranks_.Max(Caught()));
-    return static_cast<int>(signal);
+    return CaughtByAny();
   }
 
-  int Caught() const { return task_.caught ? task_.caught() : 0; }
+  absl::StatusOr<int> CaughtByAny() {
+    AMP_ASSIGN_OR_RETURN(const int64_t signal, ranks_.Max(task_.caught ? task_.caught() : 0));
+    return static_cast<int>(signal);
+  }
   bool IsDue(int64_t every) const { return every > 0 && trainer_.num_steps() % every == 0; }
 
-  // Returns a signal, as RunTrainLoop does.
-  absl::StatusOr<int> RunBatch(const std::vector<int64_t>& order) {
+  absl::Status RunBatch(const std::vector<int64_t>& order) {
     const auto start = Clock::now();
     const absl::Span<const int64_t> rows = task_.plan.RowsOf(order, progress_.next_batch, ranks_.rank());
     AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, task_.data->Batch(rows));
     SetRate();
     AMP_ASSIGN_OR_RETURN(const TrainStep step, trainer_.Step(inputs));
-    StepFigures own = FiguresOf(step, inputs, static_cast<int64_t>(rows.size()));
-    own.signal = Caught();
+    const StepFigures own = FiguresOf(step, inputs, static_cast<int64_t>(rows.size()));
     AMP_ASSIGN_OR_RETURN(const StepFigures figures, ranks_.Combine(own));
     Count(step.finite, figures);
     ++progress_.next_batch;
@@ -95,7 +96,7 @@ class Loop {
     task_.streams->show_progress(absl::StrFormat("epoch %d/%d %s loss %.4f", progress_.epoch + 1, args_.epochs,
                                                  Bar(progress_.next_batch, num_batches_), figures.loss));
     WarnOfSkips(step);
-    return static_cast<int>(figures.signal);
+    return absl::OkStatus();
   }
 
   void SetRate() {

@@ -39,6 +39,7 @@ class ThreadWorld {
   // Each rank takes leave of the others at the end, unless `body` gives false.
   void Run(const std::function<bool(Reduction&)>& body, std::chrono::milliseconds most_silence = kUsualSilence) {
     std::vector<std::thread> threads;
+    threads.reserve(Count());
     for (int rank = 0; rank < size_; ++rank) {
       threads.emplace_back([&, rank] {
         absl::StatusOr<std::unique_ptr<Reduction>> reduction = MakeExchangeReduction(Opener(rank), most_silence);
