@@ -75,9 +75,9 @@ class Test:
         subprocess.run([AMP_REWRITE, self.folder / "m.onnx", "-o", self.folder / f"{name}.onnx", "--train", "--optimizer", "momentum", *flags],
                        check=True, capture_output=True)
 
-    def arguments(self, *flags, step="step", x="x", epochs=1):
+    def arguments(self, *flags, step="step", x="x", epochs=1, batch=128):
         return [str(each) for each in (self.folder / f"{step}.onnx", "--data", f"x={self.folder}/{x}.npy", "--data",
-                f"labels={self.folder}/labels.npy", "--batch", 128, "--shuffle", 5, "--threads", 1, "--epochs", epochs, *flags)]
+                f"labels={self.folder}/labels.npy", "--batch", batch, "--shuffle", 5, "--threads", 1, "--epochs", epochs, *flags)]
 
     def run(self, ranks, *flags, program=AMP_TRAIN, **settings):
         launcher = [*MPIRUN, "-n", str(ranks)] if ranks > 1 else []
@@ -112,14 +112,18 @@ class Test:
     def shares(self):
         """Two shares of 64 do what one of 128 does, over 100 steps in float32; so do four of 32."""
         start = self.train(1, "start", "--learning-rate", 0, step="float32")
-        one = self.train(1, "one", step="float32", epochs=10)
+        test = ["--eval-data", f"x={self.folder}/x.npy", "--eval-data", f"labels={self.folder}/labels.npy"]
+        one = self.train(1, "one", *test, step="float32", epochs=10)
         first = re.sub(r"\d\.\d+ ms/step", "", self.out)
         for ranks in (2, 4):
-            several = self.train(ranks, "several", step="float32", epochs=10)
+            several = self.train(ranks, "several", *test, step="float32", epochs=10)
             found = re.sub(r"\d\.\d+ ms/step", "", self.out)
             assert difference(one, several) < 1e-5, f"{ranks} ranks: {difference(one, several)} apart"
             assert [line for line in first.splitlines() if "epoch" in line] == [line for line in found.splitlines() if "epoch" in line], found
         assert difference(one, start) > 0.01, "nothing was learnt: the test shows nothing"
+        assert re.search(r"test loss \S+  test accuracy 0\.\d+$", self.out, re.M), self.out
+        self.train(3, "three", batch=126)  # of 1280 samples
+        assert "3 ranks: 42 samples each per step; 2 of an epoch left out" in self.out, self.out
 
     def infinity(self):
         """A sample that is infinite is one rank's; the step is skipped on both, once, and the scale halves once."""
