@@ -20,6 +20,7 @@
 #include "passes/train/make_step.h"
 #include "passes/train/step_metadata.h"
 #include "passes/train/wrap_step.h"
+#include "passes/undo_rewrite.h"
 
 namespace amp {
 namespace {
@@ -60,6 +61,7 @@ absl::Status MakeTrainingStep(RewriteState& state) {
   const std::optional<StepSettings>& settings = state.settings.step;
   if (!settings.has_value()) return absl::OkStatus();
   InferTypes(state.model());
+  AMP_RETURN_IF_ERROR(TakeBackIfRecorded(state.model()));
   UnifyOpset(state.model(), state.file.highest_opset_import);
   AMP_ASSIGN_OR_RETURN(MadeStep step,
                        MakeStep(std::move(state.graph), state.signatures, *settings, state.settings.limits));

@@ -378,7 +378,23 @@ void SayThatNothingIsRecorded(const Model& model, ReportWriter& writer, RewriteO
   undone.line = "Nothing to take back";
 }
 
+absl::Status Run(Undo& undo) {
+  absl::Status status = undo.Run();
+  if (status.code() != absl::StatusCode::kInternal) return status;
+  return ModelError("metadata 'amp.rewrite' does not fit the model, which was edited since: ", status.message());
+}
+
 }  // namespace
+
+absl::Status TakeBackIfRecorded(Model& model) {
+  AMP_ASSIGN_OR_RETURN(const std::optional<RewriteRecord> record, ReadRecord(model));
+  if (!record.has_value()) return absl::OkStatus();
+  Undo undo(model, *record);
+  AMP_RETURN_IF_ERROR(Run(undo));
+  model.AddWarning(absl::StrCat("the conversion to ", absl::StrJoin(record->types, " and "),
+                                " is taken back before the training step is made"));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
                                            const RewriteSettings& settings) {
@@ -398,10 +414,7 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<con
   ModelListing before;
   if (settings.diff) before = ListModel(model);
   Undo undo(model, *record);
-  if (const absl::Status status = undo.Run(); !status.ok()) {
-    if (status.code() != absl::StatusCode::kInternal) return status;
-    return ModelError("metadata 'amp.rewrite' does not fit the model, which was edited since: ", status.message());
-  }
+  AMP_RETURN_IF_ERROR(Run(undo));
   SetStepType(model, DType::kFloat32);
   undone.is_edited = model.edited();
   if (settings.diff) undone.diff = DiffListings(before, ListModel(model));

@@ -19,6 +19,9 @@ namespace amp {
 absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<const OpSignatures> signatures,
                                            const RewriteSettings& settings);
 
+// The same on a model whose types are inferred, with a warning; nothing where it has no record. Errors: those above.
+absl::Status TakeBackIfRecorded(Model& model);
+
 }  // namespace amp
 
 #endif  // AMP_PASSES_UNDO_REWRITE_H_

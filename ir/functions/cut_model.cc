@@ -42,7 +42,8 @@ Names NeededFor(const onnx::GraphProto& graph, const std::string& output) {
 
 }  // namespace
 
-absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, const Names& constants) {
+absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, const Names& constants,
+                         const Names& metadata) {
   onnx::GraphProto& graph = *model.mutable_graph();
   const auto has_name = [](const std::string& name) {
     return [&name](const auto& value) { return value.name() == name; };
@@ -65,7 +66,7 @@ absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, con
   EraseIf(*graph.mutable_quantization_annotation(),
           [&](const auto& annotation) { return !needed.contains(annotation.tensor_name()); });
   model.clear_training_info();
-  EraseIf(*model.mutable_metadata_props(), [](const auto& entry) { return absl::StartsWith(entry.key(), "amp."); });
+  EraseIf(*model.mutable_metadata_props(), [&](const auto& entry) { return metadata.contains(entry.key()); });
   KeepCalledFunctions(model);
   return absl::OkStatus();
 }

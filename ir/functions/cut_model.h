@@ -2,8 +2,7 @@
 //
 //   x, w, labels -> logits, loss, w.next        cut to logits, of w known        x -> logits, w is a constant
 //
-// Nodes, initializers, inputs, types of values and functions that nobody needs any more go, and so does what training
-// added to the message: training_info, and the entries of metadata_props that are this program's.
+// Nodes, initializers, inputs, types of values and functions that nobody needs any more go, and so does training_info.
 #ifndef AMP_IR_FUNCTIONS_CUT_MODEL_H_
 #define AMP_IR_FUNCTIONS_CUT_MODEL_H_
 
@@ -18,10 +17,12 @@ class ModelProto;
 
 namespace amp {
 
-// `constants`: inputs that have initializers, which no caller is to override any more. Errors: kDataLoss, the model has
-// no such output. REQUIRES: the model is valid.
+// `constants`: inputs that have initializers, which no caller is to override any more. `metadata`: keys of
+// metadata_props that do not hold for the rest. Errors: kDataLoss, the model has no such output. REQUIRES: the model is
+// valid.
 absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output,
-                         const absl::flat_hash_set<std::string>& constants);
+                         const absl::flat_hash_set<std::string>& constants,
+                         const absl::flat_hash_set<std::string>& metadata);
 
 // A node of the main graph that says of itself that it runs as in training: Dropout that is told so by an input,
 // BatchNormalization by its attribute; "" if there is none. "'drop' (Dropout)": escaped.

@@ -71,9 +71,10 @@ com.microsoft::MatMulNBits(A: T1, B: uint8, scales: T1, zero_points: uint8?, g_i
     -> Y: T1 where T1 in {float, float16, bfloat16}
 com.microsoft::MatMulBnb4(A: T1, B: uint8, absmax: T1) -> Y: T1 where T1 in {float, float16, bfloat16}
 
-# ---- gradients of weights, functions of this program's own: float32 inside, and so is what they give
+# ---- gradients, functions of this program's own: float32 inside, and so are those of weights
 ai.amp::MatrixWeightGradient(a: T, b: T) -> dw: float where T in {float, float16, bfloat16}
 ai.amp::ConvWeightGradient(x: T, g: T) -> dw: float where T in {float, float16, bfloat16}
+ai.amp::MaxPoolGradient(x: T, g: T) -> dx: T where T in {float, float16, bfloat16}
 
 # ---- arithmetic, activations, normalisation
 com.microsoft::BiasAdd(X: T, bias: T, skip: T) -> Y: T where T in {float, float16}

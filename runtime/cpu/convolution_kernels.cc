@@ -6,6 +6,7 @@
 #include "ir/graph/attributes.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/library_window.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/layout.h"
@@ -90,43 +91,9 @@ absl::StatusOr<Form> ReadTransposed(const KernelContext& context) {
   return form;
 }
 
-// How the library is best given spatial axes, which it blocks along the last one: a single one as the second of two, and
-// images that are one column wide as one row.
-enum class SpatialView { kAsIs, kColumnAsRow };
-
-SpatialView ViewOf(const Window& window) {
-  if (window.size() != 2) return SpatialView::kAsIs;
-  const WindowAxis& last = window[1];
-  const bool is_column = last.input == 1 && last.output == 1 && last.kernel == 1 && last.pad_begin == 0 &&
-                         last.pad_end == 0 && window[0].output > 1;
-  return is_column ? SpatialView::kColumnAsRow : SpatialView::kAsIs;
-}
-
-// Dims whose spatial ones begin at `at`.
-Dims Spatial(Dims dims, size_t at, int64_t one, SpatialView view) {
-  if (dims.size() - at == 1) dims.insert(dims.begin() + static_cast<int>(at), one);
-  if (view == SpatialView::kColumnAsRow) std::swap(dims[at], dims[at + 1]);
-  return dims;
-}
-
-onednn::Operand ChannelsLast(DType dtype, const Dims& dims, SpatialView view) {
-  onednn::Operand operand{dtype, Spatial(dims, 2, 1, view), {}};
-  operand.strides.assign(operand.dims.size(), 1);
-  int64_t stride = operand.dims[1];
-  for (size_t axis = operand.dims.size() - 1; axis >= 2; --axis) {
-    operand.strides[axis] = stride;
-    stride *= operand.dims[axis];
-  }
-  operand.strides[0] = stride;
-  return operand;
-}
-
 // [groups, outputs, inputs, ...] with the strides that ONNX's weights have.
 onednn::Operand Weights(DType dtype, const Tensor& w, const Form& form) {
-  Dims dims = Spatial(w.dims(), 2, 1, ViewOf(form.window));
-  dims[0] /= form.groups;
-  dims.insert(dims.begin(), form.groups);
-  onednn::Operand operand = RowMajorOperand(dtype, std::move(dims));
+  onednn::Operand operand = GroupedWeights(dtype, w.dims(), form.groups, ViewOf(form.window));
   if (form.is_transposed) {  // ONNX has the inputs first
     std::swap(operand.dims[1], operand.dims[2]);
     std::swap(operand.strides[1], operand.strides[2]);
@@ -158,12 +125,6 @@ Dims PadsEnd(const Form& form) {
   Dims pads;
   for (const WindowAxis& axis : form.window) pads.push_back(PadEnd(axis, form.is_transposed));
   return Spatial(std::move(pads), 0, 0, ViewOf(form.window));
-}
-
-Dims Numbers(const Window& window, int64_t WindowAxis::*member, int64_t one) {
-  Dims numbers;
-  for (const WindowAxis& axis : window) numbers.push_back(axis.*member);
-  return Spatial(std::move(numbers), 0, one, ViewOf(window));
 }
 
 // What FusedConv states itself, or what nodes behind a Conv do.
@@ -278,7 +239,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return absl::UnimplementedError("another bias");
   if (IsStridedTransposed(form) && !StepsOf(context).empty()) return absl::UnimplementedError("post-ops are wrong");
   convolution->adds_bias = has_bias && IsStridedTransposed(form);
-  const DType stored = StoredType(context);
+  const DType stored = convolution->stored_as = StoredType(context);
   convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, stored);
   const bool converts = context.Input(0).dtype() != compute || convolution->computed_as != stored;
   SetParts(form, converts, *convolution);

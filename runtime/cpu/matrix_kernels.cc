@@ -1,4 +1,4 @@
-// Products of matrices by oneDNN: MatMul, Gemm, com.microsoft::FusedMatMul.
+// Products of matrices by oneDNN: MatMul, Gemm, com.microsoft::FusedMatMul, ai.amp::MatrixWeightGradient.
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +20,7 @@ using Way = ProductShape::Way;
 struct ProductForm {
   bool transposes_a = false, transposes_b = false;
   std::vector<EpilogueStep> steps = {};  // before those of the epilogue
+  DType gives = DType::kUndefined;       // the result's type, where that is not as usual
 };
 
 struct PreparedProduct : PartedOperation {
@@ -44,6 +45,13 @@ ProductForm FormOfGemm(const KernelContext& context) {
   if (HasC(context) && GetFloat(context.node(), "beta", 1) == 1) {
     form.steps.push_back({.kind = EpilogueKind::kAdd, .input = 2});
   }
+  return form;
+}
+
+// The operands may be stored in 16 bits.
+ProductForm FormOfWeightGradient(const KernelContext& context) {
+  ProductForm form = FormOfFusedMatMul(context);
+  form.gives = DType::kFloat32;
   return form;
 }
 
@@ -79,6 +87,12 @@ const char* WhyNotFusedMatMul(const KernelContext& context) {
   return WhyNotProduct<FormOfFusedMatMul>(context);
 }
 
+const char* WhyNotWeightGradient(const KernelContext& context) {
+  if (const char* reason = WhyNotProduct<FormOfWeightGradient>(context)) return reason;
+  if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
+  return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
+}
+
 onednn::Operand MatrixOperand(DType dtype, const Dims& dims, bool transposes) {
   onednn::Operand operand = RowMajorOperand(dtype, dims);
   if (!transposes) return operand;
@@ -103,8 +117,8 @@ Dims CutTo(Dims view, const Parts& parts, int64_t size) {
 }
 
 struct ProductTypes {
-  DType compute, result;
-  bool converts;  // operands or the result
+  DType compute, result, stored;  // `stored`: of the result
+  bool converts;                  // operands or the result
 };
 
 Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, const ProductTypes& types) {
@@ -167,6 +181,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
     auto product = std::make_shared<PreparedProduct>();
     product->y_dims = shape.y_final;
     product->computed_as = types.result;
+    product->stored_as = types.stored;
     status = PrepareWay(context, shape, way, steps, types, *product);
     if (status.ok()) return product;
     if (way == Way::kAsIs || !absl::IsUnimplemented(status)) return status;
@@ -176,12 +191,14 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
 template <FormOf form_of>
 absl::Status Product(KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
-  const DType compute = ComputeTypeFor(context, a.dtype()), result = ResultTypeOf(compute, StoredType(context));
-  const ProductTypes types{compute, result, compute != a.dtype() || result != StoredType(context)};
+  const DType compute = ComputeTypeFor(context, a.dtype());
   std::vector<int64_t> key;
   AppendShapes(context, key);
   AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(key, [&] {
     const ProductForm form = form_of(context);
+    const DType stored = form.gives == DType::kUndefined ? StoredType(context) : form.gives;
+    const DType result = ResultTypeOf(compute, stored);
+    const ProductTypes types{compute, result, stored, compute != a.dtype() || result != stored};
     std::vector<EpilogueStep> steps = form.steps;
     steps.insert(steps.end(), context.epilogue().steps.begin(), context.epilogue().steps.end());
     return Prepare(context, *ShapeOf(context, form), steps, types);
@@ -214,6 +231,11 @@ constexpr KernelRow kRows[] = {
      .function = Product<FormOfFusedMatMul>,
      .domain = "com.microsoft",
      .why_not = WhyNotFusedMatMul,
+     .family = "onednn"},
+    {.op_type = "MatrixWeightGradient",
+     .function = Product<FormOfWeightGradient>,
+     .domain = "ai.amp",
+     .why_not = WhyNotWeightGradient,
      .family = "onednn"},
 };
 

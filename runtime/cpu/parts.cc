@@ -79,7 +79,7 @@ class PartWriter {
     PartWriter writer;
     const PartedOperation& operation = run.operation;
     writer.step_ = operation.y_step;
-    AMP_ASSIGN_OR_RETURN(writer.y_, context.MakeOutput(0, StoredType(context), operation.y_dims));
+    AMP_ASSIGN_OR_RETURN(writer.y_, context.MakeOutput(0, operation.stored_as, operation.y_dims));
     writer.y_->set_layout(run.y_layout);
     if (writer.y_->dtype() == operation.computed_as) return writer;
     AMP_ASSIGN_OR_RETURN(writer.scratch_,

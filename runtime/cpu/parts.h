@@ -53,6 +53,7 @@ struct PartedOperation : PreparedOperation {
   Tensor weights_of_last;
   LibraryEpilogue epilogue;
   DType computed_as = DType::kUndefined;  // what the library gives
+  DType stored_as = DType::kUndefined;    // what the result is stored in
   int64_t y_step = 0;                     // elements of the result from one index of the cut axis to the next
 };
 

@@ -11,6 +11,7 @@ absl::Span<const KernelRow> BinaryLoopKernels();
 absl::Span<const KernelRow> CastLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();
 absl::Span<const KernelRow> NormLoopKernels();
+absl::Span<const KernelRow> PoolGradientLoopKernels();
 absl::Span<const KernelRow> PoolLoopKernels();
 absl::Span<const KernelRow> QuantizationLoopKernels();
 absl::Span<const KernelRow> QuantizedLoopKernels();

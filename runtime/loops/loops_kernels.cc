@@ -11,6 +11,7 @@ std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::s
       CastLoopKernels(),
       LayerNormLoopKernels(),
       NormLoopKernels(),
+      PoolGradientLoopKernels(),
       PoolLoopKernels(),
       QuantizationLoopKernels(),
       QuantizedLoopKernels(),

@@ -15,7 +15,7 @@
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
-#include "runtime/reference/window.h"
+#include "runtime/loops/pool_windows.h"
 
 namespace amp {
 namespace {
@@ -27,9 +27,6 @@ absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
   return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
 }
 
-// Of rows that windows have, over all windows of an image: more would take more memory than the image.
-constexpr int64_t kMostRows = int64_t{1} << 22;
-
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
@@ -37,55 +34,7 @@ const char* WhyNot(const KernelContext& context) {
   if (context.HasOutput(1) && GetInt(context.node(), "storage_order", 0) != 0) return "indices of columns";
   const absl::StatusOr<Window> window = PoolWindow(context);
   if (!window.ok()) return "a window that does not fit";
-  int64_t rows = 1;
-  for (const WindowAxis& axis : *window) {
-    if (axis.output * axis.kernel > kMostRows || rows > kMostRows) return "windows that are too large";
-    if (&axis != &window->back()) rows *= axis.output * axis.kernel;
-  }
-  return rows > kMostRows ? "windows that are too large" : nullptr;
-}
-
-// ---- windows along an axis ------------------------------------------------------------------------------------------
-
-// Where the taps of a position are in the input, and how many there are with those in the padding.
-struct Taps {
-  std::vector<size_t> places;
-  float padded_count = 0;
-};
-
-std::vector<Taps> TapsOf(const WindowAxis& axis) {
-  std::vector<Taps> all(static_cast<size_t>(axis.output));
-  for (int64_t i = 0; i < axis.output; ++i) {
-    Taps& taps = all[static_cast<size_t>(i)];
-    for (int64_t k = 0; k < axis.kernel; ++k) {
-      const int64_t place = i * axis.stride - axis.pad_begin + k * axis.dilation;
-      if (place < axis.input + axis.pad_end) ++taps.padded_count;
-      if (place >= 0 && place < axis.input) taps.places.push_back(static_cast<size_t>(place));
-    }
-  }
-  return all;
-}
-
-// The rows of the windows at each position of all axes but the last.
-std::vector<Taps> RowsOf(const Window& window) {
-  std::vector<Taps> rows = {{.places = {0}, .padded_count = 1}};
-  for (size_t axis = 0; axis + 1 < window.size(); ++axis) {
-    const std::vector<Taps> along = TapsOf(window[axis]);
-    const auto size = static_cast<size_t>(window[axis].input);
-    std::vector<Taps> finer;
-    finer.reserve(rows.size() * along.size());
-    for (const Taps& outer : rows) {
-      for (const Taps& inner : along) {
-        Taps& both = finer.emplace_back();
-        both.padded_count = outer.padded_count * inner.padded_count;
-        for (const size_t place : outer.places) {
-          for (const size_t within : inner.places) both.places.push_back(place * size + within);
-        }
-      }
-    }
-    rows = std::move(finer);
-  }
-  return rows;
+  return WhyNotWindows(*window);
 }
 
 struct Pooling {
@@ -248,44 +197,6 @@ void PoolPixels(const Loops& loops, const Pooling& pooling, const Tensor& x, Ten
 
 // ---- with indices ---------------------------------------------------------------------------------------------------
 
-// The largest elements of a row of windows so far, the first of equal ones, and their places in the image, -1 while there
-// are none. Not a number is larger than all.
-struct LargestOfRow {
-  std::vector<float> values;
-  std::vector<int32_t> places;
-
-  void Clear() {
-    std::fill(values.begin(), values.end(), -std::numeric_limits<float>::infinity());
-    std::fill(places.begin(), places.end(), -1);
-  }
-};
-
-// Windows [first, end) of an axis whose tap is within the input.
-struct WindowRange {
-  int64_t first, end;
-};
-WindowRange WindowsWith(const WindowAxis& axis, int64_t tap) {
-  const int64_t begin = tap * axis.dilation - axis.pad_begin;  // of window 0
-  const int64_t first = begin >= 0 ? 0 : (-begin + axis.stride - 1) / axis.stride;
-  const int64_t end = begin >= axis.input ? 0 : (axis.input - 1 - begin) / axis.stride + 1;
-  return {std::min(first, axis.output), std::clamp(end, std::min(first, axis.output), axis.output)};
-}
-
-void PoolRowWithPlaces(const Loops& loops, const Taps& row, const WindowAxis& axis, const float* image,
-                       LargestOfRow& largest) {
-  largest.Clear();
-  for (const size_t place : row.places) {
-    const int64_t start = static_cast<int64_t>(place) * axis.input;
-    for (int64_t tap = 0; tap < axis.kernel; ++tap) {
-      const WindowRange range = WindowsWith(axis, tap);
-      const int64_t at = start + range.first * axis.stride - axis.pad_begin + tap * axis.dilation;
-      loops.rows.keep_largest(image + at, static_cast<size_t>(axis.stride), static_cast<int32_t>(at),
-                              largest.values.data() + range.first, largest.places.data() + range.first,
-                              static_cast<size_t>(range.end - range.first));
-    }
-  }
-}
-
 void PoolImagesWithPlaces(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const Tensor& x,
                           Tensor& y, absl::Span<int64_t> indices) {
   const size_t pixels = pooling.height * pooling.width, columns = pooling.columns.size();
@@ -293,11 +204,11 @@ void PoolImagesWithPlaces(const Loops& loops, const Pooling& pooling, const Wind
   const FloatSource in(loops, x);
   const FloatSink out(loops, y);
   std::vector<float> buffer(pixels);
-  LargestOfRow largest{std::vector<float>(columns), std::vector<int32_t>(columns)};
+  LargestOfRow largest(columns);
   for (size_t i = 0, at = 0; i < images; ++i) {
     const float* const image = in.Read(i * pixels, pixels, buffer.data());
     for (const Taps& row : pooling.rows) {
-      PoolRowWithPlaces(loops, row, axis, image, largest);
+      FindLargest(loops, row, axis, image, largest);
       std::copy_n(largest.values.data(), columns, out.Begin(at, largest.values.data()));
       out.End(at, columns, largest.values.data());
       for (size_t column = 0; column < columns; ++column) {

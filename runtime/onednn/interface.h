@@ -35,22 +35,23 @@ struct PostOp {
   Operand operand;  // kAdd, kMul
 };
 
-// y = post_ops(a b + bias): matrices in the last two dims, the others broadcast.
+// y = post_ops(a b + bias), or y + a b + bias: matrices in the last two dims, the others broadcast.
 struct MatMulSpec {
   Operand a, b, y;
-  Operand bias;  // kUndefined: none; else of y's rank, [1, ..., 1, n]
+  Operand bias = {};  // kUndefined: none; else of y's rank, [1, ..., 1, n]
   bool packs_b = false;
-  std::vector<PostOp> post_ops;
+  bool adds_to_y = false;  // to what y holds; without post_ops
+  std::vector<PostOp> post_ops = {};
 };
 
 // y = post_ops(convolution of x with w + bias). Dims: x and y [n, c, spatial...]; w [groups, c / groups of y,
 // c / groups of x, spatial...], in any order of elements by its strides; bias [c of y].
 struct ConvolutionSpec {
   Operand x, w, y;
-  Operand bias;  // kUndefined: none
+  Operand bias = {};  // kUndefined: none
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   bool is_transposed = false;
-  std::vector<PostOp> post_ops;
+  std::vector<PostOp> post_ops = {};
 };
 
 // One operation, made for one set of shapes. Several threads may run it at once, with scratch of their own.
@@ -58,11 +59,11 @@ class Primitive {
  public:
   struct Arguments {
     const void* a = nullptr;  // x of a convolution
-    const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution
+    const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution, y where w is the result
     const void* bias = nullptr;
-    void* y = nullptr;
-    void* scratch = nullptr;                 // scratch_bytes()
-    std::vector<const void*> post_operands;  // of kAdd and kMul, in order
+    void* y = nullptr;                            // w, where that is the result
+    void* scratch = nullptr;                      // scratch_bytes()
+    std::vector<const void*> post_operands = {};  // of kAdd and kMul, in order
   };
 
   virtual ~Primitive() = default;
@@ -85,6 +86,10 @@ class Library {
   // Null and a reason where the library has none.
   virtual std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const = 0;
   virtual std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const = 0;
+  // The gradient w of a convolution's weights by the gradient y of its result. `spec`: without bias and post-ops, not
+  // transposed; w is float32, and in the order of its strides.
+  virtual std::unique_ptr<Primitive> MakeConvolutionWeights(const ConvolutionSpec& spec,
+                                                            std::string* why_not) const = 0;
   virtual std::string Version() const = 0;  // "3.2.0"
 };
 

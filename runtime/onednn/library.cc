@@ -86,10 +86,11 @@ void AppendPostOp(const PostOp& op, dnnl::post_ops& post_ops) {
 
 bool HasOperand(const PostOp& op) { return op.kind == EpilogueKind::kAdd || op.kind == EpilogueKind::kMul; }
 
-dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops) {
+dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops, bool adds_to_y = false) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops post_ops;
+  if (adds_to_y) post_ops.append_sum();
   for (const PostOp& op : ops) AppendPostOp(op, post_ops);
   attributes.set_post_ops(post_ops);
   return attributes;
@@ -232,7 +233,7 @@ std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
 std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
   const Descriptor b = AsIs(spec.b);
   const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
-                                        AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops));
+                                        AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y));
   auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops);
   result->SetBias(AsIs(spec.bias));
   return result;
@@ -264,6 +265,75 @@ std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algori
   return result;
 }
 
+// The convolution's backward primitive, and the reorder that makes what it gives plain.
+class WeightsGradient : public Primitive {
+ public:
+  using Operation = dnnl::convolution_backward_weights;
+
+  WeightsGradient(const Operation::primitive_desc& pd, const Descriptor& plain_w)
+      : primitive_(pd),
+        x_(pd.src_desc()),
+        y_(pd.diff_dst_desc()),
+        w_(pd.diff_weights_desc()),
+        plain_w_(plain_w),
+        scratch_(pd.scratchpad_desc()),
+        implementation_(pd.impl_info_str()) {
+    if (w_ != plain_w_) to_plain_ = dnnl::reorder({Engine(), w_, Engine(), plain_w_});
+  }
+
+  size_t scratch_bytes() const override { return OffsetOfPacked() + (to_plain_ ? w_.get_size() : 0); }
+  size_t packed_bytes() const override { return 0; }
+  const std::string& packing() const override { return packing_; }
+  bool Pack(const void*, void*) const override { return false; }
+  const std::string& implementation() const override { return implementation_; }
+
+  bool Run(const Arguments& arguments) const override {
+    try {
+      void* const packed = static_cast<char*>(arguments.scratch) + OffsetOfPacked();
+      dnnl::memory w = MemoryAt(w_, to_plain_ ? packed : arguments.y);
+      primitive_.execute(Stream(), {{DNNL_ARG_SRC, MemoryAt(x_, arguments.a)},
+                                    {DNNL_ARG_DIFF_DST, MemoryAt(y_, arguments.b)},
+                                    {DNNL_ARG_DIFF_WEIGHTS, w},
+                                    {DNNL_ARG_SCRATCHPAD, MemoryAt(scratch_, arguments.scratch)}});
+      if (to_plain_) {
+        to_plain_.execute(Stream(), {{DNNL_ARG_FROM, w}, {DNNL_ARG_TO, MemoryAt(plain_w_, arguments.y)}});
+      }
+      Stream().wait();
+      return true;
+    } catch (const dnnl::error&) {
+      return false;
+    }
+  }
+
+ private:
+  // Behind what the primitive needs itself.
+  size_t OffsetOfPacked() const {
+    constexpr size_t kAlignment = 64;
+    return (scratch_.get_size() + kAlignment - 1) / kAlignment * kAlignment;
+  }
+
+  Operation primitive_;
+  dnnl::reorder to_plain_;  // none where the primitive's own order is plain
+  Descriptor x_, y_, w_, plain_w_, scratch_;
+  std::string implementation_, packing_;
+};
+
+std::unique_ptr<Primitive> ConvolutionWeights(const ConvolutionSpec& spec) {
+  const Operand w = Weights(spec);
+  Operand w_of_forward = w;
+  w_of_forward.dtype = spec.x.dtype;
+  const Dims dilations = LessOne(spec.dilations);
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const Descriptor x = AsIs(spec.x), y = AsIs(spec.y);
+  const dnnl::convolution_forward::primitive_desc forward(Engine(), dnnl::prop_kind::forward_training, algorithm, x,
+                                                          AsTheLibraryLikes(w_of_forward), y, spec.strides, dilations,
+                                                          spec.pads_begin, spec.pads_end);
+  const WeightsGradient::Operation::primitive_desc pd(Engine(), algorithm, x, AsTheLibraryLikes(w), y, spec.strides,
+                                                      dilations, spec.pads_begin, spec.pads_end, forward,
+                                                      AttributesOf({}));
+  return std::make_unique<WeightsGradient>(pd, AsIs(w));
+}
+
 class OneDnnLibrary : public Library {
  public:
   bool ComputesIn(DType dtype) const override {
@@ -287,6 +357,9 @@ class OneDnnLibrary : public Library {
       return spec.is_transposed ? Convolution<dnnl::deconvolution_forward>(spec, dnnl::algorithm::deconvolution_direct)
                                 : Convolution<dnnl::convolution_forward>(spec, dnnl::algorithm::convolution_direct);
     });
+  }
+  std::unique_ptr<Primitive> MakeConvolutionWeights(const ConvolutionSpec& spec, std::string* why_not) const override {
+    return Guarded(why_not, [&] { return ConvolutionWeights(spec); });
   }
   std::string Version() const override {
     const dnnl_version_t* version = dnnl_version();

@@ -89,6 +89,23 @@ void ConvolveAllTransposed(const Window& window, const Sizes& sizes, const doubl
   }
 }
 
+// w[filters, column] += g[filters, positions] columns[column, positions]^T, group by group.
+void ConvolveAllForWeights(const Window& window, const Sizes& sizes, const double* x, const double* g, double* w) {
+  const size_t column = sizes.column(), at_once = sizes.positions_at_once();
+  std::vector<double> columns;
+  for (size_t first = 0; first < sizes.positions; first += at_once) {
+    const size_t count = std::min(at_once, sizes.positions - first);
+    const std::vector<int64_t> places = TapPlaces(window, first, count);
+    columns.resize(column * count);
+    for (size_t i = 0; i < sizes.batch * sizes.groups; ++i) {
+      GatherColumns(x + i * sizes.channels * sizes.image, sizes.image, places, absl::MakeSpan(columns));
+      const MatrixView<const double> results = {g + i * sizes.filters * sizes.positions + first, sizes.positions};
+      AddMatrixProduct<double>({results, {columns.data(), 1, count}, sizes.filters, count, column},
+                               {w + i % sizes.groups * sizes.filters * column, column});
+    }
+  }
+}
+
 // Output size and pads of one axis of a transposed convolution, whose window slides over the output.
 struct TransposedAxis {
   int64_t output_padding = 0;
@@ -199,6 +216,38 @@ absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, con
   ConvolveAllTransposed(window, SizesOf(window, x.dim(0), group, w), Doubles(x).data(), Doubles(w).data(),
                         y.mutable_elements<double>().data());
   return y;
+}
+
+absl::StatusOr<Window> SlideWindowForWeights(const Node& node, const Tensor& x, const Tensor& g) {
+  if (x.rank() < 3 || x.rank() != g.rank() || x.dim(0) != g.dim(0)) {
+    return ModelError("expected two of one rank of at least 3 and one batch, found ", x.TypeText(), " and ",
+                      g.TypeText());
+  }
+  const std::vector<int64_t> kernel = GetInts(node, "kernel_shape").value_or(std::vector<int64_t>());
+  AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(node, SpatialDims(x), kernel));
+  for (size_t i = 0; i < window.size(); ++i) {
+    WindowAxis& axis = window[i];
+    axis.output = g.dim(2 + i);
+    const int64_t reach = (axis.output - 1) * axis.stride + axis.Extent();
+    if (axis.output > 0 && reach > axis.input + axis.pad_begin + axis.pad_end) {
+      return ModelError("expected windows within ", axis.input, " elements and pads of ", axis.pad_begin, " and ",
+                        axis.pad_end, ", found ", axis.output, " of them");
+    }
+  }
+  return window;
+}
+
+absl::StatusOr<Tensor> ConvolveForWeights(const Node& node, const Tensor& x, const Tensor& g) {
+  AMP_ASSIGN_OR_RETURN(const Window window, SlideWindowForWeights(node, x, g));
+  AMP_ASSIGN_OR_RETURN(const int64_t group, ReadGroup(node, x.dim(1)));
+  if (g.dim(1) % group != 0) return ModelError("expected channels divided by group ", group, ", found ", g.TypeText());
+  Dims dims = {g.dim(1), x.dim(1) / group};
+  for (const WindowAxis& axis : window) dims.push_back(axis.kernel);
+  AMP_ASSIGN_OR_RETURN(Tensor w, FilledFloat64(std::move(dims), 0));
+  if (w.num_elements() == 0 || x.num_elements() == 0 || g.num_elements() == 0) return w;
+  ConvolveAllForWeights(window, SizesOf(window, x.dim(0), group, w), Doubles(x).data(), Doubles(g).data(),
+                        w.mutable_elements<double>().data());
+  return w;
 }
 
 absl::Status AddBias(const Tensor& bias, Tensor& y) {

@@ -33,6 +33,7 @@ std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, abs
       NormKernels(),
       LayerNormKernels(),
       LossKernels(),
+      GradientKernels(),
       OptimizerKernels(),
       ControlFlowKernels(),
       ScanLoopKernels(),

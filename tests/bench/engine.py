@@ -2,7 +2,7 @@
 """Runs a model in another runtime whenever it is told to: engine.py onnxruntime|openvino-f32|openvino-bf16 MODEL.onnx INPUTS.npz WARMUP.
 
 Talks as `amp-run --bench=stdin` does: "ready" and what there is to be said of it once the model is loaded and warmed up; then each line read is a number
-of runs, answered with the mean milliseconds of one, by the clock and of the process. One thread, all optimisations.
+of runs, answered with the mean milliseconds of one, by the clock and of the process. One thread, all optimisations; results are left where the runtime has them.
 """
 import sys
 import time
@@ -18,7 +18,9 @@ def load_onnxruntime(path, _):
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     names = {value.name for value in session.get_inputs()}
-    return (lambda feeds: session.run(None, feeds)), names, ""
+    outputs = [value.name for value in session.get_outputs()]
+    convert = onnxruntime.OrtValue.ortvalue_from_numpy
+    return convert, (lambda feeds: session.run_with_ort_values(outputs, feeds)), names, ""
 
 
 def load_openvino(path, precision):
@@ -28,7 +30,7 @@ def load_openvino(path, precision):
     request = compiled.create_infer_request()
     names = {name for value in compiled.inputs for name in value.get_names()}
     used = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
-    return request.infer, names, "" if used == precision else f"computes in {used}"
+    return np.asarray, request.infer, names, "" if used == precision else f"computes in {used}"
 
 
 def mean_run_time(run, feeds, count):
@@ -42,9 +44,9 @@ def mean_run_time(run, feeds, count):
 def main():
     kind, model, inputs, warmup = sys.argv[1:]
     name, _, precision = kind.partition("-")
-    run, names, note = {"onnxruntime": load_onnxruntime, "openvino": load_openvino}[name](model, precision)
+    convert, run, names, note = {"onnxruntime": load_onnxruntime, "openvino": load_openvino}[name](model, precision)
     arrays = np.load(inputs)
-    feeds = {key: arrays[key] for key in arrays.files if key in names}
+    feeds = {key: convert(arrays[key]) for key in arrays.files if key in names}
     mean_run_time(run, feeds, max(1, int(warmup)))
     print("ready", note, flush=True)
     for line in sys.stdin:

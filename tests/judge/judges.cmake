@@ -39,5 +39,6 @@ amp_judge(conformance 600 conformance.py --program $<TARGET_FILE:run_cases>
   --exceptions ${CMAKE_SOURCE_DIR}/tests/runtime/conformance_exceptions.txt)
 amp_judge(executor 1800 executor.py --run $<TARGET_FILE:amp-run> ${tool})
 amp_judge(training 600 training.py ${tool} --run $<TARGET_FILE:amp-run>)
+amp_judge(mnist 600 mnist.py $<TARGET_FILE:amp-train> $<TARGET_FILE:amp-rewrite>)
 amp_judge(gradients 600 gradients.py --program $<TARGET_FILE:differentiate_models>)
 amp_judge(gradient_models 300 gradient_models.py --program $<TARGET_FILE:differentiate_models>)

@@ -171,7 +171,8 @@ absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forw
   if (!forward.empty()) return file;
   if (step.logits.empty())
     return UsageError("the step graph does not say which output is the forward model's: a forward model is needed");
-  AMP_RETURN_IF_ERROR(CutToOutput(*file->model, step.logits, states));
+  // The record of a rewrite stays: a mixed model can be taken back to float32.
+  AMP_RETURN_IF_ERROR(CutToOutput(*file->model, step.logits, states, {std::string(kStateKey), std::string(kStepKey)}));
   if (const std::string node = FindTrainingNode(*file->model); !node.empty()) {
     return UsageError("node ", node, " of the step graph runs as in training: a forward model is needed");
   }

@@ -34,7 +34,8 @@ MaxPoolGradient <kernel_shape, strides, dilations, pads, ceil_mode, to> (x, g) =
   zero_of_type = Cast <to: int = @to> (zero)
   zeros = Expand (zero_of_type, flat_shape)
   flat_dx = ScatterElements <axis = 0, reduction = "add"> (zeros, flat_places, flat_g)
-  dx = Reshape (flat_dx, shape)
+  shaped_dx = Reshape (flat_dx, shape)
+  dx = CastLike (shaped_dx, x)
 })"};
 
 absl::Status MaxPool(Backward& node) {
@@ -46,16 +47,15 @@ absl::Status MaxPool(Backward& node) {
   AMP_ASSIGN_OR_RETURN(const Windows windows, WindowsOf(node, node.InputId(0), node.OutputId(), *kernel));
   const DType type = node.Input(0).dtype();
   const DType inside = type == DType::kFloat64 ? type : DType::kFloat32;
-  const Term gradient = node.write()
-                            .Call(kMaxPoolGradient, {node.Input(0), node.Gradient()}, 1, inside,
-                                  {{"kernel_shape", *kernel},
-                                   {"strides", windows.strides},
-                                   {"dilations", windows.dilations},
-                                   {"pads", windows.Pads()},
-                                   {"ceil_mode", node.Int("ceil_mode", 0)},
-                                   {"to", inside}})
-                            .front();
-  node.Give(0, Cast(gradient, type));
+  node.Give(0, node.write()
+                   .Call(kMaxPoolGradient, {node.Input(0), node.Gradient()}, 1, type,
+                         {{"kernel_shape", *kernel},
+                          {"strides", windows.strides},
+                          {"dilations", windows.dilations},
+                          {"pads", windows.Pads()},
+                          {"ceil_mode", node.Int("ceil_mode", 0)},
+                          {"to", inside}})
+                   .front());
   return absl::OkStatus();
 }
 

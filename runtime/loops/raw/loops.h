@@ -100,6 +100,10 @@ struct RowLoops {
   // largest[i] becomes x[i * step], and places[i] where that is, place + i * step, where it is larger than what is there,
   // not a number, or the first: places are -1 before that.
   void (*keep_largest)(const float* x, size_t step, int32_t place, float* largest, int32_t* places, size_t count);
+  // For each of `count` places the gradient of the tap that is the largest there, as keep_largest would have it in this
+  // order, grows by g. REQUIRES: num_taps > 0; gradients of different taps do not overlap.
+  void (*give_to_largest)(const float* const* taps, float* const* gradients, size_t num_taps, const float* g,
+                          size_t count);
   double (*sum_of_powers)(const float* x, size_t count, float centre);     // of exp(x - centre)
   double (*powers)(const float* x, float* y, size_t count, float centre);  // the same, kept in y
   void (*add_to)(const float* x, double* sums, size_t count);

@@ -172,6 +172,39 @@ void KeepLargest(const float* x, size_t step, int32_t place, float* largest, int
   KeepLargestOf(x, step, place, largest, places, count);
 }
 
+// A register full of places, or fewer: load and store take a place in memory.
+template <typename LoadAt, typename StoreAt>
+[[gnu::always_inline]] inline void GiveToLargestOf(const float* const* taps, float* const* gradients, size_t num_taps,
+                                                   Floats g, LoadAt load, StoreAt store) {
+  Floats largest = load(taps[0]);
+  Ints which = {};
+  for (size_t k = 1; k < num_taps; ++k) {
+    const Floats value = load(taps[k]);
+    const Ints takes = (value > largest) | (value != value);
+    largest = takes ? value : largest;
+    which = takes ? Ints{} + static_cast<int32_t>(k) : which;
+  }
+  for (size_t k = 0; k < num_taps; ++k) {
+    const Floats sum = load(gradients[k]) + (which == static_cast<int32_t>(k) ? g : Floats{});
+    store(sum, gradients[k]);
+  }
+}
+
+[[gnu::flatten]] void GiveToLargest(const float* const* taps, float* const* gradients, size_t num_taps, const float* g,
+                                    size_t count) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    GiveToLargestOf(
+        taps, gradients, num_taps, Load(g + i), [i](const float* from) { return Load(from + i); },
+        [i](Floats sum, float* to) { Store(sum, to + i); });
+  }
+  if (i == count) return;
+  const size_t rest = count - i;
+  GiveToLargestOf(
+      taps, gradients, num_taps, LoadFew(g + i, rest), [=](const float* from) { return LoadFew(from + i, rest); },
+      [=](Floats sum, float* to) { __builtin_memcpy(to + i, &sum, rest * sizeof(float)); });
+}
+
 // ---- affine functions ---------------------------------------------------------------------------------------------
 
 inline Floats Apply(Floats x, Affine f) { return (x - f.centre) * f.factor + f.shift; }
@@ -205,6 +238,7 @@ const RowLoops kRows = {
     .max = ExtremeOf<Max, MaxOfTwo>,
     .min = ExtremeOf<Min, MinOfTwo>,
     .keep_largest = KeepLargest,
+    .give_to_largest = GiveToLargest,
     .sum_of_powers = SumOfPowers,
     .powers = Powers,
     .add_to = AddTo,

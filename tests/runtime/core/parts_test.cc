@@ -67,6 +67,29 @@ TEST_CASE("products in parts: rows of several matrices, weights turned, a result
                   .constants = "b"}) == "onednn");
 }
 
+TEST_CASE("gradients of weights in parts of rows, added up, and the memory that they take") {
+  const auto node = [](absl::string_view attributes) {
+    return absl::StrCat("y = ai.amp.MatrixWeightGradient <to = 1, ", attributes, "> (a, b)");
+  };
+  for (const int64_t rows : {1, 255, 256, 512, 700}) {
+    INFO(rows);
+    CHECK(Families({.node = node("alpha = 1.0, transA = 1"),
+                    .inputs = {{rows, 600}, {rows, 5}},
+                    .gives = DType::kFloat32}) == "onednn");
+    CHECK(Families({.node = node("alpha = 1.0, transA = 1"),
+                    .inputs = {{rows, 3}, {rows, 2100}},
+                    .gives = DType::kFloat32}) == "onednn");
+    CHECK(Families({.node = node("alpha = 0.5, transA = 1"),
+                    .inputs = {{rows, 600}, {rows, 5}},
+                    .gives = DType::kFloat32}) == "onednn");
+  }
+  const LibraryCase large = {.node = node("alpha = 1.0, transA = 1"),
+                             .inputs = {{8192, 256}, {8192, 256}},
+                             .scale = 0.1,
+                             .gives = DType::kFloat32};
+  CHECK(FloatCopies(large, 8192 * 256) < 0.2);
+}
+
 TEST_CASE("products in parts of batches") {
   const Dims a = {5, 200, 40}, b = {5, 40, 330};
   CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {a, b}}) == "onednn");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -304,6 +305,23 @@ Tensor ValueFor(const onnx::TypeProto::Tensor& type, std::mt19937_64& random) {
   return tensor;
 }
 
+// Two units in the last place, relative.
+double TwoUnits(DType dtype) {
+  if (dtype == DType::kFloat16) return std::ldexp(1, -9);
+  if (dtype == DType::kBfloat16) return std::ldexp(1, -6);
+  return std::ldexp(1, dtype == DType::kFloat64 ? -51 : -22);
+}
+
+Tensor Nudged(const Tensor& tensor, std::mt19937_64& random) {
+  if (!IsFloat(tensor.dtype())) return tensor;
+  std::vector<double> numbers = *ReadDoubles(tensor);
+  const double step = TwoUnits(tensor.dtype());
+  for (double& x : numbers) x *= random() % 2 == 0 ? 1 + step : 1 - step;
+  Tensor result = *Tensor::Create(tensor.dtype(), tensor.dims());
+  AMP_CHECK(WriteDoubles(numbers, result).ok());
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<KernelCase> ParseKernelCase(absl::string_view graph) {
@@ -321,6 +339,19 @@ absl::StatusOr<KernelCase> ParseKernelCase(absl::string_view graph) {
     }
   }
   return result;
+}
+
+KernelCase Nudge(KernelCase each, std::mt19937_64& random) {
+  for (auto& [name, tensor] : each.values) tensor = Nudged(tensor, random);
+  for (onnx::TensorProto& proto : *each.model.mutable_graph()->mutable_initializer()) {
+    absl::StatusOr<Tensor> tensor =
+        Tensor::Create(static_cast<DType>(proto.data_type()), {proto.dims().begin(), proto.dims().end()});
+    const std::string& bytes = proto.raw_data();
+    if (!tensor.ok() || tensor->dtype() == DType::kString || tensor->size_bytes() != bytes.size()) continue;
+    std::memcpy(tensor->mutable_bytes().data(), bytes.data(), bytes.size());
+    proto = ProtoOf(proto.name(), Nudged(*tensor, random));
+  }
+  return each;
 }
 
 std::string MutateCase(KernelCase& each, std::mt19937_64& random) { return CaseMutation(each, random).Apply(); }

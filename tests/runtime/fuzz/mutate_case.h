@@ -27,6 +27,9 @@ absl::StatusOr<KernelCase> ParseKernelCase(absl::string_view graph);
 // Returns what was edited, for a person; empty where there was nothing to edit. Deterministic by the state of `random`.
 std::string MutateCase(KernelCase& each, std::mt19937_64& random);
 
+// Every float of the values, and of the constants made of them, up or down by about two units in its last place.
+KernelCase Nudge(KernelCase each, std::mt19937_64& random);
+
 }  // namespace amp
 
 #endif  // AMP_TESTS_RUNTIME_FUZZ_MUTATE_CASE_H_

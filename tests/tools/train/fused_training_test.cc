@@ -7,23 +7,11 @@
 #include "tests/catch2.h"
 #include "tests/runtime/session_text.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
-#include "tools/train/amp_train.h"
+#include "tests/tools/train/step_graphs.h"
 #include "tools/train/trainer.h"
 
 namespace amp {
 namespace {
-
-std::string MakeStep(const ScratchFolder& folder, const std::vector<std::string>& flags) {
-  REQUIRE(RunAmpTrain({"new", "mlp", "9-37-3", "-o", folder.File("m.onnx"), "--seed", "4"}).exit_code == 0);
-  std::vector<std::string> arguments = {folder.File("m.onnx"),  "-o", folder.File("step.onnx"), "--train", "--loss",
-                                        "softmax-cross-entropy"};
-  arguments.insert(arguments.end(), flags.begin(), flags.end());
-  const ToolOutput output = RunAmpRewrite(arguments);
-  INFO(output.err);
-  REQUIRE(output.exit_code == 0);
-  return folder.File("step.onnx");
-}
 
 NamedDatums BatchOf(int step) {
   Tensor x = *Tensor::Create(DType::kFloat32, {6, 9});
@@ -46,7 +34,7 @@ size_t NumInstructions(const Trainer& trainer) { return trainer.session().progra
 
 void CheckSame(const std::vector<std::string>& flags) {
   const ScratchFolder folder;
-  const std::string path = MakeStep(folder, flags);
+  const std::string path = MakeStep(folder, {"mlp", "9-37-3"}, flags);
   const auto fused = MakeTrainer(path, true), plain = MakeTrainer(path, false);
   CHECK(NumInstructions(*fused) < NumInstructions(*plain));
   for (int i = 0; i < 8; ++i) {
@@ -131,7 +119,7 @@ TEST_CASE("operands that do not fit are an error of the node") {
 
 TEST_CASE("a step that is skipped leaves every weight and slot as it was, bit for bit") {
   const ScratchFolder folder;
-  const std::string path = MakeStep(folder, {"--optimizer", "adam", "--policy", "mixed_float16"});
+  const std::string path = MakeStep(folder, {"mlp", "9-37-3"}, {"--optimizer", "adam", "--policy", "mixed_float16"});
   const auto trainer = MakeTrainer(path, true);
   REQUIRE(trainer->Step(BatchOf(0)).ok());
   std::vector<Tensor> before;

@@ -1,13 +1,17 @@
-// Small step graphs written by hand: softmax regression with SGD and a dynamic loss scale.
+// Small step graphs: softmax regression with SGD and a dynamic loss scale, written by hand, and those of new models.
 #ifndef AMP_TESTS_TOOLS_TRAIN_STEP_GRAPHS_H_
 #define AMP_TESTS_TOOLS_TRAIN_STEP_GRAPHS_H_
 
 #include <string>
+#include <vector>
 
 #include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
 #include "passes/train/step_metadata.h"
 #include "tests/catch2.h"
+#include "tests/scratch_folder.h"
+#include "tools/amp_rewrite.h"
+#include "tools/train/amp_train.h"
 
 namespace amp {
 
@@ -99,6 +103,21 @@ inline constexpr absl::string_view kForwardText = R"(<ir_version: 8, opset_impor
     logits = Add (logits_0, b)
     probabilities = Softmax <axis = -1> (logits)
   })";
+
+// The step graph of `amp-train new WORDS`, made with the flags; its path in the folder.
+inline std::string MakeStep(const ScratchFolder& folder, std::vector<std::string> words,
+                            const std::vector<std::string>& flags) {
+  const std::string forward = folder.File("m.onnx"), step = folder.File("step.onnx");
+  words.insert(words.begin(), "new");
+  words.insert(words.end(), {"-o", forward, "--seed", "4"});
+  REQUIRE(RunAmpTrain(words).exit_code == 0);
+  std::vector<std::string> arguments = {forward, "-o", step, "--train", "--loss", "softmax-cross-entropy"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  const ToolOutput output = RunAmpRewrite(arguments);
+  INFO(output.err);
+  REQUIRE(output.exit_code == 0);
+  return step;
+}
 
 }  // namespace amp
 

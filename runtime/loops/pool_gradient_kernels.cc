@@ -1,0 +1,150 @@
+// ai.amp.MaxPoolGradient: what a window gives goes to the element that is its largest, the first of equal ones.
+//
+//   row-major        one image after another: the places of the largest, for a row of windows at a time
+//   channels-last    window by window, all channels at once
+#include <algorithm>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
+#include "runtime/loops/pool_windows.h"
+
+namespace amp {
+namespace {
+
+absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
+  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
+  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
+}
+
+const char* WhyNot(const KernelContext& context) {
+  const Tensor &x = context.Input(0), &g = context.Input(1);
+  if (!IsLoopFloat(x.dtype()) || !IsLoopFloat(g.dtype())) return kNoLoopFloat;
+  if (x.rank() < 3 || x.num_elements() == 0) return "no images";
+  const absl::StatusOr<Window> window = PoolWindow(context);
+  if (!window.ok()) return "a window that does not fit";
+  if (g.dims() != OutputDims(*window, x.dim(0), x.dim(1))) return "another shape than the pool's result";
+  return WhyNotWindows(*window);
+}
+
+struct Pooling {
+  const Loops& loops;
+  std::vector<Taps> rows, columns;
+  size_t height, width;  // of x: rows of an image, and elements of a row
+
+  size_t pixels() const { return height * width; }
+  size_t results() const { return rows.size() * columns.size(); }  // of an image
+};
+
+// Of images that have one channel each.
+void SpreadOverImages(const Pooling& pooling, const WindowAxis& axis, const Tensor& x, const Tensor& g, Tensor& dx) {
+  const FloatSource in(pooling.loops, x), results(pooling.loops, g);
+  const FloatSink sink(pooling.loops, dx);
+  const size_t pixels = pooling.pixels(), columns = pooling.columns.size();
+  const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
+  std::vector<float> buffer(pixels), result_buffer(columns), out_buffer(pixels);
+  LargestOfRow largest(columns);
+  for (size_t i = 0, at = 0; i < images; ++i) {
+    float* const out = sink.Begin(i * pixels, out_buffer.data());
+    std::fill_n(out, pixels, 0.0f);
+    const float* const image = in.Read(i * pixels, pixels, buffer.data());
+    for (const Taps& row : pooling.rows) {
+      FindLargest(pooling.loops, row, axis, image, largest);
+      const float* const gradients = results.Read(at, columns, result_buffer.data());
+      for (size_t c = 0; c < columns; ++c) out[std::max(largest.places[c], 0)] += gradients[c];
+      at += columns;
+    }
+    sink.End(i * pixels, pixels, out);
+  }
+}
+
+// Visits the windows of one image, with the pixels that they have.
+class Pixels {
+ public:
+  Pixels(const Pooling& pooling, size_t channels) : pooling_(pooling), channels_(channels) {}
+
+  // `results`: of the image.
+  void Spread(const float* image, const float* results, float* out) {
+    std::fill_n(out, pooling_.pixels() * channels_, 0.0f);
+    for (const Taps& row : pooling_.rows) {
+      for (const Taps& column : pooling_.columns) {
+        FindTaps(row, column, image, out);
+        pooling_.loops.rows.give_to_largest(from_.data(), to_.data(), from_.size(), results, channels_);
+        results += channels_;
+      }
+    }
+  }
+
+ private:
+  // A window that has nothing but padding gives to the first pixel.
+  void FindTaps(const Taps& row, const Taps& column, const float* image, float* out) {
+    from_.clear();
+    to_.clear();
+    for (const size_t r : row.places) {
+      for (const size_t c : column.places) AddPixel(r * pooling_.width + c, image, out);
+    }
+    if (from_.empty()) AddPixel(0, image, out);
+  }
+  void AddPixel(size_t pixel, const float* image, float* out) {
+    from_.push_back(image + pixel * channels_);
+    to_.push_back(out + pixel * channels_);
+  }
+
+  const Pooling& pooling_;
+  size_t channels_;
+  std::vector<const float*> from_;
+  std::vector<float*> to_;
+};
+
+void SpreadOverPixels(const Pooling& pooling, const Tensor& x, const Tensor& g, Tensor& dx) {
+  const auto channels = static_cast<size_t>(x.dim(1)), batch = static_cast<size_t>(x.dim(0));
+  const size_t image_size = pooling.pixels() * channels, results_size = pooling.results() * channels;
+  const FloatSource in(pooling.loops, x), results(pooling.loops, g);
+  const FloatSink sink(pooling.loops, dx);
+  std::vector<float> buffer(image_size), results_buffer(results_size), out_buffer(image_size);
+  Pixels pixels(pooling, channels);
+  for (size_t n = 0; n < batch; ++n) {
+    float* const out = sink.Begin(n * image_size, out_buffer.data());
+    pixels.Spread(in.Read(n * image_size, image_size, buffer.data()),
+                  results.Read(n * results_size, results_size, results_buffer.data()), out);
+    sink.End(n * image_size, image_size, out);
+  }
+}
+
+absl::Status MaxPoolGradient(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const Tensor g, InLayout(context.Input(1), x.layout(), context.memory()));
+  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  const Pooling pooling = {.loops = loops,
+                           .rows = RowsOf(window),
+                           .columns = TapsOf(window.back()),
+                           .height = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank() - 1)),
+                           .width = static_cast<size_t>(x.dim(x.rank() - 1))};
+  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, x.dtype(), x.dims()));
+  dx->set_layout(x.layout());
+  if (x.layout() == Layout::kChannelsLast) {
+    SpreadOverPixels(pooling, x, g, *dx);
+  } else {
+    SpreadOverImages(pooling, window.back(), x, g, *dx);
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {{.op_type = "MaxPoolGradient",
+                                .function = MaxPoolGradient,
+                                .domain = "ai.amp",
+                                .why_not = WhyNot,
+                                .family = "loops",
+                                .takes_channels_last = true}};
+
+}  // namespace
+
+absl::Span<const KernelRow> PoolGradientLoopKernels() { return kRows; }
+
+}  // namespace amp
