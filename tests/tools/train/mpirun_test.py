@@ -1,6 +1,6 @@
 """Training on several processes, by mpirun on this machine: replicas, shares, skips, lost ranks and checkpoints.
 
-    mpirun_test.py AMP_TRAIN AMP_REWRITE [--only NAME]
+    mpirun_test.py AMP_TRAIN AMP_REWRITE with-mpi|without-mpi [NAME...]
 
 Weights are read from checkpoints, so that nothing here relies on the program's own comparison of replicas but the
 test of that.
@@ -221,8 +221,10 @@ def main():
     if shutil.which("mpirun") is None:
         print("SKIPPED: there is no mpirun (package openmpi-bin)")
         return SKIPPED
-    only = sys.argv[4:5] if sys.argv[3:4] == ["--only"] else []
-    for name in only or ("replicas", "shares", "infinity", "lost", "checkpoints", "refused", "alone"):
+    if sys.argv[3] != "with-mpi":
+        print("SKIPPED: this is built without MPI (package libopenmpi-dev, AMP_WITH_MPI)")
+        return SKIPPED
+    for name in sys.argv[4:] or ("replicas", "shares", "infinity", "lost", "checkpoints", "refused", "alone"):
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             getattr(Test(pathlib.Path(folder)), name)()
