@@ -1,6 +1,6 @@
 """Training on several processes, by mpirun on this machine: replicas, shares, skips, lost ranks and checkpoints.
 
-    mpirun_test.py AMP_TRAIN AMP_REWRITE with-mpi|without-mpi [NAME...]
+    mpirun_test.py AMP_TRAIN AMP_REWRITE MAKE_DEMO with-mpi|without-mpi [NAME...]
 
 Weights are read from checkpoints, so that nothing here relies on the program's own comparison of replicas but the
 test of that.
@@ -18,11 +18,31 @@ import tempfile
 import time
 import zipfile
 
-AMP_TRAIN, AMP_REWRITE = map(os.path.abspath, sys.argv[1:3])
+AMP_TRAIN, AMP_REWRITE, MAKE_DEMO = map(os.path.abspath, sys.argv[1:4])
 SKIPPED = 77
 SAMPLES, WIDTH, CLASSES = 1280, 20, 4
 MPIRUN = ["mpirun", "--oversubscribe", "--allow-run-as-root", "--mca", "btl", "self,vader", "--mca", "oob_tcp_if_include", "lo"]
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+# Averages its loss over ranks, and not its gradients.
+DRIFTING = r'''<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
+ metadata_props: ["amp.state" : "[{\"input\":\"w\",\"output\":\"w_next\",\"kind\":\"weight\"},{\"input\":\"count\",\"output\":\"count_next\",\"kind\":\"counter\"}]",
+  "amp.step" : "{\"version\":1,\"loss\":\"loss\",\"finite\":null,\"labels\":\"labels\",\"label_kind\":\"sparse\",\"logits\":\"logits\",\"learning_rate\":\"rate\",\"scale\":null,\"good_steps\":null,\"global_step\":\"count\",\"optimizer\":\"sgd\",\"dtype\":\"float32\",\"loss_kind\":\"softmax-cross-entropy\"}"]>
+step (float[n,20] x, int64[n] labels, float rate, float[20,4] w, int64 count)
+  => (float[n,4] logits, float loss, float[20,4] w_next, int64 count_next)
+  <float rate = {0.01}, int64 count = {0}, float[20,4] w = {WEIGHTS}, int64 one = {1}> {
+  logits = MatMul (x, w)
+  own_loss = SoftmaxCrossEntropyLoss (logits, labels)
+  started = ai.amp.StartMeanOverRanks (own_loss)
+  loss = ai.amp.MeanOverRanks (started)
+  turned = Transpose <perm = [1, 0]> (x)
+  g = MatMul (turned, logits)
+  w_step = Mul (g, rate)
+  w_next = Sub (w, w_step)
+  count_next = Add (count, one)
+}
+<domain: "ai.amp", opset_import: ["" : 17]> StartMeanOverRanks (value) => (started) { started = Identity (value) }
+<domain: "ai.amp", opset_import: ["" : 17]> MeanOverRanks (started) => (mean) { mean = Identity (started) }
+'''.replace("WEIGHTS", ", ".join(str((i * 37 % 100) / 1000) for i in range(80)))
 
 
 def write_npy(path, kind, shape, values, code):
@@ -139,10 +159,10 @@ class Test:
 
     def lost(self):
         """A rank that is killed, or does nothing any more, ends the others with one line."""
-        for how, word, most in ((signal.SIGKILL, "has ended", 10), (signal.SIGSTOP, "gave no sign of life for 2 s", 20)):
+        for how, timeout, word, most in ((signal.SIGKILL, 20, "has ended", 10), (signal.SIGSTOP, 3, "gave no sign of life for 3 s", 20)):
             checkpoint = self.folder / "lost.npz"
             checkpoint.unlink(missing_ok=True)
-            process = subprocess.Popen([*MPIRUN, "-n", "2", AMP_TRAIN, *self.arguments("--rank-timeout", 2, "--checkpoint", checkpoint, "--quiet", epochs=10**9)],
+            process = subprocess.Popen([*MPIRUN, "-n", "2", AMP_TRAIN, *self.arguments("--rank-timeout", timeout, "--checkpoint", checkpoint, "--quiet", epochs=10**9)],
                                        stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
             while not checkpoint.exists():
                 assert process.poll() is None, process.stderr.read()
@@ -179,10 +199,9 @@ class Test:
             if ranks == 2:
                 assert resumed == whole, "other bits than without an interruption"
             assert difference(whole, resumed) < 1e-5, f"{ranks} ranks: {difference(whole, resumed)} apart"
-        self.stopped(whole)
 
-    def stopped(self, whole):
-        """mpirun passes a signal on to all ranks, which stop after the same step."""
+    def stopped(self):
+        """mpirun passes a signal on to all ranks, which stop after the same step, and go on in the middle of the epoch."""
         path = self.folder / "stopped.npz"
         process = subprocess.Popen([*MPIRUN, "-n", "2", AMP_TRAIN, *self.arguments("--checkpoint", path, "--checkpoint-every", 1, "--quiet", step="float32", epochs=10**6)],
                                    stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
@@ -191,18 +210,31 @@ class Test:
             time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=30)
-        assert "amp-train: stopped by SIGTERM in epoch " in errors and "which --resume goes on from" in errors, errors
-        assert not error_lines(errors), errors
+        stop = re.search(r"amp-train: stopped by SIGTERM in epoch (\d+) after \d+ batches: wrote \S+, which --resume goes on from", errors)
+        assert stop and not error_lines(errors), errors
+        epochs = int(stop[1]) + 1
+        whole = self.train(2, "whole", step="float32", epochs=epochs)
+        assert self.train(2, "resumed", "--resume", path, step="float32", epochs=epochs) == whole, "other bits than without an interruption"
+        one = self.train(1, "one", "--resume", path, step="float32", epochs=epochs)
+        assert difference(whole, one) < 1e-5, f"{difference(whole, one)} apart"
 
     def refused(self):
         """What would train ranks apart is an error, told once."""
         self.fails(self.run(2, step="plain"), 2, "plain.onnx: expected a step graph made by amp-rewrite --train --data-parallel, as there are 2 ranks")
         self.fails(self.run(3), 2, "--batch: expected a multiple of 3, the number of ranks, found 128")
         self.fails(self.run(2, "--oops"), 2, "--oops")
+        self.fails(self.run(2, "--resume", self.folder / "none.npz"), 6, "none.npz: ")
         several = [*MPIRUN, "-n", "1", AMP_TRAIN, *self.arguments(), ":", "-n", "1", AMP_TRAIN]
         for flags, expected in ((["--learning-rate", 0.5], "expected on rank 1 as on rank 0: "), (["--data", "y=y.npy"], "rank 1: ")):
             result = subprocess.run([*several, *self.arguments(*flags)], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
             self.fails(result, 2, expected)
+
+    def drifting(self):
+        """Replicas that differ end the run at the next comparison."""
+        (self.folder / "drifting.txt").write_text(DRIFTING)
+        subprocess.run([MAKE_DEMO, self.folder / "drifting.txt", self.folder / "drifting.onnx"], check=True)
+        self.fails(self.run(2, "--check-replicas", 3, step="drifting"), 7, "replicas differ after step 3: expected on rank 1 as on rank 0: ")
+        self.fails(self.run(2, "--check-replicas", 0, step="drifting"), 7, "replicas differ after step 10: ")  # an epoch
 
     def alone(self):
         """Processes that cannot find each other do not train on their own."""
@@ -221,10 +253,10 @@ def main():
     if shutil.which("mpirun") is None:
         print("SKIPPED: there is no mpirun (package openmpi-bin)")
         return SKIPPED
-    if sys.argv[3] != "with-mpi":
+    if sys.argv[4] != "with-mpi":
         print("SKIPPED: this is built without MPI (package libopenmpi-dev, AMP_WITH_MPI)")
         return SKIPPED
-    for name in sys.argv[4:] or ("replicas", "shares", "infinity", "lost", "checkpoints", "refused", "alone"):
+    for name in sys.argv[5:] or ("replicas", "shares", "infinity", "lost", "checkpoints", "stopped", "drifting", "refused", "alone"):
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             getattr(Test(pathlib.Path(folder)), name)()
