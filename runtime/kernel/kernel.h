@@ -52,10 +52,10 @@ class MeansOverRanks;
 struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
-  TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap
+  TensorMemory* memory = nullptr;   // of outputs and scratch; null: the heap
   MeansOverRanks* means = nullptr;  // of this run; null: there is one rank
-  bool allows_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
-  bool is_strict = false;          // 16-bit values are not computed by kernels that widen them to float64
+  bool allows_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool is_strict = false;           // 16-bit values are not computed by kernels that widen them to float64
 };
 
 // What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may
