@@ -12,6 +12,7 @@
 #include "ir/patterns/softmax_pattern.h"
 #include "ir/schema/schema.h"
 #include "runtime/cpu/attention_units.h"
+#include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/norm_units.h"
 
@@ -178,6 +179,20 @@ void FindNorms(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusio
       const Recognised found = recognise(model, id);
       if (found.found()) AddNorm(model, found.pattern(), taken, fusions);
     }
+  }
+}
+
+void FindReductions(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions) {
+  for (const NodeId id : model.AllNodes()) {
+    const Node& node = model.node(id);
+    const KernelRow* const row = FindReductionRow(node.domain(), node.op_type());
+    if (row == nullptr || !MayJoin(model, taken, {id}) || !IsLoopFloatOf(model, node.Output(0))) continue;
+    Fusion unit = {
+        .nodes = {id}, .operands = {node.inputs.begin(), node.inputs.end()}, .result = node.Output(0), .rows = {row}};
+    AbsorbCastAhead(model, taken, unit);
+    if (unit.nodes.size() == 1) continue;
+    for (const NodeId member : unit.nodes) taken[member] = true;
+    fusions.push_back(std::move(unit));
   }
 }
 

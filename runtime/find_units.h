@@ -4,6 +4,8 @@
 //
 //   t = Transpose (k)   s = MatMul (q, t) * 0.125   p = Softmax (s + m)   y = MatMul (p, v)              Attention (q, k, v, m)
 //
+//   h = Cast (x16)   y = ReduceSum (h)                                                                   ReduceSum (x16)
+//
 // What is recognised is ir/patterns'. Casts around a norm and transpositions around attention join where nobody else
 // reads what they give.
 #ifndef AMP_RUNTIME_FIND_UNITS_H_
@@ -22,6 +24,9 @@ void FindAttention(const Model& model, FusedNodes& taken, std::vector<Fusion>& f
 // Layer norms, RMS norms, instance norms, group norms, softmax and its logarithm. Appends fusions of nodes that are in
 // none yet. REQUIRES: types are inferred.
 void FindNorms(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+
+// Reductions with the cast ahead of them, whose result is never made. Appends as FindNorms does.
+void FindReductions(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
 
 }  // namespace amp
 

@@ -14,6 +14,7 @@ std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>
   if (options.fuse_attention) FindAttention(model, taken, fusions);
   if (options.fuse_norms) FindNorms(model, taken, fusions);
   if (options.fuse_epilogues) FindEpilogues(model, taken, fusions);
+  if (options.fuse_norms) FindReductions(model, taken, fusions);
   for (const NodeId id : model.AllNodes()) {
     if (!are_run[id]) taken[id] = true;
   }

@@ -2,6 +2,7 @@
 //
 //   epilogues    c = Conv (x, W)   s = Add (c, r)   y = Relu (s)             one Conv, with what is behind it
 //   norms        d = Sub (x, ReduceMean (x)) ... y = Add (s, shift)          one LayerNorm
+//   reductions   h = Cast (x)   y = ReduceSum (h)                            one ReduceSum that reads x
 //   attention    s = MatMul (q, k) p = Softmax (s + m) y = MatMul (p, v)     one Attention
 //   chains       s = Mul (x, a)   t = Exp (s)   y = Sub (t, b)               one pass over x
 //

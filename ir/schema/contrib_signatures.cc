@@ -74,6 +74,7 @@ com.microsoft::MatMulBnb4(A: T1, B: uint8, absmax: T1) -> Y: T1 where T1 in {flo
 # ---- gradients, functions of this program's own: float32 inside, and so are those of weights
 ai.amp::MatrixWeightGradient(a: T, b: T) -> dw: float where T in {float, float16, bfloat16}
 ai.amp::ConvWeightGradient(x: T, g: T) -> dw: float where T in {float, float16, bfloat16}
+ai.amp::AveragePoolGradient(g: T, share: float, shape: int64) -> dx: T where T in {float, float16, bfloat16}
 ai.amp::MaxPoolGradient(x: T, g: T) -> dx: T where T in {float, float16, bfloat16}
 
 # ---- arithmetic, activations, normalisation

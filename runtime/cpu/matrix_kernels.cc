@@ -106,6 +106,8 @@ onednn::Operand MatrixOperand(DType dtype, const Dims& dims, bool transposes) {
 constexpr int64_t kRowGranule = 64;
 // Every part reads all weights, once more from memory where they are large.
 constexpr int64_t kLargeWeightsBytes = 16 << 20, kRowGranuleOfLargeWeights = 128;
+// Those that are widened at every run are so in blocks, again for every part: fewer, larger parts.
+constexpr int64_t kBlocks = 4, kRowGranuleOfBlocks = 512;
 
 // Elements from one index of the first axis to the next, where that is the axis that the result is cut along.
 int64_t StepOf(const Dims& view, const Parts& parts) {
@@ -121,14 +123,29 @@ struct ProductTypes {
   bool converts;                  // operands or the result
 };
 
-Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, const ProductTypes& types) {
+bool HasLargeWeights(const ProductShape& shape) {
+  return shape.k * shape.n * static_cast<int64_t>(sizeof(float)) > kLargeWeightsBytes;
+}
+
+// Of large weights that are stored in 16 bits and computed by a step of training, columns of the result each.
+int64_t BlocksOf(const KernelContext& context, const ProductShape& shape, Way way,
+                 const std::vector<EpilogueStep>& steps, const ProductTypes& types) {
+  const bool is_cut = way == Way::kFolded && shape.transposes_b && steps.empty() && shape.n % kBlocks == 0;
+  const bool is_widened = types.compute != context.Input(1).dtype() && !context.IsConstantInput(1);
+  return is_cut && is_widened && HasLargeWeights(shape) ? kBlocks : 1;
+}
+
+Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, const ProductTypes& types,
+              int64_t blocks) {
   const Dims y = shape.ViewOfY(way), b = shape.ViewOfB(way);
   const Parts whole{y[0], y[0]};
   const bool cuts_b = way != Way::kFolded && b[0] > 1;
   if (!types.converts || (cuts_b && context.IsConstantInput(1))) return whole;
   if (way == Way::kFolded) {
-    const bool is_large = shape.k * shape.n * static_cast<int64_t>(sizeof(float)) > kLargeWeightsBytes;
-    return CutAxis(y[0], std::max(shape.k, shape.n), is_large ? kRowGranuleOfLargeWeights : kRowGranule);
+    const int64_t granule = blocks > 1               ? kRowGranuleOfBlocks
+                            : HasLargeWeights(shape) ? kRowGranuleOfLargeWeights
+                                                     : kRowGranule;
+    return CutAxis(y[0], std::max(shape.k, shape.n), granule);
   }
   const int64_t widest = std::max({shape.m * shape.k, shape.k * shape.n, shape.m * shape.n});
   return CutAxis(y[0], widest * ElementsBetween(y, 1, y.size() - 2), 1);
@@ -146,8 +163,11 @@ FitOperand Fitter(const ProductShape& shape, Way way, DType compute, const Parts
 // A product done one way, with its parts.
 absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way way,
                         const std::vector<EpilogueStep>& steps, const ProductTypes& types, PreparedProduct& product) {
-  const Dims a = shape.ViewOfA(way), b = shape.ViewOfB(way), y = shape.ViewOfY(way);
-  const Parts parts = product.parts = PartsOf(context, shape, way, types);
+  const Dims a = shape.ViewOfA(way), y = shape.ViewOfY(way);
+  const int64_t blocks = product.blocks = BlocksOf(context, shape, way, steps, types);
+  Dims b = shape.ViewOfB(way);
+  b[b.size() - 2] /= blocks;
+  const Parts parts = product.parts = PartsOf(context, shape, way, types, blocks);
   const bool cuts_b = way != Way::kFolded;
   product.a_step = StepOf(a, parts);
   product.b_step = cuts_b ? StepOf(b, parts) : 0;
@@ -159,10 +179,12 @@ absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way w
             FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute, parts, size));
         if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
         std::string why_not;
+        onednn::Operand result = RowMajorOperand(types.result, CutTo(y, parts, size));
+        result.dims.back() /= blocks;
         std::unique_ptr<onednn::Primitive> primitive = onednn::OpenLibrary().library->MakeMatMul(
             {.a = MatrixOperand(types.compute, CutTo(a, parts, size), shape.transposes_a),
              .b = MatrixOperand(types.compute, cuts_b ? CutTo(b, parts, size) : b, shape.transposes_b),
-             .y = RowMajorOperand(types.result, CutTo(y, parts, size)),
+             .y = result,
              .bias = epilogue->bias,
              .packs_b = context.IsConstantInput(1),
              .post_ops = epilogue->post_ops},
@@ -210,7 +232,7 @@ absl::Status Product(KernelContext& context) {
                               .layout = Layout::kRowMajor,
                               .y_layout = Layout::kRowMajor,
                               .a = {.tensor = &a, .step = product.a_step},
-                              .b = {.tensor = &b, .step = product.b_step},
+                              .b = {.tensor = &b, .step = product.b_step, .blocks = product.blocks},
                               .weights = is_constant ? &product.weights : nullptr,
                               .weights_of_last = &product.weights_of_last});
 }

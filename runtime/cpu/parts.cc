@@ -33,13 +33,23 @@ class PartReader {
     reader.operand_ = operand;
     const PartWindow& window = operand.window;
     const bool is_as_stored = operand.tensor->dtype() == compute && window.lead == 0 && window.extent == 1;
-    if (operand.step == 0) {
+    if (operand.blocks > 1) {
+      AMP_ASSIGN_OR_RETURN(reader.scratch_, context.MakeScratch(compute, {reader.BlockSize()}));
+    } else if (operand.step == 0) {
       if (operand.tensor->dtype() == compute) return reader;
       AMP_ASSIGN_OR_RETURN(reader.scratch_, Converted(*operand.tensor, compute, context.memory()));
     } else if (!is_as_stored) {
       AMP_ASSIGN_OR_RETURN(reader.scratch_, context.MakeScratch(compute, {reader.Extent(parts.size)}));
     }
     return reader;
+  }
+
+  // Of an operand in blocks.
+  const void* ReadBlock(int64_t block) {
+    const Tensor& tensor = *operand_.tensor;
+    ConvertElements(At(tensor, block * BlockSize()), tensor.dtype(), At(scratch_, 0), scratch_.dtype(),
+                    static_cast<size_t>(BlockSize()));
+    return scratch_.bytes().data();
   }
 
   const void* Read(int64_t first, int64_t count) {
@@ -61,6 +71,7 @@ class PartReader {
   }
 
  private:
+  int64_t BlockSize() const { return operand_.tensor->num_elements() / operand_.blocks; }
   int64_t Extent(int64_t count) const {
     return ((count - 1) * operand_.window.stride + operand_.window.extent) * operand_.step;
   }
@@ -150,17 +161,25 @@ class PartsRunner {
     const onednn::Primitive& primitive = is_last ? *operation.last : *operation.primitive;
     onednn::Primitive::Arguments arguments;
     arguments.a = inputs_[0].Read(first, count);
-    arguments.b = run_.weights == nullptr ? inputs_[1].Read(first, count)
-                                          : (is_last ? run_.weights_of_last : run_.weights)->bytes().data();
+    const int64_t blocks = operation.blocks;
+    if (run_.weights != nullptr) {
+      arguments.b = (is_last ? run_.weights_of_last : run_.weights)->bytes().data();
+    } else if (blocks == 1) {
+      arguments.b = inputs_[1].Read(first, count);
+    }
     for (PartReader& operand : operands_) arguments.post_operands.push_back(operand.Read(first, count));
     if (!biases_.empty()) arguments.bias = biases_[0].Read(first, count);
     arguments.scratch = scratch_.mutable_bytes().data();
-    arguments.y = result_.Begin(first);
-    if (!primitive.Run(arguments)) {
+    auto* const y = static_cast<std::byte*>(result_.Begin(first));
+    const size_t y_block = static_cast<size_t>(operation.y_step / blocks) * ElementBytes(operation.computed_as);
+    for (int64_t block = 0; block < blocks; ++block) {
+      if (blocks > 1) arguments.b = inputs_[1].ReadBlock(block);
+      arguments.y = y + static_cast<size_t>(block) * y_block;
+      if (primitive.Run(arguments)) continue;
       return absl::InternalError(absl::StrCat("oneDNN failed (", primitive.implementation(), ")"));
     }
     if (run_.bias_behind != nullptr) {
-      AddBias(*run_.bias_behind, {static_cast<float*>(arguments.y), static_cast<size_t>(count * result_.step())});
+      AddBias(*run_.bias_behind, {reinterpret_cast<float*>(y), static_cast<size_t>(count * result_.step())});
     }
     result_.End(first, count);
     return absl::OkStatus();

@@ -42,7 +42,8 @@ struct PartWindow {
 // An operand of the node, in the layout that the library reads.
 struct PartedOperand {
   const Tensor* tensor = nullptr;
-  int64_t step = 0;  // elements from one index of the cut axis to the next; 0: all parts read all of it
+  int64_t step = 0;    // elements from one index of the cut axis to the next; 0: all parts read all of it
+  int64_t blocks = 1;  // of an operand that all parts read: it is converted in so many pieces, again for every part
   PartWindow window = {};
 };
 
@@ -55,6 +56,7 @@ struct PartedOperation : PreparedOperation {
   DType computed_as = DType::kUndefined;  // what the library gives
   DType stored_as = DType::kUndefined;    // what the result is stored in
   int64_t y_step = 0;                     // elements of the result from one index of the cut axis to the next
+  int64_t blocks = 1;                     // of input 1: each gives that part of every row of the result
 };
 
 // Makes both primitives by what makes one for so many indices, and packs weights that are constant. Errors:

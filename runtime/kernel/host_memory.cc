@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+
+#include "absl/synchronization/mutex.h"
 
 namespace amp {
 namespace {
@@ -26,6 +29,74 @@ size_t FindLimit() {
   return limit / 10 * 9;
 }
 
+// Blocks that nobody has any more, for the next allocations of their sizes: the system clears what it gives anew, page by
+// page, which takes longer than a kernel takes to fill it. An allocation of another size lets go of them all, so that
+// the process never has more than it needed at some time.
+class FreedBlocks {
+ public:
+  static FreedBlocks& Get() {
+    static FreedBlocks& blocks = *new FreedBlocks;
+    return blocks;
+  }
+
+  // Null where there is none of the size.
+  void* Take(size_t size_bytes) {
+    const absl::MutexLock lock(&mutex_);
+    for (size_t i = count_; i-- > 0;) {
+      if (blocks_[i].size_bytes != size_bytes) continue;
+      void* const memory = blocks_[i].memory;
+      blocks_[i] = blocks_[--count_];
+      return memory;
+    }
+    return nullptr;
+  }
+
+  // Whether there is room for it.
+  bool Keep(void* memory, size_t size_bytes) {
+    const absl::MutexLock lock(&mutex_);
+    if (count_ == blocks_.size()) return false;
+    blocks_[count_++] = {memory, size_bytes};
+    return true;
+  }
+
+  void LetGo() {
+    const absl::MutexLock lock(&mutex_);
+    for (; count_ > 0; --count_) {
+      std::free(blocks_[count_ - 1].memory);
+      allocated_bytes -= blocks_[count_ - 1].size_bytes;
+    }
+  }
+
+ private:
+  struct Block {
+    void* memory;
+    size_t size_bytes;
+  };
+
+  absl::Mutex mutex_;
+  std::array<Block, 512> blocks_ ABSL_GUARDED_BY(mutex_);
+  size_t count_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// Smaller ones the heap keeps itself.
+constexpr size_t kLargeBytes = size_t{1} << 20;
+
+void Free(void* memory, size_t size_bytes) {
+  if (size_bytes >= kLargeBytes && FreedBlocks::Get().Keep(memory, size_bytes)) return;
+  std::free(memory);
+  allocated_bytes -= size_bytes;
+}
+
+// Counted. Null where the limit does not allow it.
+void* NewMemory(size_t size_bytes) {
+  void* memory = nullptr;
+  if (allocated_bytes.fetch_add(size_bytes) + size_bytes <= HostMemoryLimit()) {
+    memory = std::aligned_alloc(kAlignment, size_bytes);
+  }
+  if (memory == nullptr) allocated_bytes -= size_bytes;
+  return memory;
+}
+
 }  // namespace
 
 size_t HostMemoryLimit() {
@@ -36,18 +107,13 @@ size_t HostMemoryLimit() {
 std::shared_ptr<void> AllocateHostMemory(size_t size_bytes) {
   if (size_bytes > HostMemoryLimit()) return nullptr;
   const size_t rounded = (size_bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = nullptr;
-  if (allocated_bytes.fetch_add(rounded) + rounded <= HostMemoryLimit()) {
-    memory = std::aligned_alloc(kAlignment, rounded);
-  }
+  void* memory = rounded >= kLargeBytes ? FreedBlocks::Get().Take(rounded) : NewMemory(rounded);
   if (memory == nullptr) {
-    allocated_bytes -= rounded;
-    return nullptr;
+    FreedBlocks::Get().LetGo();
+    memory = NewMemory(rounded);
   }
-  return {memory, [rounded](void* freed) {
-            std::free(freed);
-            allocated_bytes -= rounded;
-          }};
+  if (memory == nullptr) return nullptr;
+  return {memory, [rounded](void* freed) { Free(freed, rounded); }};
 }
 
 }  // namespace amp

@@ -7,9 +7,12 @@
 
 namespace amp {
 
+absl::Span<const KernelRow> BatchNormLoopKernels();
 absl::Span<const KernelRow> BinaryLoopKernels();
 absl::Span<const KernelRow> CastLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();
+absl::Span<const KernelRow> LossLoopKernels();
+absl::Span<const KernelRow> NormGradientLoopKernels();
 absl::Span<const KernelRow> NormLoopKernels();
 absl::Span<const KernelRow> PoolGradientLoopKernels();
 absl::Span<const KernelRow> PoolLoopKernels();
@@ -21,6 +24,9 @@ absl::Span<const KernelRow> ResizeLoopKernels();
 absl::Span<const KernelRow> SoftmaxLoopKernels();
 absl::Span<const KernelRow> TrainLoopKernels();
 absl::Span<const KernelRow> UnaryLoopKernels();
+
+// The row of a reduction that may read a narrower type than its node does; null for other operators.
+const KernelRow* FindReductionRow(absl::string_view domain, absl::string_view op_type);
 
 }  // namespace amp
 

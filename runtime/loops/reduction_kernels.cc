@@ -123,10 +123,16 @@ void Collect(const Runs& runs, const FloatSource& source, Collector& collector) 
   }
 }
 
+// Another than the input's where a cast ahead of the node is done on the way.
+DType TypeOfResult(const KernelContext& context) {
+  const DType stated = context.model().value(context.node().Output(0)).dtype;
+  return IsLoopFloat(stated) ? stated : context.Input(0).dtype();
+}
+
 // Output 0; where it has the input's axes, it is in the input's layout, too.
 absl::Status WriteResults(KernelContext& context, Dims dims, std::vector<float>& values) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), std::move(dims)));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, TypeOfResult(context), std::move(dims)));
   if (y->rank() == x.rank()) y->set_layout(x.layout());
   const FloatSink sink(BestLoops(), *y);
   float* const to = sink.Begin(0, values.data());
@@ -266,5 +272,12 @@ constexpr KernelRow kRows[] = {
 }  // namespace
 
 absl::Span<const KernelRow> ReductionLoopKernels() { return kRows; }
+
+const KernelRow* FindReductionRow(absl::string_view domain, absl::string_view op_type) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const KernelRow& candidate) {
+    return candidate.domain == domain && candidate.op_type == op_type;
+  });
+  return row == std::end(kRows) ? nullptr : row;
+}
 
 }  // namespace amp

@@ -29,5 +29,19 @@ TEST_CASE("a tensor of too many bytes is an error that says its shape") {
   CHECK(tensor.status().code() == absl::StatusCode::kResourceExhausted);
 }
 
+TEST_CASE("a large block that was freed is given again for its size") {
+  constexpr size_t kBytes = size_t{5} << 20;
+  const void* const first = AllocateHostMemory(kBytes).get();
+  const auto again = AllocateHostMemory(kBytes), beside = AllocateHostMemory(kBytes);
+  CHECK(again.get() == first);
+  CHECK(beside.get() != first);
+}
+
+TEST_CASE("large blocks that were freed are let go where another size needs their room") {
+  const size_t third = HostMemoryLimit() / 3;
+  for (int i = 0; i < 2; ++i) CHECK(AllocateHostMemory(third) != nullptr);
+  CHECK(AllocateHostMemory(HostMemoryLimit() / 10 * 9) != nullptr);
+}
+
 }  // namespace
 }  // namespace amp

@@ -90,6 +90,18 @@ TEST_CASE("gradients of weights in parts of rows, added up, and the memory that 
   CHECK(FloatCopies(large, 8192 * 256) < 0.2);
 }
 
+TEST_CASE("large weights that no model has as constants, in blocks") {
+  for (const int64_t rows : {3, 512, 700}) {
+    INFO(rows);
+    CHECK(Families({.node = "y = Gemm <transB = 1> (a, b)", .inputs = {{rows, 2100}, {2200, 2100}}}) == "onednn");
+    CHECK(Families({.node = "h = Gemm <transB = 1> (a, b) y = Relu (h)", .inputs = {{rows, 2100}, {2200, 2100}}}) ==
+          "onednn");
+    CHECK(Families({.node = "y = Gemm <transB = 1> (a, b)", .inputs = {{rows, 2100}, {2201, 2100}}}) == "onednn");
+  }
+  const LibraryCase large = {.node = "y = Gemm <transB = 1> (a, b)", .inputs = {{5, 2100}, {2200, 2100}}};
+  CHECK(FloatCopies(large, 2200 * 2100) < 0.3);
+}
+
 TEST_CASE("products in parts of batches") {
   const Dims a = {5, 200, 40}, b = {5, 40, 330};
   CHECK(Families({.node = "y = MatMul(a, b)", .inputs = {a, b}}) == "onednn");
