@@ -21,6 +21,7 @@
 #include "runtime/fold_constants.h"
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/onednn/open_library.h"
+#include "runtime/parallel/means_over_ranks.h"
 #include "runtime/program.h"
 
 namespace amp {
@@ -208,6 +209,10 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
                          .is_strict = state_->options.strict};
   if (const onednn::Library* library = onednn::OpenLibrary().library; library != nullptr) {
     library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());
+  }
+  std::optional<MeansOverRanks> means;
+  if (state_->options.reduction != nullptr && state_->options.reduction->size() > 1) {
+    resources.means = &means.emplace(*state_->options.reduction);
   }
   std::vector<Datum> ordered;
   for (const ValueId input : model().graph(kMainGraph).inputs) {

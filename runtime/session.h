@@ -6,7 +6,7 @@
 // Calls of model-local functions are inlined first, and operators without a kernel run through the function body that
 // ONNX gives them, where it does. 16-bit values are rounded where they are produced, whatever they are computed in, but
 // for those inside a fusion (SessionOptions). A session may run in several threads at once: a run writes only to what it
-// made itself. Part of the public header, tools/amp.h.
+// made itself. Not so with a reduction, which is of one thread. Part of the public header, tools/amp.h.
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
 
@@ -27,6 +27,7 @@
 
 namespace amp {
 
+class Reduction;
 struct KernelRow;
 struct LoadedFile;
 struct Program;
@@ -53,10 +54,11 @@ struct SessionOptions {
   // What is computed together; values inside are then not rounded, but for those of chains.
   bool fold_constants = true, fold_batch_norms = true;
   bool fuse_epilogues = true, fuse_norms = true, fuse_attention = true, fuse_chains = true;
-  bool fuse_training = true;    // functions of domain ai.amp that have a kernel are not inlined
-  int threads = 0;              // 0: as many as the process may use
-  bool allow_bfloat16 = false;  // to compute float16 in bfloat16, where the processor has arithmetic for that alone
-  bool strict = false;          // no kernel that widens 16-bit values to float64
+  bool fuse_training = true;       // functions of domain ai.amp that have a kernel are not inlined
+  int threads = 0;                 // 0: as many as the process may use
+  bool allow_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool strict = false;             // no kernel that widens 16-bit values to float64
+  Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };
 

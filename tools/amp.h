@@ -63,6 +63,7 @@ struct TrainOptions {
   std::vector<std::string> trainable, freeze;  // globs over names of weights
   std::string head;                            // "TENSOR:dense=10"
   std::optional<int64_t> seed;                 // of the head
+  bool data_parallel = false;                  // gradients are averaged over the ranks of SessionOptions::reduction
 
   std::string loss_scale;  // "dynamic", "none", "1024"
   std::optional<double> loss_scale_initial, loss_scale_growth, loss_scale_backoff, loss_scale_min, loss_scale_max;

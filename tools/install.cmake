@@ -8,12 +8,16 @@ set(amp_package ${CMAKE_INSTALL_LIBDIR}/cmake/amp-rewrite)
 install(TARGETS amp-rewrite amp-run amp-train RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS amp amp_hardware amp_ir amp_lists amp_passes amp_runtime EXPORT amp-rewriteTargets ARCHIVE DESTINATION ${amp_archives})
 install(TARGETS amp_onednn LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(AMP_WITH_MPI)
+  install(TARGETS amp_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 if(AMP_ONEDNN_FILES)  # the pinned library goes beside it; the system's is there
   install(FILES ${AMP_ONEDNN_FILES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
 foreach(header ir/base/check.h ir/base/choices.h ir/base/convert.h ir/base/dtype.h ir/base/ids.h ir/base/limits.h
-    ir/base/minifloat.h runtime/kernel/element.h runtime/kernel/tensor.h runtime/session.h tools/train/trainer.h)
+    ir/base/minifloat.h runtime/kernel/element.h runtime/kernel/tensor.h runtime/parallel/reduction.h
+    runtime/session.h tools/train/trainer.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite/${folder})
 endforeach()

@@ -80,6 +80,8 @@ void DeclareTrainFlags(CLI::App& app, TrainOptions& o) {
              "drop what is behind this tensor, [N, C] or [N, C, H, W], for a new Dense layer of N units, the only\n"
              "one that is trained unless --trainable names others");
   flags.Maybe("--seed", o.seed, "of the head's weights [0]");
+  flags.Switch("--data-parallel", o.data_parallel,
+               "average gradients over the processes of mpirun -n N amp-train; run by one it is the same step");
   flags.Text("--loss-scale", o.loss_scale, "dynamic|X|none",
              "dynamic: grows while all gradients are finite, shrinks when one is not, which skips the step; X: by\n"
              "that number, no step is skipped [dynamic for float16, else none]");

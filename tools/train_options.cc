@@ -62,6 +62,7 @@ void ListStepFlags(const TrainOptions& o, Lister& list) {
   list.Add("--freeze", o.freeze);
   list.Add("--head", o.head);
   list.Add("--seed", o.seed);
+  list.Add("--data-parallel", o.data_parallel);
 }
 
 // What says how a dynamic scale moves.
@@ -396,6 +397,7 @@ absl::StatusOr<StepSettings> MakeStepSettings(const TrainOptions& options, DType
   AMP_ASSIGN_OR_RETURN(settings.scale, MakeLossScaleSettings(options, usual));
   settings.trainable = options.trainable;
   settings.freeze = options.freeze;
+  settings.data_parallel = options.data_parallel;
   return settings;
 }
 

@@ -20,6 +20,7 @@
 #include "passes/train/differentiate.h"
 #include "passes/train/loss.h"
 #include "passes/train/loss_scale.h"
+#include "passes/train/mean_over_ranks.h"
 #include "passes/train/optimizers.h"
 #include "passes/train/prepare_for_training.h"
 #include "passes/train/step_graph.h"
@@ -96,7 +97,8 @@ class StepMaker {
                                                                                   : "";
     return absl::StrCat("Made a training step of ", weights_.size(),
                         weights_.size() == 1 ? " weight: " : " weights: ", LossKindName(settings_.loss), ", ",
-                        OptimizerName(settings_.optimizer.kind), scale);
+                        OptimizerName(settings_.optimizer.kind), scale,
+                        settings_.data_parallel ? ", data-parallel" : "");
   }
 
  private:
@@ -142,7 +144,17 @@ class StepMaker {
     scale_ = AddLossScale(step_, settings_.scale);
     const ValueId seed = scale_.scale != kNone ? scale_.scale : step_.append().Scalar(1, DType::kFloat32);
     AMP_ASSIGN_OR_RETURN(gradients_, Gradients(model_, loss_.loss, seed, weights_));
+    if (settings_.data_parallel) AverageAllOverRanks();
     return absl::OkStatus();
+  }
+
+  // Running statistics, too: each rank sees those of its share.
+  void AverageAllOverRanks() {
+    std::vector<ValueId> values = gradients_;
+    for (const RunningStatistic& statistic : statistics_) values.push_back(statistic.next);
+    AverageOverRanks(step_, values);
+    std::copy_n(values.begin(), gradients_.size(), gradients_.begin());
+    for (size_t i = 0; i < statistics_.size(); ++i) statistics_[i].next = values[gradients_.size() + i];
   }
 
   absl::Status Update() {
@@ -167,6 +179,7 @@ class StepMaker {
 
   void CheckGradients() {
     finite_ = AddFiniteCheck(step_, gradients_);
+    if (settings_.data_parallel) finite_ = TrueOnAllRanks(step_, finite_);
     model_.Rename(finite_, model_.UniqueName(kFiniteName));
     AddGraphOutput(model_, finite_);
   }

@@ -57,6 +57,7 @@ struct StepSettings {
   LossScaleSettings scale;
   std::vector<std::string> trainable, freeze;  // globs over names of weights
   std::optional<HeadSettings> head;
+  bool data_parallel = false;       // gradients are averaged over ranks (mean_over_ranks.h)
   DType compute = DType::kFloat32;  // that painting is for; what the step's description says
 };
 

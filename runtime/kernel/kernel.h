@@ -46,13 +46,16 @@ class BodyRunner {
   virtual absl::StatusOr<std::vector<Datum>> Run(GraphId body, std::vector<Datum> inputs) = 0;
 };
 
+class MeansOverRanks;
+
 // What a run lends to all its kernels.
 struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
-  TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap
-  bool allows_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
-  bool is_strict = false;          // 16-bit values are not computed by kernels that widen them to float64
+  TensorMemory* memory = nullptr;   // of outputs and scratch; null: the heap
+  MeansOverRanks* means = nullptr;  // of this run; null: there is one rank
+  bool allows_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool is_strict = false;           // 16-bit values are not computed by kernels that widen them to float64
 };
 
 // What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may

@@ -18,6 +18,7 @@ absl::Span<const KernelRow> PoolGradientLoopKernels();
 absl::Span<const KernelRow> PoolLoopKernels();
 absl::Span<const KernelRow> QuantizationLoopKernels();
 absl::Span<const KernelRow> QuantizedLoopKernels();
+absl::Span<const KernelRow> RankKernels();
 absl::Span<const KernelRow> ReductionLoopKernels();
 absl::Span<const KernelRow> ResizeLoopKernels();
 absl::Span<const KernelRow> SoftmaxLoopKernels();

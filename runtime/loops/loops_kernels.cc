@@ -18,6 +18,7 @@ std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::s
       PoolLoopKernels(),
       QuantizationLoopKernels(),
       QuantizedLoopKernels(),
+      RankKernels(),
       ReductionLoopKernels(),
       ResizeLoopKernels(),
       SoftmaxLoopKernels(),

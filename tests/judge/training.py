@@ -308,6 +308,7 @@ class Judge:
             self.accumulated(name, flags, constants, rate)
         self.clipped()
         self.rates()
+        self.of_one_rank()
 
     def skipped(self, name, flags, constants, rate):
         """Steps that are not finite change nothing but the scale, and those after them go on from there."""
@@ -367,6 +368,19 @@ class Judge:
                 for weight, keras in expected.items():
                     keras.step(each[f"d{weight}"].astype(np.float64) * factor)
                 self.compare(results[at], expected, f"--clip-norm, step {at}, in {runtime}")
+
+    def of_one_rank(self):
+        """A step for several ranks that one runs does what a plain step does, bit for bit."""
+        flags = ("--optimizer", "adam", "--loss-scale", "dynamic", "--clip-norm", "0.5")
+        plain, parallel = self.linear_step(SHAPES, *flags), self.linear_step(SHAPES, *flags, "--data-parallel")
+        called = {node.op_type for node in parallel.graph.node}
+        self.expect({"StartMeanOverRanks", "MeanOverRanks", "TrueOnAllRanks"} <= called, "--data-parallel: nothing is averaged")
+        feeds = self.gradients(4, 6)
+        feeds[2]["dw"][0, 0] = NAN
+        for (runtime, expected), (_, results) in zip(self.both(plain, feeds), self.both(parallel, feeds)):
+            for at, outputs in enumerate(expected):
+                same = all(results[at][name].tobytes() == value.tobytes() for name, value in outputs.items())
+                self.expect(same, f"--data-parallel, one rank, step {at}, in {runtime}: another result than of a plain step")
 
     def rates(self):
         step = self.linear_step(SHAPES, "--optimizer", "sgd")

@@ -35,7 +35,7 @@ TEST_CASE("flags of training need --train") {
   for (const char* const flag :
        {"--logits=y", "--labels=l", "--optimizer=sgd", "--nesterov", "--learning-rate=1", "--momentum=0.5", "--rho=0.5",
         "--epsilon=1", "--beta1=0.5", "--beta2=0.5", "--weight-decay=1", "--clip-norm=1", "--accumulate=2",
-        "--trainable=*", "--freeze=b", "--head=x:dense=2", "--seed=1"}) {
+        "--data-parallel", "--trainable=*", "--freeze=b", "--head=x:dense=2", "--seed=1"}) {
     const std::string name = std::string(flag).substr(0, std::string(flag).find('='));
     CheckFails({flag}, absl::StrCat(name, " is about --train, which is not asked for"), false);
   }

@@ -1,5 +1,6 @@
 #include "tools/train/amp_train.h"
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
@@ -10,7 +11,9 @@
 #include "ir/base/status.h"
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
+#include "tools/train/batch_plan.h"
 #include "tools/train/new_model.h"
+#include "tools/train/ranks.h"
 #include "tools/train/stop_signals.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/train_loop.h"
@@ -61,11 +64,8 @@ absl::StatusOr<DataSet> ReadTrainingData(const Trainer& trainer, const TrainArgu
       inputs.push_back(std::move(input));
     }
   }
-  AMP_ASSIGN_OR_RETURN(DataSet data,
-                       DataSet::Read(a.data, inputs, labels, step.label_kind,
-                                     {.flag = "--data", .fit = a.fit, .num_classes = NumClasses(trainer)}));
-  AMP_RETURN_IF_ERROR(data.CheckBatch(a.batch, a.drop_last));
-  return data;
+  return DataSet::Read(a.data, inputs, labels, step.label_kind,
+                       {.flag = "--data", .fit = a.fit, .num_classes = NumClasses(trainer)});
 }
 
 absl::Status CheckSameSamples(const TrainProgress& from, const TrainProgress& now) {
@@ -82,7 +82,8 @@ absl::Status CheckSameSamples(const TrainProgress& from, const TrainProgress& no
 }
 
 // Where the run begins: at the start, or where the checkpoint says.
-absl::StatusOr<TrainProgress> FirstProgress(const TrainArguments& a, const DataSet& data, Trainer& trainer) {
+absl::StatusOr<TrainProgress> FirstProgress(const TrainArguments& a, const DataSet& data, Trainer& trainer,
+                                            const Ranks& ranks) {
   TrainProgress progress;
   progress.base_rate = a.learning_rate.value_or(trainer.learning_rate());
   if (!trainer.description().scale.empty()) {
@@ -93,7 +94,7 @@ absl::StatusOr<TrainProgress> FirstProgress(const TrainArguments& a, const DataS
   progress.num_samples = data.num_samples();
   progress.drop_last = a.drop_last;
   progress.shuffle = a.shuffle;
-  if (a.resume.empty()) return progress;
+  if (a.resume.empty() || !ranks.IsFirst()) return progress;
   AMP_ASSIGN_OR_RETURN(const std::string note, trainer.LoadCheckpoint(a.resume));
   absl::StatusOr<TrainProgress> resumed = ParseProgress(note);
   if (!resumed.ok()) return InFile(Escaped(a.resume), resumed.status());
@@ -125,65 +126,155 @@ void ReportStop(const TrainArguments& a, const TrainProgress& progress, int sign
                   progress.epoch + 1, " after ", progress.next_batch, " batches: ", what, "\n");
 }
 
-absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, ToolOutput& output) {
-  streams.show_progress("loading");
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Trainer> trainer, Trainer::Create(a.model, a.session));
-  AMP_ASSIGN_OR_RETURN(const DataSet data, ReadTrainingData(*trainer, a));
-  AMP_ASSIGN_OR_RETURN(TrainProgress progress, FirstProgress(a, data, *trainer));
+// All that a run needs before its ranks meet.
+struct Preparations {
+  std::unique_ptr<Trainer> trainer;
+  DataSet data;
+  BatchPlan plan;
+  TrainProgress progress;
   std::optional<Evaluator> evaluator;
+};
+
+absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks) {
+  Preparations made;
+  AMP_ASSIGN_OR_RETURN(made.trainer, Trainer::Create(a.model, a.session));
+  Trainer& trainer = *made.trainer;
+  AMP_ASSIGN_OR_RETURN(made.data, ReadTrainingData(trainer, a));
+  AMP_ASSIGN_OR_RETURN(made.plan, PlanBatches(made.data.num_samples(), a.batch, a.drop_last, ranks.size()));
+  AMP_RETURN_IF_ERROR(made.data.CheckBatch(made.plan.UsualShare(), made.plan.LastShare()));
+  AMP_ASSIGN_OR_RETURN(made.progress, FirstProgress(a, made.data, trainer, ranks));
   if (!a.eval_data.empty()) {
-    AMP_ASSIGN_OR_RETURN(evaluator, Evaluator::Create(*trainer, a, NumClasses(*trainer)));
+    AMP_ASSIGN_OR_RETURN(made.evaluator, Evaluator::Create(trainer, a, NumClasses(trainer), a.batch / ranks.size()));
   } else if (!a.save_weights.empty()) {
     AMP_RETURN_IF_ERROR(
-        trainer->MakeForward(a.forward).status());  // what cannot be saved is known before the first step
+        trainer.MakeForward(a.forward).status());  // what cannot be saved is known before the first step
   }
-  if (!a.quiet) AMP_RETURN_IF_ERROR(streams.print(data.Describe()));
-  const StopSignals signals;
-  const TrainTask task{.arguments = &a,
-                       .trainer = trainer.get(),
-                       .data = &data,
-                       .evaluator = evaluator.has_value() ? &*evaluator : nullptr,
-                       .streams = &streams,
-                       .caught = [&] { return signals.Caught(); }};
-  AMP_ASSIGN_OR_RETURN(const int signal, RunTrainLoop(task, progress));
-  if (signal == 0) return FinishRun(a, *trainer, progress, results, streams, output);
-  ReportStop(a, progress, signal, output);
+  return made;
+}
+
+// What ranks must not be told differently: then they would do another number of steps, or other steps.
+std::string Describe(const TrainArguments& a, const Preparations& made) {
+  return absl::StrCat("step graph ", made.trainer->graph_hash(), ", ", made.data.num_samples(), " samples, --batch ",
+                      a.batch, " --epochs ", a.epochs, a.drop_last ? " --drop-last" : "",
+                      a.shuffle ? absl::StrCat(" --shuffle ", *a.shuffle) : "", " --seed ", a.session.seed,
+                      a.schedule == RateSchedule::kLinear   ? " --schedule linear"
+                      : a.schedule == RateSchedule::kCosine ? " --schedule cosine"
+                                                            : "",
+                      a.learning_rate ? absl::StrCat(" --learning-rate ", *a.learning_rate) : "", " --check-replicas ",
+                      a.check_replicas, a.eval_data.empty() ? "" : " --eval-data");
+}
+
+// Rank 0 has read the checkpoint, if any.
+absl::Status Meet(const TrainArguments& a, Preparations& made, Ranks& ranks) {
+  if (ranks.size() == 1) return absl::OkStatus();
+  AMP_RETURN_IF_ERROR(ranks.ExpectSame(Describe(a, made)));
+  AMP_RETURN_IF_ERROR(ranks.ShareState(*made.trainer));
+  std::string progress = ProgressJson(made.progress);
+  AMP_RETURN_IF_ERROR(ranks.ShareText(progress));
+  AMP_ASSIGN_OR_RETURN(made.progress, ParseProgress(progress));
   return absl::OkStatus();
 }
 
-absl::Status Run(const std::vector<std::string>& arguments, ToolStreams& streams, ResultsGoTo results,
-                 ToolOutput& output) {
+std::string DescribeShares(const BatchPlan& plan) {
+  if (plan.num_ranks == 1) return "";
+  const std::string left_out =
+      plan.left_out == 0 ? "" : absl::StrCat("; ", plan.left_out, " of an epoch left out, which they cannot share");
+  return absl::StrCat(plan.num_ranks, " ranks: ", plan.UsualShare(), " samples each per step", left_out, "\n");
+}
+
+absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
+                   ToolOutput& output) {
+  streams.show_progress("loading");
+  absl::StatusOr<Preparations> made = Prepare(a, ranks);
+  AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
+  AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
+  if (!a.quiet) AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan)));
+  const StopSignals signals;
+  const TrainTask task{.arguments = &a,
+                       .trainer = made->trainer.get(),
+                       .data = &made->data,
+                       .plan = made->plan,
+                       .ranks = &ranks,
+                       .evaluator = made->evaluator.has_value() ? &*made->evaluator : nullptr,
+                       .streams = &streams,
+                       .caught = [&] { return signals.Caught(); }};
+  AMP_ASSIGN_OR_RETURN(const int signal, RunTrainLoop(task, made->progress));
+  if (!ranks.IsFirst()) {
+    output.exit_code = signal == 0 ? 0 : kSignalExitCode + signal;
+  } else if (signal != 0) {
+    ReportStop(a, made->progress, signal, output);
+  } else {
+    return FinishRun(a, *made->trainer, made->progress, results, streams, output);
+  }
+  return absl::OkStatus();
+}
+
+// The first rank speaks for all.
+ToolStreams StreamsOf(const Ranks& ranks, const ToolStreams& streams, bool is_quiet) {
+  ToolStreams own = streams;
+  if (is_quiet || !ranks.IsFirst()) own.show_progress = [](const std::string&) {};
+  if (ranks.IsFirst()) return own;
+  own.print = [](absl::string_view) { return absl::OkStatus(); };
+  own.warn = [](absl::string_view) {};
+  return own;
+}
+
+absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& streams, ResultsGoTo results,
+                 const RankOpener& open_ranks, Ranks& ranks, ToolOutput& output) {
   if (!arguments.empty() && arguments[0] == "new")
     return MakeNewModel({arguments.begin() + 1, arguments.end()}, output);
-  AMP_ASSIGN_OR_RETURN(const TrainArguments a, ParseTrainArguments(arguments));
-  if (!a.text.empty()) {
-    output.out = a.text;
+  absl::StatusOr<TrainArguments> parsed = ParseTrainArguments(arguments);
+  if (parsed.ok() && !parsed->text.empty()) {
+    output.out = parsed->text;
     return absl::OkStatus();
   }
-  if (a.quiet) streams.show_progress = [](const std::string&) {};
-  return InFile(Escaped(a.model), Train(a, streams, results, output));
+  const int64_t seconds = (parsed.ok() ? *parsed : TrainArguments()).rank_timeout;
+  if (open_ranks) {
+    AMP_ASSIGN_OR_RETURN(std::unique_ptr<Reduction> reduction, open_ranks(std::chrono::seconds(seconds)));
+    ranks = Ranks(std::move(reduction));
+  }
+  AMP_RETURN_IF_ERROR(ranks.Agree(parsed.status()));
+  TrainArguments& a = *parsed;
+  a.session.reduction = ranks.reduction();
+  AMP_RETURN_IF_ERROR(InFile(Escaped(a.model), Train(a, StreamsOf(ranks, streams, a.quiet), results, ranks, output)));
+  if (ranks.size() > 1)
+    streams.warn(std::exchange(output.err, {}));  // the launcher ends the others with the first to go
+  return ranks.Finish();
+}
+
+// One line, of one rank, where all know; else the others, who wait for this one, end with it.
+void ReportFailure(const absl::Status& status, const ToolStreams& streams, Ranks& ranks, ToolOutput& output) {
+  output.exit_code = ExitCode(status);
+  const bool is_own = ranks.size() > 1 && !ranks.AllKnow();
+  const std::string line = absl::StrCat("amp-train: error: ", is_own ? absl::StrCat("rank ", ranks.rank(), ": ") : "",
+                                        std::string(status.message()), "\n");
+  if (ranks.size() == 1) {
+    output.err += line;
+    return;
+  }
+  if (is_own || ranks.IsFirst()) streams.warn(line);  // at once: the launcher ends all ranks with the first that goes
+  if (is_own || !ranks.Finish().ok()) ranks.reduction()->Abort(output.exit_code);
 }
 
 }  // namespace
 
-ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams, ResultsGoTo results) {
+ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams, ResultsGoTo results,
+                       const RankOpener& open_ranks) {
   ToolOutput output;
+  Ranks ranks;
   if (!streams.print) streams.print = CollectIn(output);
   if (!streams.warn) streams.warn = [&](absl::string_view text) { output.err.append(text.data(), text.size()); };
   if (!streams.show_progress) streams.show_progress = [](const std::string&) {};
   absl::Status status;
   // Exceptions of the libraries below end here.
   try {
-    status = Run(arguments, streams, results, output);
+    status = Run(arguments, streams, results, open_ranks, ranks, output);
   } catch (const std::bad_alloc&) {
     status = LimitError("out of memory");
   } catch (const std::exception& error) {
     status = absl::InternalError(Escaped(error.what()));
   }
-  if (!status.ok()) {
-    output.exit_code = ExitCode(status);
-    absl::StrAppend(&output.err, "amp-train: error: ", std::string(status.message()), "\n");
-  }
+  if (!status.ok()) ReportFailure(status, streams, ranks, output);
   return output;
 }
 

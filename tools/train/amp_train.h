@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tools/tool_output.h"
+#include "tools/train/ranks.h"
 
 namespace amp {
 
@@ -13,9 +14,10 @@ namespace amp {
 enum class ResultsGoTo { kFile, kTerminal };
 
 // `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at
-// the end. Never throws, never exits. While a model is trained, SIGINT and SIGTERM end the loop after a step.
+// the end. Never throws, never exits, but for a run of several ranks that fails
+// on one of them. `open_ranks`: null: there is one. While a model is trained, SIGINT and SIGTERM end the loop after a step.
 ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams = {},
-                       ResultsGoTo results = ResultsGoTo::kFile);
+                       ResultsGoTo results = ResultsGoTo::kFile, const RankOpener& open_ranks = nullptr);
 
 }  // namespace amp
 

@@ -79,14 +79,14 @@ absl::StatusOr<NamedDatums> DataSet::Batch(absl::Span<const int64_t> rows) const
   return batch;
 }
 
-absl::Status DataSet::CheckBatch(int64_t batch, bool drop_last) const {
-  const int64_t last = num_samples_ % batch;
+absl::Status DataSet::CheckBatch(int64_t batch, int64_t last) const {
   for (const InputType& input : inputs_) {
     const int64_t fixed = input.dims[0];
-    if (fixed >= 0 && fixed != std::min(batch, num_samples_)) {
-      return UsageError("input '", Escaped(input.name), "': expected batches of ", fixed, ", found --batch ", batch);
+    if (fixed >= 0 && fixed != batch) {
+      return UsageError("input '", Escaped(input.name), "': expected batches of ", fixed, ", found ", batch,
+                        ": see --batch");
     }
-    if (fixed >= 0 && last != 0 && !drop_last) {
+    if (fixed >= 0 && last != 0 && last != fixed) {
       return UsageError("input '", Escaped(input.name), "': expected batches of ", fixed, ", found a last one of ",
                         last, ": --drop-last leaves it out");
     }

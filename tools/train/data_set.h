@@ -35,8 +35,9 @@ class DataSet {
   std::string Describe() const;
   // Labels are among them under their name.
   absl::StatusOr<NamedDatums> Batch(absl::Span<const int64_t> rows) const;
-  // Of a fixed batch: kInvalidArgument where a step would get another number of samples.
-  absl::Status CheckBatch(int64_t batch, bool drop_last) const;
+  // Of a fixed batch: kInvalidArgument where a step would get another number of samples. `last`: of a last, smaller
+  // batch; 0: there is none.
+  absl::Status CheckBatch(int64_t batch, int64_t last) const;
 
  private:
   std::vector<DataColumn> columns_;

@@ -24,13 +24,13 @@ absl::StatusOr<size_t> FindScores(const Session& session, const std::string& log
 }  // namespace
 
 absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainArguments& arguments,
-                                            int64_t num_classes) {
+                                            int64_t num_classes, int64_t batch) {
   const StepDescription& step = trainer.description();
   if (step.labels.empty())
     return UsageError("--eval-data: the loss is the model's own, so that nothing says what is right");
   Evaluator evaluator;
   evaluator.forward_ = arguments.forward;
-  evaluator.batch_ = arguments.batch;
+  evaluator.batch_ = batch;
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, trainer.MakeForward(arguments.forward));
   absl::StatusOr<size_t> port = FindScores(*session, step.logits);
   if (!port.ok()) return InFile(Escaped(arguments.forward), port.status());
@@ -43,19 +43,19 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainA
   AMP_ASSIGN_OR_RETURN(evaluator.data_,
                        DataSet::Read(arguments.eval_data, inputs, labels, step.label_kind,
                                      {.flag = "--eval-data", .fit = arguments.fit, .num_classes = num_classes}));
-  AMP_RETURN_IF_ERROR(evaluator.data_.CheckBatch(arguments.batch, /*drop_last=*/false));
+  const int64_t num_samples = evaluator.data_.num_samples();
+  AMP_RETURN_IF_ERROR(evaluator.data_.CheckBatch(std::min(batch, num_samples), num_samples % batch));
   return evaluator;
 }
 
-absl::StatusOr<Evaluation> Evaluator::Evaluate(const Trainer& trainer) const {
+absl::StatusOr<Evaluation> Evaluator::Evaluate(const Trainer& trainer, Ranks& ranks) const {
   const StepDescription& step = trainer.description();
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, trainer.MakeForward(forward_));
   // A forward model of the user's may end in Softmax or not: its loss is not known.
   const bool are_logits = forward_.empty() && step.loss_kind == LossKind::kSoftmaxCrossEntropy;
-  int64_t right = 0;
-  double loss = 0;
+  double right = 0, num_judged = 0, loss = 0, num_with_loss = 0;
   bool has_accuracy = step.label_kind != LabelKind::kTarget, has_loss = are_logits || step.loss_kind == LossKind::kMse;
-  for (int64_t first = 0; first < data_.num_samples(); first += batch_) {
+  for (int64_t first = ranks.rank() * batch_; first < data_.num_samples(); first += ranks.size() * batch_) {
     std::vector<int64_t> rows(static_cast<size_t>(std::min(batch_, data_.num_samples() - first)));
     std::iota(rows.begin(), rows.end(), first);
     AMP_ASSIGN_OR_RETURN(NamedDatums batch, data_.Batch(rows));
@@ -69,13 +69,18 @@ absl::StatusOr<Evaluation> Evaluator::Evaluate(const Trainer& trainer) const {
                                    : MeanSquaredError(scores, labels);
     has_accuracy = hits.has_value();
     has_loss = mean.has_value();
-    right += hits.value_or(0);
-    loss += mean.value_or(0) * static_cast<double>(rows.size());
+    const auto num_rows = static_cast<double>(rows.size());
+    right += static_cast<double>(hits.value_or(0));
+    num_judged += has_accuracy ? num_rows : 0;
+    loss += mean.value_or(0) * num_rows;
+    num_with_loss += has_loss ? num_rows : 0;
   }
+  double sums[] = {right, num_judged, loss, num_with_loss};
+  AMP_RETURN_IF_ERROR(ranks.Sum(absl::MakeSpan(sums)));
   const auto count = static_cast<double>(data_.num_samples());
   Evaluation evaluation;
-  if (has_accuracy) evaluation.accuracy = static_cast<double>(right) / count;
-  if (has_loss) evaluation.loss = loss / count;
+  if (sums[1] == count) evaluation.accuracy = sums[0] / count;
+  if (sums[3] == count) evaluation.loss = sums[2] / count;
   return evaluation;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/train/data_set.h"
+#include "tools/train/ranks.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/trainer.h"
 
@@ -20,10 +21,11 @@ struct Evaluation {
 
 class Evaluator {
  public:
-  // Errors: those of Trainer::MakeForward, and of DataSet::Read.
-  static absl::StatusOr<Evaluator> Create(const Trainer& trainer, const TrainArguments& arguments, int64_t num_classes);
-  // With the weights as they are now.
-  absl::StatusOr<Evaluation> Evaluate(const Trainer& trainer) const;
+  // `batch`: samples at once. Errors: those of Trainer::MakeForward, and of DataSet::Read.
+  static absl::StatusOr<Evaluator> Create(const Trainer& trainer, const TrainArguments& arguments, int64_t num_classes,
+                                          int64_t batch);
+  // With the weights as they are now; every rank tests its share of the batches.
+  absl::StatusOr<Evaluation> Evaluate(const Trainer& trainer, Ranks& ranks) const;
   const DataSet& data() const { return data_; }
 
  private:

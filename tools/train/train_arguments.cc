@@ -18,6 +18,7 @@ namespace {
 
 constexpr char kProgram[] = "amp-train";
 constexpr int kMostThreads = 4096;
+constexpr int64_t kMostSeconds = 86'400;
 constexpr int64_t kMostBatches = int64_t{1} << 31;
 constexpr char kPurpose[] =
     "Trains an ONNX model on this machine's processor: runs a step graph, as amp-rewrite --train makes it, over a data "
@@ -29,10 +30,11 @@ constexpr char kFooter[] = R"(Examples:
       --eval-data x=t10k-images-idx3-ubyte.gz --eval-data labels=t10k-labels-idx1-ubyte.gz \
       --epochs 5 --shuffle 1 --checkpoint run.npz --forward m.onnx --save-weights trained.onnx
 
+With mpirun -n N every rank takes its share of each batch, for a step graph made with amp-rewrite --data-parallel.
 SIGINT and SIGTERM let the step end, and the checkpoint be written; --resume goes on from there.
 
-Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused, 5 a limit, 6 input or output,
-  8 no such device, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
+Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused, 5 a limit, 6 input or output or a
+  lost rank, 7 replicas differ, 8 no such device or no MPI, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
 
 constexpr char kNewPurpose[] = "Makes a forward model with seeded Glorot-uniform weights and zero biases.\n";
 constexpr char kNewFooter[] = R"(Kinds:
@@ -112,6 +114,14 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
   app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
 }
 
+void DeclareRanks(CLI::App& app, TrainArguments& a) {
+  const std::string group = "Several processes: mpirun -n N amp-train ...";
+  AddNumber(app, group, "--check-replicas", a.check_replicas, std::numeric_limits<int64_t>::max(),
+            "compare scale, counter and weights of all ranks after so many steps; 0: after epochs alone");
+  AddNumber(app, group, "--rank-timeout", a.rank_timeout, kMostSeconds,
+            "seconds without a sign of life until a rank counts as lost");
+}
+
 absl::Status ReadFiles(const std::string& flag, const std::vector<std::string>& words, NamedFiles& files) {
   for (const std::string& text : words) {
     AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair(flag, text, "NAME=FILE"));
@@ -153,6 +163,7 @@ absl::Status CheckCombinations(const TrainArguments& a) {
   if (a.model.empty()) return UsageError("expected STEP.onnx, a step graph; see --help");
   if (a.data.empty()) return UsageError("expected --data NAME=FILE for each input, found none");
   if (a.batch < 1) return UsageError("--batch: expected at least 1, found 0");
+  if (a.rank_timeout < 1) return UsageError("--rank-timeout: expected at least 1, found 0");
   if (a.checkpoint_every > 0 && a.checkpoint.empty()) {
     return UsageError("--checkpoint-every is for --checkpoint, which is not there");
   }
@@ -173,6 +184,7 @@ absl::StatusOr<TrainArguments> ParseTrainArguments(const std::vector<std::string
   DeclareData(app, a, words);
   DeclareLoop(app, a, words);
   DeclareResults(app, a);
+  DeclareRanks(app, a);
   AddLimits(app, a.session.limits);
   AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, arguments));
   if (!a.text.empty()) return a;

@@ -30,6 +30,8 @@ struct TrainArguments {
   RateSchedule schedule = RateSchedule::kConstant;
   std::string forward, save_weights, checkpoint, resume, log;  // files
   int64_t checkpoint_every = 0;                                // steps; 0: epochs alone
+  int64_t check_replicas = 100;                                // steps; 0: epochs alone
+  int64_t rank_timeout = 20;                                   // seconds
   bool curve = false, quiet = false;
   SessionOptions session;
   std::string text;  // of --help or --version: to be printed, and nothing else done; else empty

@@ -45,17 +45,14 @@ std::string Bar(int64_t done, int64_t total) {
 class Loop {
  public:
   Loop(const TrainTask& task, TrainProgress& progress)
-      : task_(task), args_(*task.arguments), trainer_(*task.trainer), progress_(progress) {
-    const int64_t whole = progress.num_samples / progress.batch;
-    const bool has_rest = progress.num_samples % progress.batch != 0 && !progress.drop_last;
-    num_batches_ = whole + (has_rest ? 1 : 0);
-  }
+      : task_(task),
+        args_(*task.arguments),
+        trainer_(*task.trainer),
+        ranks_(*task.ranks),
+        progress_(progress),
+        num_batches_(task.plan.count) {}
 
   absl::StatusOr<int> Run() {
-    if (num_batches_ == 0) {
-      return UsageError("--drop-last: expected ", progress_.batch, " samples for a batch, found ",
-                        progress_.num_samples);
-    }
     while (progress_.epoch < args_.epochs) {
       AMP_ASSIGN_OR_RETURN(const int signal, RunEpoch());
       if (signal != 0 && progress_.epoch < args_.epochs) return signal;
@@ -68,29 +65,38 @@ class Loop {
     const std::vector<int64_t> order = EpochOrder(progress_.num_samples, progress_.shuffle, progress_.epoch);
     while (progress_.next_batch < num_batches_) {
       AMP_RETURN_IF_ERROR(RunBatch(order));
-      const int signal = task_.caught ? task_.caught() : 0;
-      const bool is_due = args_.checkpoint_every > 0 && trainer_.num_steps() % args_.checkpoint_every == 0;
+      AMP_ASSIGN_OR_RETURN(const int signal, CaughtByAny());
+      if (IsDue(args_.check_replicas)) AMP_RETURN_IF_ERROR(ranks_.CompareReplicas(trainer_));
+      const bool is_due = IsDue(args_.checkpoint_every);
       // At the end of an epoch its results are in the checkpoint.
       if ((signal != 0 || is_due) && progress_.next_batch < num_batches_) AMP_RETURN_IF_ERROR(SaveCheckpoint());
       if (signal != 0 && progress_.next_batch < num_batches_) return signal;
     }
     AMP_RETURN_IF_ERROR(FinishEpoch());
-    return task_.caught ? task_.caught() : 0;
+    return CaughtByAny();
   }
+
+  absl::StatusOr<int> CaughtByAny() {
+    AMP_ASSIGN_OR_RETURN(const int64_t signal, ranks_.Max(task_.caught ? task_.caught() : 0));
+    return static_cast<int>(signal);
+  }
+  bool IsDue(int64_t every) const { return every > 0 && trainer_.num_steps() % every == 0; }
 
   absl::Status RunBatch(const std::vector<int64_t>& order) {
     const auto start = Clock::now();
-    const auto first = static_cast<size_t>(progress_.next_batch * progress_.batch);
-    const auto rows = absl::MakeConstSpan(order).subspan(first, static_cast<size_t>(progress_.batch));
+    const absl::Span<const int64_t> rows = task_.plan.RowsOf(order, progress_.next_batch, ranks_.rank());
     AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, task_.data->Batch(rows));
     SetRate();
     AMP_ASSIGN_OR_RETURN(const TrainStep step, trainer_.Step(inputs));
-    Count(step, inputs, static_cast<int64_t>(rows.size()));
+    const StepFigures own = FiguresOf(step, inputs, static_cast<int64_t>(rows.size()));
+    AMP_ASSIGN_OR_RETURN(const StepFigures figures, ranks_.Combine(own));
+    Count(step.finite, figures);
     ++progress_.next_batch;
     progress_.totals.seconds += std::chrono::duration<double>(Clock::now() - start).count();
     task_.streams->show_progress(absl::StrFormat("epoch %d/%d %s loss %.4f", progress_.epoch + 1, args_.epochs,
-                                                 Bar(progress_.next_batch, num_batches_), step.loss));
-    return WarnOfSkips(step);
+                                                 Bar(progress_.next_batch, num_batches_), figures.loss));
+    WarnOfSkips(step);
+    return absl::OkStatus();
   }
 
   void SetRate() {
@@ -101,27 +107,34 @@ class Loop {
     if (rate != trainer_.learning_rate()) trainer_.set_learning_rate(rate);
   }
 
+  StepFigures FiguresOf(const TrainStep& step, const NamedDatums& inputs, int64_t samples) const {
+    StepFigures figures{.loss = step.loss, .samples = samples};
+    const StepDescription& description = trainer_.description();
+    const auto labels = inputs.find(description.labels);
+    if (labels == inputs.end() || description.label_kind == LabelKind::kTarget) return figures;
+    if (const std::optional<int64_t> right = CountRight(step.logits, *labels->second.tensor())) {
+      figures.judged = samples;
+      figures.right = *right;
+    }
+    return figures;
+  }
+
   // A step that is skipped counts among the steps alone.
-  void Count(const TrainStep& step, const NamedDatums& inputs, int64_t samples) {
+  void Count(bool is_finite, const StepFigures& figures) {
     EpochTotals& totals = progress_.totals;
     ++totals.steps;
-    if (!step.finite) {
+    if (!is_finite) {
       ++totals.skipped;
       return;
     }
-    totals.samples += samples;
-    totals.loss += static_cast<double>(step.loss) * static_cast<double>(samples);
-    progress_.curve.Add(step.loss);
-    const StepDescription& description = trainer_.description();
-    const auto labels = inputs.find(description.labels);
-    if (labels == inputs.end() || description.label_kind == LabelKind::kTarget) return;
-    if (const std::optional<int64_t> right = CountRight(step.logits, *labels->second.tensor())) {
-      totals.judged += samples;
-      totals.right += *right;
-    }
+    totals.samples += figures.samples;
+    totals.loss += figures.loss * static_cast<double>(figures.samples);
+    totals.judged += figures.judged;
+    totals.right += figures.right;
+    progress_.curve.Add(figures.loss);
   }
 
-  absl::Status WarnOfSkips(const TrainStep& step) {
+  void WarnOfSkips(const TrainStep& step) {
     const bool is_at_floor = !step.finite && step.loss_scale == progress_.loss_scale;
     progress_.skips_in_a_row = step.finite ? 0 : progress_.skips_in_a_row + 1;
     progress_.skips_at_floor = is_at_floor ? progress_.skips_at_floor + 1 : 0;
@@ -135,10 +148,10 @@ class Loop {
           absl::StrCat("amp-train: warning: ", kSkipsWorthAWarning,
                        " steps in a row were skipped for gradients that are not finite: nothing is learnt\n"));
     }
-    return absl::OkStatus();
   }
 
   absl::Status FinishEpoch() {
+    AMP_RETURN_IF_ERROR(ranks_.CompareReplicas(trainer_));
     EpochRecord record{.epoch = progress_.epoch + 1,
                        .totals = std::exchange(progress_.totals, {}),
                        .learning_rate = trainer_.learning_rate(),
@@ -147,7 +160,7 @@ class Loop {
                        .test_accuracy = {}};
     if (task_.evaluator != nullptr) {
       task_.streams->show_progress(absl::StrCat("epoch ", record.epoch, "/", args_.epochs, " testing"));
-      AMP_ASSIGN_OR_RETURN(const Evaluation evaluation, task_.evaluator->Evaluate(trainer_));
+      AMP_ASSIGN_OR_RETURN(const Evaluation evaluation, task_.evaluator->Evaluate(trainer_, ranks_));
       record.test_loss = evaluation.loss;
       record.test_accuracy = evaluation.accuracy;
     }
@@ -158,7 +171,7 @@ class Loop {
       const bool has_scale = !trainer_.description().scale.empty();
       AMP_RETURN_IF_ERROR(task_.streams->print(EpochLine(record, args_.epochs, has_scale)));
     }
-    if (!args_.log.empty()) {
+    if (!args_.log.empty() && ranks_.IsFirst()) {
       const std::string table = HistoryCsv(progress_.history);
       AMP_RETURN_IF_ERROR(WriteFileAtomically(args_.log, [&](AtomicFile& file) { return file.Append(table); }));
     }
@@ -166,15 +179,16 @@ class Loop {
   }
 
   absl::Status SaveCheckpoint() {
-    if (args_.checkpoint.empty()) return absl::OkStatus();
+    if (args_.checkpoint.empty() || !ranks_.IsFirst()) return absl::OkStatus();
     return trainer_.SaveCheckpoint(args_.checkpoint, ProgressJson(progress_));
   }
 
   const TrainTask& task_;
   const TrainArguments& args_;
   Trainer& trainer_;
+  Ranks& ranks_;
   TrainProgress& progress_;
-  int64_t num_batches_ = 0;
+  int64_t num_batches_;
 };
 
 }  // namespace

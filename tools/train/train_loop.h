@@ -8,8 +8,10 @@
 
 #include "absl/status/statusor.h"
 #include "tools/tool_output.h"
+#include "tools/train/batch_plan.h"
 #include "tools/train/data_set.h"
 #include "tools/train/evaluator.h"
+#include "tools/train/ranks.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/train_progress.h"
 #include "tools/train/trainer.h"
@@ -21,6 +23,8 @@ struct TrainTask {
   const TrainArguments* arguments = nullptr;
   Trainer* trainer = nullptr;
   const DataSet* data = nullptr;
+  BatchPlan plan;
+  Ranks* ranks = nullptr;
   const Evaluator* evaluator = nullptr;  // null: nothing is tested
   const ToolStreams* streams = nullptr;
   std::function<int()> caught;  // a signal that asks to stop, or 0
@@ -29,8 +33,8 @@ struct TrainTask {
 // How many steps in a row may be skipped before that is said aloud.
 inline constexpr int64_t kSkipsWorthAWarning = 100, kSkipsAtFloorWorthAWarning = 10;
 
-// Goes on from `progress` to the end, or until a signal comes, which is returned; 0: the end. Errors: those of steps,
-// tests and files.
+// Goes on from `progress` to the end, or until a signal comes to any rank, which is returned; 0: the end. All ranks have
+// the same progress; the first one writes files. Errors: those of steps, tests, files and ranks.
 absl::StatusOr<int> RunTrainLoop(const TrainTask& task, TrainProgress& progress);
 
 }  // namespace amp

@@ -1,5 +1,6 @@
 #include "tools/train/trainer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -14,7 +15,9 @@
 #include "ir/file/set_initializer.h"
 #include "ir/functions/cut_model.h"
 #include "ir/graph/graph.h"
+#include "passes/train/mean_over_ranks.h"
 #include "passes/train/step_metadata.h"
+#include "runtime/parallel/reduction.h"
 #include "runtime/program.h"
 #include "tools/train/checkpoint.h"
 
@@ -33,6 +36,24 @@ uint64_t SeedOfStep(uint64_t seed, int64_t step) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
+}
+
+uint64_t SeedOfRank(const SessionOptions& options) {
+  constexpr uint64_t kOdd = 0xd1342543de82ef95;
+  const int rank = options.reduction == nullptr ? 0 : options.reduction->rank();
+  return options.seed + kOdd * static_cast<uint64_t>(rank);
+}
+
+// A step that averages nothing would train every rank on its own.
+absl::Status CheckReduction(const Session& session, const SessionOptions& options) {
+  if (options.reduction == nullptr || options.reduction->size() == 1) return absl::OkStatus();
+  const auto& block = session.program().blocks[kMainGraph];
+  const bool averages = std::any_of(block.begin(), block.end(), [&](const Instruction& instruction) {
+    return session.model().node(instruction.node).op_type() == kMeanOverRanks;
+  });
+  if (averages) return absl::OkStatus();
+  return UsageError("expected a step graph made by amp-rewrite --train --data-parallel, as there are ",
+                    options.reduction->size(), " ranks; found one that does not average over ranks");
 }
 
 absl::StatusOr<std::string> HashOf(const LoadedFile& file, const std::string& bytes) {
@@ -168,6 +189,7 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Make(std::unique_ptr<Content> 
   AMP_ASSIGN_OR_RETURN(made.step, FindStep(*file.model));
   ForgetSeeds(*file.model);
   AMP_ASSIGN_OR_RETURN(made.session, Session::Create(std::move(file), made.options));
+  AMP_RETURN_IF_ERROR(CheckReduction(*made.session, made.options));
   AMP_RETURN_IF_ERROR(made.FindPorts());
   AMP_RETURN_IF_ERROR(made.TakeInitialState());
   return std::unique_ptr<Trainer>(new Trainer(std::move(content)));
@@ -197,7 +219,7 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
     all[name] = datum;
   }
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs,
-                       c.session->Run(all, nullptr, nullptr, SeedOfStep(c.options.seed, c.num_steps)));
+                       c.session->Run(all, nullptr, nullptr, SeedOfStep(SeedOfRank(c.options), c.num_steps)));
   TrainStep result;
   const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) {
     if (port == kNoPort) return absl::OkStatus();
@@ -229,6 +251,8 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
 }
 
 int64_t Trainer::num_steps() const { return content_->num_steps; }
+const std::string& Trainer::graph_hash() const { return content_->hash; }
+void Trainer::set_num_steps(int64_t count) { content_->num_steps = count; }
 float Trainer::learning_rate() const { return content_->learning_rate; }
 void Trainer::set_learning_rate(float rate) {
   if (content_->step.learning_rate.empty()) return;

@@ -36,7 +36,8 @@ struct TrainStep {
 class Trainer {
  public:
   // The options' seed is that of all steps together; each has random numbers of its own, also from nodes that state a
-  // seed. Errors: those of Session::Create; kDataLoss, the model is no step graph, or says of itself what does not hold.
+  // seed; those of ranks differ, as their samples do. Errors: those of Session::Create; kInvalidArgument, a reduction for
+  // a step graph made without --data-parallel; kDataLoss, the model is no step graph, or says of itself what does not hold.
   static absl::StatusOr<std::unique_ptr<Trainer>> Create(const std::string& path, const SessionOptions& options = {});
   // Of a serialized ModelProto. External data cannot be resolved.
   static absl::StatusOr<std::unique_ptr<Trainer>> CreateFromBytes(std::string model,
@@ -75,6 +76,9 @@ class Trainer {
   const Session& session() const;
   // By the names of the states.
   bool IsState(const std::string& input) const;
+  const std::string& graph_hash() const;
+  // Which random numbers come next, in a run that goes on.
+  void set_num_steps(int64_t count);
 
  private:
   struct Content;

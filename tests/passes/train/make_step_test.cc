@@ -126,6 +126,31 @@ TEST_CASE("bfloat16 has no loss scale unless it is asked for, a fixed one is no 
   CHECK(FindStep(StepOf(kTwoLayers, options))->scale == "amp.loss_scale");
 }
 
+TEST_CASE("a mean over ranks starts right behind its gradient, and is waited for behind the last of them") {
+  RewriteOptions options = Training();
+  CHECK_FALSE(HasOperator(StepOf(kTwoLayers, options), "StartMeanOverRanks"));
+  options.train.data_parallel = true;
+  const onnx::ModelProto step = StepOf(kTwoLayers, options);
+  int num_started = 0, num_taken = 0, first_start = 0, last_start = 0, last_product = 0;
+  for (int i = 0; i < step.graph().node_size(); ++i) {
+    const onnx::NodeProto& node = step.graph().node(i);
+    if (node.op_type() == "MatrixWeightGradient") last_product = i;
+    num_taken += node.op_type() == "MeanOverRanks" ? 1 : 0;
+    if (node.op_type() != "StartMeanOverRanks") continue;
+    CHECK(num_taken == 0);
+    CHECK(step.graph().node(i - 1).output(0) == node.input(0));
+    if (num_started++ == 0) first_start = i;
+    last_start = i;
+  }
+  CHECK(num_started == 3);
+  CHECK(num_taken == 3);
+  CHECK(first_start < last_product);  // the others are computed meanwhile
+  CHECK(last_start > last_product);
+  CHECK(std::any_of(step.graph().node().begin(), step.graph().node().end(), [](const onnx::NodeProto& node) {
+    return node.op_type() == "TrueOnAllRanks" && node.output(0) == "amp.all_finite";
+  }));
+}
+
 TEST_CASE("frozen weights are no states, and what they alone need gets no backward nodes") {
   RewriteOptions options = Training();
   options.train.freeze = {"?0"};

@@ -1,0 +1,37 @@
+// A Reduction in a thread of its own, over a Transport: what is started goes on while the caller computes.
+//
+//   mean of n elements over 4 ranks      each rank owns a quarter:   0 | 1 | 2 | 3
+//     exchange     every rank sends each quarter to its owner, who adds them in the order of ranks and divides
+//     exchange     every owner sends its quarter of the mean to all
+//
+// So every element is computed once, by one rank, in one order: all have the same bits, whatever the network does. Each
+// rank hears of the one before it: by the system, where that runs on the same machine, and by signs of life, which that
+// one's thread gives whatever its caller does meanwhile. When there are none for too long, or the process has ended,
+// everything that is under way fails.
+// Source of the scheme: Rabenseifner, "Optimization of collective reduction operations" (2004), with one owner per part.
+#ifndef AMP_RUNTIME_PARALLEL_EXCHANGE_REDUCTION_H_
+#define AMP_RUNTIME_PARALLEL_EXCHANGE_REDUCTION_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/parallel/reduction.h"
+#include "runtime/parallel/transport.h"
+
+namespace amp {
+
+// Called in the thread that uses the transport from then on; null: there is none.
+using TransportOpener = std::function<std::unique_ptr<Transport>()>;
+
+inline constexpr std::chrono::milliseconds kUsualSilence{20'000};
+
+// `most_silence`: without a sign of life of the rank before, until it counts as lost. Errors: kUnimplemented where
+// `open` gives null; kUnavailable, a rank was lost already.
+absl::StatusOr<std::unique_ptr<Reduction>> MakeExchangeReduction(
+    const TransportOpener& open, std::chrono::milliseconds most_silence = kUsualSilence);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_PARALLEL_EXCHANGE_REDUCTION_H_

@@ -1,0 +1,19 @@
+// Opens the shared object that holds MPI, and begins a run of its ranks.
+#ifndef AMP_RUNTIME_PARALLEL_OPEN_MPI_H_
+#define AMP_RUNTIME_PARALLEL_OPEN_MPI_H_
+
+#include <chrono>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/parallel/exchange_reduction.h"
+
+namespace amp {
+
+// Once in a process. Errors: kUnimplemented, this was built without MPI, or MPI does not start; kUnavailable, a rank was
+// lost already.
+absl::StatusOr<std::unique_ptr<Reduction>> OpenMpi(std::chrono::milliseconds most_silence = kUsualSilence);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_PARALLEL_OPEN_MPI_H_

@@ -1,0 +1,36 @@
+#include "tools/train/launcher.h"
+
+#include <cstdlib>
+
+#include "absl/strings/numbers.h"
+#include "ir/base/status.h"
+#include "runtime/parallel/open_mpi.h"
+
+namespace amp {
+namespace {
+
+// As Open MPI and the launchers of the MPICH family say; 0 where something else starts it with PMIx, which does not say.
+int NumStarted() {
+  for (const char* const name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    const char* const text = std::getenv(name);
+    if (int number = 0; text != nullptr && absl::SimpleAtoi(text, &number) && number > 0) return number;
+  }
+  return std::getenv("PMIX_NAMESPACE") != nullptr ? 0 : 1;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence) {
+  const int num_started = NumStarted();
+  if (num_started == 1) return nullptr;
+  absl::StatusOr<std::unique_ptr<Reduction>> reduction = OpenMpi(most_silence);
+  if (!reduction.ok()) {
+    return absl::Status(reduction.status().code(),
+                        absl::StrCat("started as one of several processes: ", reduction.status().message()));
+  }
+  if (num_started == 0 || (*reduction)->size() == num_started) return reduction;
+  return DeviceError("expected ", num_started, " ranks, as many as were started; found ", (*reduction)->size(),
+                     ": the launcher is not of the MPI that amp-train was built with");
+}
+
+}  // namespace amp

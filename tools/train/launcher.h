@@ -1,0 +1,19 @@
+// Whether this process is one of several that were started together, as by mpirun -n 2.
+#ifndef AMP_TOOLS_TRAIN_LAUNCHER_H_
+#define AMP_TOOLS_TRAIN_LAUNCHER_H_
+
+#include <chrono>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "runtime/parallel/reduction.h"
+
+namespace amp {
+
+// The ranks of that run; null where this process runs alone. Looks at the environment. Errors: those of OpenMpi;
+// kUnimplemented, MPI knows of another number of processes than what started them: it is another MPI's.
+absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_LAUNCHER_H_

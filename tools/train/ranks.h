@@ -1,0 +1,69 @@
+// The ranks of a data-parallel run as amp-train sees them. Where there is one, nobody is asked and all is as it was.
+#ifndef AMP_TOOLS_TRAIN_RANKS_H_
+#define AMP_TOOLS_TRAIN_RANKS_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/parallel/reduction.h"
+#include "tools/train/trainer.h"
+
+namespace amp {
+
+// Gives nothing where a program runs alone. `most_silence`: until a rank counts as lost.
+using RankOpener = std::function<absl::StatusOr<std::unique_ptr<Reduction>>(std::chrono::milliseconds most_silence)>;
+
+// What a step did with the samples of a rank, or of all.
+struct StepFigures {
+  double loss = 0;  // a mean
+  int64_t samples = 0, judged = 0, right = 0;
+};
+
+class Ranks {
+ public:
+  Ranks() = default;  // one
+  explicit Ranks(std::shared_ptr<Reduction> reduction) : reduction_(std::move(reduction)) {}
+
+  Reduction* reduction() const { return reduction_.get(); }
+  int rank() const { return reduction_ == nullptr ? 0 : reduction_->rank(); }
+  int size() const { return reduction_ == nullptr ? 1 : reduction_->size(); }
+  bool IsFirst() const { return rank() == 0; }
+  // Whether the last error is one that every rank got, so that it is for the first one to tell.
+  bool AllKnow() const { return all_know_; }
+
+  // Of all functions below: all ranks call the same ones in the same order; errors are those of the reduction, too.
+
+  // `own`, or the error of the first rank that has one.
+  absl::Status Agree(const absl::Status& own);
+  // kInvalidArgument unless all ranks have the text that rank 0 has.
+  absl::Status ExpectSame(const std::string& text);
+  // Loss: the mean of means; the rest: sums.
+  absl::StatusOr<StepFigures> Combine(const StepFigures& own);
+  absl::Status Sum(absl::Span<double> values);
+  absl::StatusOr<int64_t> Max(int64_t own);
+  // Rank 0's become all ranks'.
+  absl::Status ShareState(Trainer& trainer);
+  absl::Status ShareText(std::string& text);
+  // kFailedPrecondition, with what differs, unless all ranks have the same scale, counter and states, bit for bit.
+  absl::Status CompareReplicas(const Trainer& trainer);
+  absl::Status Finish() { return reduction_ == nullptr ? absl::OkStatus() : reduction_->Finish(); }
+
+ private:
+  template <typename T>
+  absl::StatusOr<std::vector<T>> Gather(const T& own);
+  absl::StatusOr<std::vector<std::string>> GatherTexts(const std::string& own);
+  absl::Status KnownToAll(absl::Status status);
+
+  std::shared_ptr<Reduction> reduction_;
+  bool all_know_ = false;
+};
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_RANKS_H_
