@@ -107,7 +107,8 @@ inline constexpr absl::string_view kForwardText = R"(<ir_version: 8, opset_impor
 // The step graph of `amp-train new WORDS`, made with the flags; its path in the folder.
 inline std::string MakeStep(const ScratchFolder& folder, std::vector<std::string> words,
                             const std::vector<std::string>& flags) {
-  const std::string forward = folder.File("m.onnx"), step = folder.File("step.onnx");
+  const std::string forward = folder.File("m.onnx");
+  std::string step = folder.File("step.onnx");
   words.insert(words.begin(), "new");
   words.insert(words.end(), {"-o", forward, "--seed", "4"});
   REQUIRE(RunAmpTrain(words).exit_code == 0);
