@@ -7,6 +7,7 @@
 
 namespace amp {
 
+absl::Span<const KernelRow> BatchNormLoopKernels();
 absl::Span<const KernelRow> BinaryLoopKernels();
 absl::Span<const KernelRow> CastLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();

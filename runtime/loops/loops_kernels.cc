@@ -7,6 +7,7 @@ namespace amp {
 
 std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const KernelTable& table = *new KernelTable({
+      BatchNormLoopKernels(),
       BinaryLoopKernels(),
       CastLoopKernels(),
       LayerNormLoopKernels(),

@@ -2,9 +2,13 @@
 // type of what they give.
 //
 //   dw = ai.amp.ConvWeightGradient (x, g)   dw = ai.amp.MatrixWeightGradient (a, b)   dx = ai.amp.MaxPoolGradient (x, g)
+//   dx, dscale = ai.amp.LayerNormalizationGradient (x, scale, g)
+#include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
+#include "runtime/kernel/cells.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/convolution.h"
@@ -15,9 +19,10 @@
 namespace amp {
 namespace {
 
+DType GradientType(const KernelContext& context) { return GetDType(context.node(), "to").value_or(DType::kFloat32); }
+
 absl::Status RoundToOutput(KernelContext& context, const Tensor& gradient) {
-  const DType to = GetDType(context.node(), "to").value_or(DType::kFloat32);
-  AMP_ASSIGN_OR_RETURN(Tensor rounded, FromAccumulator(gradient, to));
+  AMP_ASSIGN_OR_RETURN(Tensor rounded, FromAccumulator(gradient, GradientType(context)));
   context.SetOutput(0, std::move(rounded));
   return absl::OkStatus();
 }
@@ -68,11 +73,106 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   return RoundToOutput(context, gradient);
 }
 
+// ---- norms ------------------------------------------------------------------------------------------------------------
+
+enum class Centre { kMean, kZero };
+
+absl::StatusOr<std::vector<size_t>> AxesOf(const KernelContext& context, absl::string_view name) {
+  return NormalizeAxes(GetInts(context.node(), name).value_or(Dims()), context.Input(0).rank());
+}
+
+// x normalized cell by cell, and by element what it was divided by.
+struct Normalized {
+  std::vector<double> elements, deviations;
+};
+Normalized NormalizeCells(const Cells& cells, absl::Span<const double> x, Centre centre, double epsilon) {
+  Normalized normalized{std::vector<double>(x.begin(), x.end()), std::vector<double>(x.size())};
+  const auto count = static_cast<double>(cells.offsets.size());
+  for (const size_t start : cells.starts) {
+    double mean = 0, variance = 0;
+    for (const size_t offset : cells.offsets) mean += centre == Centre::kMean ? x[start + offset] / count : 0;
+    for (const size_t offset : cells.offsets) variance += std::pow(x[start + offset] - mean, 2) / count;
+    const double deviation = std::sqrt(variance + epsilon);
+    for (const size_t offset : cells.offsets) {
+      normalized.elements[start + offset] = (x[start + offset] - mean) / deviation;
+      normalized.deviations[start + offset] = deviation;
+    }
+  }
+  return normalized;
+}
+
+// dx of s = scale * g, in place.
+void ToNormGradient(const Cells& cells, const Normalized& n, Centre centre, absl::Span<double> s) {
+  const auto count = static_cast<double>(cells.offsets.size());
+  for (const size_t start : cells.starts) {
+    double mean = 0, along = 0;
+    for (const size_t offset : cells.offsets) {
+      mean += centre == Centre::kMean ? s[start + offset] / count : 0;
+      along += s[start + offset] * n.elements[start + offset] / count;
+    }
+    for (const size_t offset : cells.offsets) {
+      const size_t i = start + offset;
+      s[i] = (s[i] - n.elements[i] * along - mean) / n.deviations[i];
+    }
+  }
+}
+
+// Output 1: the sums of `products`, as many as x has elements, along axes.
+absl::Status WriteScaleGradient(KernelContext& context, const std::vector<double>& products) {
+  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, AxesOf(context, "scale_axes"));
+  const Dims& dims = context.Input(0).dims();
+  Dims kept;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) kept.push_back(dims[i]);
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor sums, FilledFloat64(kept, 0));
+  const Cells cells = products.empty() ? Cells() : CellsAlong(dims, axes);
+  for (size_t cell = 0; cell < cells.starts.size(); ++cell) {
+    for (const size_t offset : cells.offsets) {
+      sums.mutable_elements<double>()[cell] += products[cells.starts[cell] + offset];
+    }
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor rounded, FromAccumulator(sums, GradientType(context)));
+  context.SetOutput(1, std::move(rounded));
+  return absl::OkStatus();
+}
+
+template <Centre kCentre>
+absl::Status NormGradient(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(0)));
+  AMP_ASSIGN_OR_RETURN(const Tensor scale, ToFloat64(context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Tensor g, ToFloat64(context.Input(2)));
+  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, AxesOf(context, "axes"));
+  const absl::StatusOr<Dims> both = BroadcastDims(scale.dims(), x.dims());
+  if (g.dims() != x.dims() || !both.ok() || *both != x.dims()) {
+    return ModelError("expected x, a scale that broadcasts to it and g like x, found ", x.TypeText(), ", ",
+                      scale.TypeText(), " and ", g.TypeText());
+  }
+  const double epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f));
+  const Cells cells = x.num_elements() == 0 ? Cells() : CellsAlong(x.dims(), axes);
+  const Normalized normalized = NormalizeCells(cells, Doubles(x), kCentre, epsilon);
+  AMP_ASSIGN_OR_RETURN(Tensor gradient, FilledFloat64(x.dims(), 0));
+  const auto scaled = gradient.mutable_elements<double>();
+  std::vector<double> products(scaled.size());
+  size_t i = 0;
+  for (StridedWalk walk(x.dims(), {BroadcastStrides(scale.dims(), x.dims())}); !walk.AtEnd(); walk.Next(), ++i) {
+    products[i] = Doubles(g)[i] * normalized.elements[i];
+    scaled[i] = Doubles(g)[i] * Doubles(scale)[walk[0]];
+  }
+  ToNormGradient(cells, normalized, kCentre, scaled);
+  if (context.num_outputs() > 1) AMP_RETURN_IF_ERROR(WriteScaleGradient(context, products));
+  return RoundToOutput(context, gradient);
+}
+
 constexpr absl::string_view kDomain = "ai.amp";
 constexpr KernelRow kRows[] = {
     {"ConvWeightGradient", ConvWeightGradient, kDomain},
     {"MatrixWeightGradient", MatrixWeightGradient, kDomain},
     {"MaxPoolGradient", MaxPoolGradient, kDomain},
+    {"BatchNormalizationGradient", NormGradient<Centre::kMean>, kDomain},
+    {"InstanceNormalizationGradient", NormGradient<Centre::kMean>, kDomain},
+    {"LayerNormalizationGradient", NormGradient<Centre::kMean>, kDomain},
+    {"RMSNormalizationGradient", NormGradient<Centre::kZero>, kDomain},
 };
 
 }  // namespace

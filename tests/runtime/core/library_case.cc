@@ -12,6 +12,10 @@ namespace {
 std::string NameOf(size_t input) { return std::string(1, static_cast<char>('a' + input)); }
 std::string TypeName(DType dtype) { return dtype == DType::kFloat32 ? "float" : std::string(DTypeName(dtype)); }
 
+DType TypeOfOutputs(const LibraryCase& each, DType dtype) {
+  return each.gives == DType::kUndefined ? dtype : each.gives;
+}
+
 // "float[a0,a1] a": of any size; "float a" for a scalar.
 std::string Declaration(const std::string& name, DType dtype, size_t rank) {
   std::vector<std::string> dims;
@@ -32,10 +36,10 @@ SessionText TextOf(const LibraryCase& each, DType dtype) {
     if (!is_constant || is_overridable) inputs.push_back(Declaration(name, dtype, each.inputs[i].size()));
   }
   for (size_t i = 0; i < each.outputs; ++i)
-    outputs.push_back(absl::StrCat(TypeName(dtype), "[] ", std::string(1, "yzv"[i])));
-  result.text =
-      absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", each.opset, ", \"com.microsoft\" : 1]> g (",
-                   absl::StrJoin(inputs, ", "), ") => (", absl::StrJoin(outputs, ", "), ") {", each.node, "}");
+    outputs.push_back(absl::StrCat(TypeName(TypeOfOutputs(each, dtype)), "[] ", std::string(1, "yzv"[i])));
+  result.text = absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", each.opset,
+                             ", \"com.microsoft\" : 1, \"ai.amp\" : 1]> g (", absl::StrJoin(inputs, ", "), ") => (",
+                             absl::StrJoin(outputs, ", "), ") {", each.node, "}");
   return result;
 }
 
@@ -55,7 +59,7 @@ NamedDatums RandomInputs(const LibraryCase& each, DType dtype, bool overrides) {
   return inputs;
 }
 
-TwoSessions::TwoSessions(const LibraryCase& each, DType dtype) : dtype_(dtype) {
+TwoSessions::TwoSessions(const LibraryCase& each, DType dtype) : gives_(TypeOfOutputs(each, dtype)) {
   const SessionText text = TextOf(each, dtype);
   library_ = MakeSession(text);
   reference_ = MakeSession(text, OneByOne({.limits = {}, .find_kernels = FindReferenceKernels}));
@@ -68,7 +72,7 @@ std::string TwoSessions::Run(const NamedDatums& inputs) const {
                ? absl::StrCat("both: ", found.status().message())
                : absl::StrCat("found ", found.status().ToString(), ", expected ", expected.status().ToString());
   }
-  std::string difference = DifferenceOf(*found, *expected, ToleranceOf(dtype_));
+  std::string difference = DifferenceOf(*found, *expected, ToleranceOf(gives_));
   if (!difference.empty()) return difference;
   return KernelsOf(*library_)[0].substr(0, KernelsOf(*library_)[0].find(' '));
 }

@@ -24,7 +24,8 @@ struct LibraryCase {
   std::string constants = {}, overridable = {};
   size_t outputs = 1;
   int opset = 22;
-  double scale = 1;  // of the inputs
+  double scale = 1;                 // of the inputs
+  DType gives = DType::kUndefined;  // the outputs' type, where that is not the inputs'
 };
 
 // Of those that are given: not constant, or with `overrides` overridable.
@@ -39,7 +40,7 @@ class TwoSessions {
   const Session& library() const { return *library_; }
 
  private:
-  DType dtype_;
+  DType gives_;
   std::unique_ptr<Session> library_, reference_;
 };
 

@@ -80,8 +80,9 @@ inline std::string ModelText(const BothCase& each) {
   for (size_t i = 0; i < types.size(); ++i) {
     absl::StrAppend(&outputs, i == 0 ? "" : ", ", TextType(types[i], "[]"), " ", std::string(1, "yzwv"[i]));
   }
-  return absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", each.opset, ", \"com.microsoft\" : 1]> g (", inputs,
-                      ") => (", outputs, ") {", each.node, "}");
+  return absl::StrCat("<ir_version: 10, opset_import: [\"\" : ", each.opset,
+                      ", \"com.microsoft\" : 1, \"ai.amp\" : 1]> g (", inputs, ") => (", outputs, ") {", each.node,
+                      "}");
 }
 
 struct Ran {
