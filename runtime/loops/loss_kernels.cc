@@ -22,14 +22,15 @@
 namespace amp {
 namespace {
 
-// An input as something that loops read.
-absl::StatusOr<Tensor> ReadFloats(const KernelContext& context, size_t port) {
-  const Tensor& tensor = context.Input(port);
-  if (IsLoopFloat(tensor.dtype())) return tensor;
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> elements, ReadDoubles(tensor));
-  AMP_ASSIGN_OR_RETURN(Tensor floats, context.MakeScratch(DType::kFloat32, tensor.dims()));
-  AMP_RETURN_IF_ERROR(WriteDoubles(elements, floats));
-  return floats;
+const char* WhyNotFloats(const KernelContext& context) {
+  const Tensor& logits = context.Input(0);
+  if (!IsLoopFloat(logits.dtype())) return kNoLoopFloat;
+  return logits.rank() == 0 || logits.dims().back() == 0 ? "no classes" : nullptr;
+}
+
+const char* WhyNotTargets(const KernelContext& context) {
+  if (!IsLoopFloat(context.Input(1).dtype())) return kNoLoopFloat;
+  return WhyNotFloats(context);
 }
 
 absl::Status CheckDims(const KernelContext& context, absl::Span<const int64_t> expected) {
@@ -89,7 +90,7 @@ class Targets {
   static absl::StatusOr<Targets> Create(const KernelContext& context) {
     AMP_RETURN_IF_ERROR(CheckDims(context, context.Input(0).dims()));
     Targets targets;
-    AMP_ASSIGN_OR_RETURN(targets.weights_, ReadFloats(context, 1));
+    targets.weights_ = context.Input(1);
     targets.buffer_.resize(static_cast<size_t>(context.Input(0).dims().back()));
     return targets;
   }
@@ -120,76 +121,77 @@ class Targets {
   std::vector<float> buffer_;
 };
 
-struct Logits {
-  Tensor tensor;
-  size_t rows, classes;
+// The logits as rows.
+class Logits {
+ public:
+  explicit Logits(const Tensor& tensor)
+      : classes_(static_cast<size_t>(tensor.dims().back())),
+        rows_(static_cast<size_t>(tensor.num_elements()) / classes_),
+        source_(BestLoops(), tensor),
+        buffer_(classes_) {}
+
+  size_t rows() const { return rows_; }
+  // What sums over rows are divided by.
+  double Divisor() const { return static_cast<double>(std::max<size_t>(rows_, 1)); }
+  absl::Span<const float> Read(size_t row) {
+    return {source_.Read(row * classes_, classes_, buffer_.data()), classes_};
+  }
+
+ private:
+  size_t classes_, rows_;
+  FloatSource source_;
+  std::vector<float> buffer_;
 };
-
-absl::StatusOr<Logits> ReadLogits(KernelContext& context) {
-  const Dims& dims = context.Input(0).dims();
-  if (dims.empty()) return ModelError("expected logits with an axis of classes, found ", context.Input(0).TypeText());
-  context.Report(BestLoops().name, DType::kFloat32);
-  AMP_ASSIGN_OR_RETURN(Tensor tensor, ReadFloats(context, 0));
-  const int64_t rows = ElementsBetween(dims, 0, dims.size() - 1);
-  return Logits{std::move(tensor), static_cast<size_t>(rows), static_cast<size_t>(dims.back())};
-}
-
-float CountOf(const Logits& logits) { return static_cast<float>(std::max<size_t>(logits.rows, 1)); }
-
-// A row without classes has no largest one.
-float LargestOf(const Loops& loops, absl::Span<const float> row) {
-  return row.empty() ? 0 : loops.rows.max(row.data(), row.size());
-}
 
 template <typename Wanted>
 absl::Status CrossEntropy(KernelContext& context) {
   const Loops& loops = BestLoops();
-  AMP_ASSIGN_OR_RETURN(const Logits logits, ReadLogits(context));
+  context.Report(loops.name, DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Wanted wanted, Wanted::Create(context));
   AMP_ASSIGN_OR_RETURN(Tensor * loss, context.MakeOutput(0, DType::kFloat32, {}));
-  const FloatSource source(loops, logits.tensor);
-  std::vector<float> buffer(logits.classes);
+  Logits logits(context.Input(0));
   double total = 0;
-  for (size_t i = 0; i < logits.rows; ++i) {
-    const absl::Span<const float> row(source.Read(i * logits.classes, logits.classes, buffer.data()), logits.classes);
-    const float largest = LargestOf(loops, row);
+  for (size_t i = 0; i < logits.rows(); ++i) {
+    const absl::Span<const float> row = logits.Read(i);
+    const float largest = loops.rows.max(row.data(), row.size());
     const double sum = loops.rows.sum_of_powers(row.data(), row.size(), largest);
     total += wanted.LogLikelihood(i, {row, largest, std::log(sum)});
   }
-  loss->mutable_elements<float>()[0] = static_cast<float>(-total / static_cast<double>(CountOf(logits)));
+  loss->mutable_elements<float>()[0] = static_cast<float>(-total / logits.Divisor());
   return absl::OkStatus();
 }
 
 template <typename Wanted>
 absl::Status CrossEntropyGradient(KernelContext& context) {
   const Loops& loops = BestLoops();
-  AMP_ASSIGN_OR_RETURN(const Logits logits, ReadLogits(context));
+  context.Report(loops.name, DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Wanted wanted, Wanted::Create(context));
   AMP_ASSIGN_OR_RETURN(const double g, context.InputNumber(2));
-  AMP_ASSIGN_OR_RETURN(Tensor * gradient, context.MakeOutput(0, DType::kFloat32, logits.tensor.dims()));
-  const float share = static_cast<float>(g) / CountOf(logits);
-  const FloatSource source(loops, logits.tensor);
-  std::vector<float> buffer(logits.classes);
+  AMP_ASSIGN_OR_RETURN(Tensor * gradient, context.MakeOutput(0, DType::kFloat32, context.Input(0).dims()));
+  Logits logits(context.Input(0));
+  const auto share = static_cast<float>(g / logits.Divisor());
   float* out = gradient->mutable_elements<float>().data();
-  for (size_t i = 0; i < logits.rows; ++i, out += logits.classes) {
-    const absl::Span<const float> row(source.Read(i * logits.classes, logits.classes, buffer.data()), logits.classes);
-    const double sum = loops.rows.powers(row.data(), out, row.size(), LargestOf(loops, row));
+  for (size_t i = 0; i < logits.rows(); ++i) {
+    const absl::Span<const float> row = logits.Read(i);
+    const double sum = loops.rows.powers(row.data(), out, row.size(), loops.rows.max(row.data(), row.size()));
     loops.unary.multiply(out, out, row.size(), {.a = static_cast<float>(1 / sum)});
     wanted.Subtract(i, {out, row.size()});
     loops.unary.multiply(out, out, row.size(), {.a = share});
+    out += row.size();
   }
   return absl::OkStatus();
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function) {
-  return {.op_type = name, .function = function, .domain = "ai.amp", .family = "loops"};
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
+                          const char* (*why_not)(const KernelContext&)) {
+  return {.op_type = name, .function = function, .domain = "ai.amp", .why_not = why_not, .family = "loops"};
 }
 
 constexpr KernelRow kRows[] = {
-    RowOf("SparseSoftmaxCrossEntropy", CrossEntropy<Labels>),
-    RowOf("SparseSoftmaxCrossEntropyGradient", CrossEntropyGradient<Labels>),
-    RowOf("SoftmaxCrossEntropy", CrossEntropy<Targets>),
-    RowOf("SoftmaxCrossEntropyGradient", CrossEntropyGradient<Targets>),
+    RowOf("SparseSoftmaxCrossEntropy", CrossEntropy<Labels>, WhyNotFloats),
+    RowOf("SparseSoftmaxCrossEntropyGradient", CrossEntropyGradient<Labels>, WhyNotFloats),
+    RowOf("SoftmaxCrossEntropy", CrossEntropy<Targets>, WhyNotTargets),
+    RowOf("SoftmaxCrossEntropyGradient", CrossEntropyGradient<Targets>, WhyNotTargets),
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ absl::Span<const KernelRow> NormKernels();
 absl::Span<const KernelRow> LayerNormKernels();
 absl::Span<const KernelRow> LossKernels();
 absl::Span<const KernelRow> GradientKernels();
+absl::Span<const KernelRow> TrainingLossKernels();
 absl::Span<const KernelRow> OptimizerKernels();
 absl::Span<const KernelRow> ControlFlowKernels();
 absl::Span<const KernelRow> ScanLoopKernels();

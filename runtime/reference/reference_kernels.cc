@@ -34,6 +34,7 @@ std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, abs
       LayerNormKernels(),
       LossKernels(),
       GradientKernels(),
+      TrainingLossKernels(),
       OptimizerKernels(),
       ControlFlowKernels(),
       ScanLoopKernels(),

@@ -309,7 +309,8 @@ Tensor ValueFor(const onnx::TypeProto::Tensor& type, std::mt19937_64& random) {
 absl::StatusOr<KernelCase> ParseKernelCase(absl::string_view graph) {
   AMP_ASSIGN_OR_RETURN(
       const std::string bytes,
-      ParseOnnxText(absl::StrCat("<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> g ", graph)));
+      ParseOnnxText(absl::StrCat(
+          "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1, \"ai.amp\" : 1]> g ", graph)));
   KernelCase result;
   AMP_CHECK(result.model.ParseFromString(bytes));
   std::mt19937_64 random(1);
