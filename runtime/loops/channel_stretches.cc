@@ -46,16 +46,6 @@ void ChannelStretches::Transform(const Stretch& stretch, const float* x, float* 
   }
 }
 
-void ChannelStretches::AddScaled(const Stretch& stretch, const float* x, const std::vector<float>& factor,
-                                 float* y) const {
-  if (!has_all_channels_) return loops_.rows.add_scaled(x, factor[stretch.at], y, stretch.count);
-  float buffer[kPartSize];
-  ForEachPart(stretch.count, [&](size_t first, size_t count) {
-    loops_.binary.multiply.of_both(x + first, factor.data() + first, buffer, count);
-    loops_.binary.add.of_both(y + first, buffer, y + first, count);
-  });
-}
-
 void ChannelStretches::AddTo(const Stretch& stretch, const float* x, std::vector<double>& sums) const {
   if (has_all_channels_) {
     loops_.rows.add_to(x, sums.data(), stretch.count);

@@ -34,12 +34,11 @@ class ChannelStretches {
   std::vector<double> Fold(absl::Span<const double> sums) const;
   size_t num_repeated() const { return has_all_channels_ ? longest_ : channels_; }
 
-  // y = (x - centre) * factor + shift, y += x * factor and sums += x, with what Repeat gives; sums as long as that.
+  // y = (x - centre) * factor + shift and sums += x, with what Repeat gives; sums as long as that.
   struct Affines {
     std::vector<float> centre, factor, shift;
   };
   void Transform(const Stretch& stretch, const float* x, float* y, const Affines& affines) const;
-  void AddScaled(const Stretch& stretch, const float* x, const std::vector<float>& factor, float* y) const;
   void AddTo(const Stretch& stretch, const float* x, std::vector<double>& sums) const;
 
  private:

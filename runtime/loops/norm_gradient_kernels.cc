@@ -185,25 +185,29 @@ void GradientOfChannels(const Loops& loops, const Tensor& x, const Tensor& g, ab
   const ChannelSums sums = SumsOfChannels(loops, x, g, moments.mean);
   const ChannelStretches stretches(loops, x);
   const auto count = static_cast<double>(stretches.elements_of_channel());
-  std::vector<double> of_x(scale.size()), of_g(scale.size()), shift(scale.size());
+  const std::vector<double> zeros(scale.size(), 0.0);
+  std::vector<double> of_x(scale.size()), of_g(scale.size()), shift(scale.size()), mean_g(scale.size());
   for (size_t c = 0; c < scale.size(); ++c) {
     const double inverse = 1 / std::sqrt(moments.variance[c] + epsilon);
     const double off = static_cast<double>(static_cast<float>(moments.mean[c])) - moments.mean[c];  // of loops' centre
     const double along = (sums.of_product[c] + off * sums.of_g[c]) * inverse;
     scale_sums[c] += along;
+    mean_g[c] = sums.of_g[c] / count;
     of_g[c] = static_cast<double>(scale[c]) * inverse;
     of_x[c] = -of_g[c] * inverse * along / count;
-    shift[c] = of_x[c] * off - of_g[c] * sums.of_g[c] / count;
+    shift[c] = of_x[c] * off;
   }
-  const ChannelStretches::Affines affines = {stretches.Repeat(moments.mean), stretches.Repeat(of_x),
-                                             stretches.Repeat(shift)};
-  const std::vector<float> factors = stretches.Repeat(of_g);
+  const ChannelStretches::Affines affine_of_x = {stretches.Repeat(moments.mean), stretches.Repeat(of_x),
+                                                 stretches.Repeat(shift)},
+                                  affine_of_g = {stretches.Repeat(mean_g), stretches.Repeat(of_g),
+                                                 stretches.Repeat(zeros)};
   const FloatSource in(loops, x), gradients(loops, g);
   std::vector<float> buffer(stretches.longest());
-  float* const out = dx.mutable_elements<float>().data();
   stretches.ForEach([&](const ChannelStretches::Stretch& s) {
-    stretches.Transform(s, in.Read(s.first, s.count, buffer.data()), out + s.first, affines);
-    stretches.AddScaled(s, gradients.Read(s.first, s.count, buffer.data()), factors, out + s.first);
+    float* const out = dx.mutable_elements<float>().data() + s.first;
+    stretches.Transform(s, gradients.Read(s.first, s.count, buffer.data()), out, affine_of_g);
+    stretches.Transform(s, in.Read(s.first, s.count, buffer.data()), buffer.data(), affine_of_x);
+    loops.binary.add.of_both(out, buffer.data(), out, s.count);
   });
 }
 
