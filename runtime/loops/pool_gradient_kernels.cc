@@ -2,6 +2,9 @@
 //
 //   row-major        one image after another: the places of the largest, for a row of windows at a time
 //   channels-last    window by window, all channels at once
+//
+// ai.amp.AveragePoolGradient: every element of a window has its share. A row of windows makes one row of shares, which
+// every row that they have gets.
 #include <algorithm>
 #include <vector>
 
@@ -40,6 +43,16 @@ struct Pooling {
   size_t pixels() const { return height * width; }
   size_t results() const { return rows.size() * columns.size(); }  // of an image
 };
+
+Pooling PoolingOf(const Loops& loops, const Window& window, const Dims& x) {
+  return {.loops = loops,
+          .rows = RowsOf(window),
+          .columns = TapsOf(window.back()),
+          .height = static_cast<size_t>(ElementsBetween(x, 2, x.size() - 1)),
+          .width = static_cast<size_t>(x.back())};
+}
+
+// ---- largest elements -----------------------------------------------------------------------------------------------------
 
 // Of images that have one channel each.
 void SpreadOverImages(const Pooling& pooling, const WindowAxis& axis, const Tensor& x, const Tensor& g, Tensor& dx) {
@@ -116,11 +129,7 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const Tensor g, InLayout(context.Input(1), x.layout(), context.memory()));
   AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
-  const Pooling pooling = {.loops = loops,
-                           .rows = RowsOf(window),
-                           .columns = TapsOf(window.back()),
-                           .height = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank() - 1)),
-                           .width = static_cast<size_t>(x.dim(x.rank() - 1))};
+  const Pooling pooling = PoolingOf(loops, window, x.dims());
   AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, x.dims()));
   dx->set_layout(x.layout());
   const auto elements = dx->mutable_elements<float>();
@@ -133,12 +142,114 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow kRows[] = {{.op_type = "MaxPoolGradient",
-                                .function = MaxPoolGradient,
-                                .domain = "ai.amp",
-                                .why_not = WhyNot,
-                                .family = "loops",
-                                .takes_channels_last = true}};
+// ---- averages -----------------------------------------------------------------------------------------------------------
+
+constexpr size_t kG = 0, kShare = 1, kShape = 2;  // inputs
+
+// The shape of x, and its windows: as many as g has results.
+struct Average {
+  Dims dims;
+  Window window;
+};
+
+absl::StatusOr<Average> ReadAverage(const KernelContext& context) {
+  Average average;
+  const Dims& g = context.Input(kG).dims();
+  AMP_ASSIGN_OR_RETURN(average.dims, context.InputInts(kShape));
+  const Dims& x = average.dims;
+  const bool fits = x.size() >= 3 && x.size() == g.size() && x[0] == g[0] && x[1] == g[1] &&
+                    std::all_of(x.begin(), x.end(), [](int64_t dim) { return dim > 0; });
+  if (!fits) return absl::UnimplementedError("shapes that do not fit");
+  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
+  AMP_ASSIGN_OR_RETURN(average.window, ReadWindow(context.node(), absl::MakeConstSpan(x).subspan(2), kernel));
+  for (size_t i = 0; i < average.window.size(); ++i) average.window[i].output = g[2 + i];
+  return average;
+}
+
+const char* WhyNotAverage(const KernelContext& context) {
+  const Tensor &g = context.Input(kG), &share = context.Input(kShare);
+  if (!IsLoopFloat(g.dtype()) || share.dtype() != DType::kFloat32) return kNoLoopFloat;
+  if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
+  if (g.rank() < 3 || g.num_elements() == 0) return "no images";
+  const bool is_number = share.num_elements() == 1,
+             is_image = share.num_elements() * g.dim(0) * g.dim(1) == g.num_elements();
+  if (!is_number && !is_image) return "shares of another shape";
+  const absl::StatusOr<Average> average = ReadAverage(context);
+  return average.ok() ? WhyNotWindows(average->window) : "a window that does not fit";
+}
+
+// Spreads the results of images whose pixels have one channel, or all.
+class Shares {
+ public:
+  Shares(const Pooling& pooling, const Tensor& share, size_t channels)
+      : pooling_(pooling), share_(share), channels_(channels), line_(pooling.width * channels) {}
+
+  void Spread(const float* results, float* out) {
+    const auto shares = share_.elements<float>();
+    for (size_t row = 0, at = 0; row < pooling_.rows.size(); ++row) {
+      std::fill(line_.begin(), line_.end(), 0.0f);
+      for (const Taps& column : pooling_.columns) {
+        for (const size_t c : column.places)
+          Add(results, shares[shares.size() == 1 ? 0 : at], line_.data() + c * channels_);
+        results += channels_;
+        ++at;
+      }
+      for (const size_t r : pooling_.rows[row].places) {
+        float* const to = out + r * line_.size();
+        pooling_.loops.binary.add.of_both(to, line_.data(), to, line_.size());
+      }
+    }
+  }
+
+ private:
+  // Few are not worth a call.
+  void Add(const float* results, float share, float* to) const {
+    constexpr size_t kFew = 16;
+    if (channels_ >= kFew) return pooling_.loops.rows.add_scaled(results, share, to, channels_);
+    for (size_t c = 0; c < channels_; ++c) to[c] += results[c] * share;
+  }
+
+  const Pooling& pooling_;
+  const Tensor& share_;
+  size_t channels_;
+  std::vector<float> line_;
+};
+
+absl::Status AveragePoolGradient(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(const Average average, ReadAverage(context));
+  const Tensor& g = context.Input(kG);
+  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, average.dims));
+  dx->set_layout(g.layout());
+  const auto out = dx->mutable_elements<float>();
+  std::fill(out.begin(), out.end(), 0.0f);
+  const Dims& dims = average.dims;
+  const Pooling pooling = PoolingOf(loops, average.window, dims);
+  const bool is_last = g.layout() == Layout::kChannelsLast;
+  const auto channels = static_cast<size_t>(is_last ? dims[1] : 1);
+  const size_t results_size = pooling.results() * channels, image_size = pooling.pixels() * channels;
+  const FloatSource results(loops, g);
+  std::vector<float> buffer(results_size);
+  Shares shares(pooling, context.Input(kShare), channels);
+  for (size_t i = 0; i * image_size < out.size(); ++i) {
+    shares.Spread(results.Read(i * results_size, results_size, buffer.data()), out.data() + i * image_size);
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
+                          const char* (*why_not)(const KernelContext&)) {
+  return {.op_type = name,
+          .function = function,
+          .domain = "ai.amp",
+          .why_not = why_not,
+          .family = "loops",
+          .takes_channels_last = true};
+}
+
+constexpr KernelRow kRows[] = {RowOf("AveragePoolGradient", AveragePoolGradient, WhyNotAverage),
+                               RowOf("MaxPoolGradient", MaxPoolGradient, WhyNot)};
 
 }  // namespace
 

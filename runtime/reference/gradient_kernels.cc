@@ -73,6 +73,43 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   return RoundToOutput(context, gradient);
 }
 
+// Of g, what each of its results is divided by, and the shape of dx.
+absl::Status AveragePoolGradient(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const Tensor g, ToFloat64(context.Input(0)));
+  AMP_ASSIGN_OR_RETURN(const Tensor share, ToFloat64(context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const Dims dims, context.InputInts(2));
+  AMP_ASSIGN_OR_RETURN(Tensor gradient, FilledFloat64(dims, 0));
+  const absl::StatusOr<Dims> both = BroadcastDims(share.dims(), g.dims());
+  const bool fits = dims.size() >= 3 && dims.size() == g.rank() && dims[0] == g.dim(0) && dims[1] == g.dim(1);
+  if (!fits || !both.ok() || *both != g.dims()) {
+    return ModelError("expected g, its shares and a shape that fit each other, found ", g.TypeText(), ", ",
+                      share.TypeText(), " and ", DimsText(dims));
+  }
+  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
+  AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(context.node(), SpatialDims(gradient), kernel));
+  for (size_t i = 0; i < window.size(); ++i) window[i].output = g.dim(2 + i);
+  if (g.num_elements() == 0 || gradient.num_elements() == 0) return RoundToOutput(context, gradient);
+  const size_t positions = NumPositions(window);
+  const auto images = static_cast<size_t>(g.num_elements()) / positions;
+  const size_t image_size = Doubles(gradient).size() / images;
+  const auto out = gradient.mutable_elements<double>();
+  std::vector<double> shares(Doubles(g).begin(), Doubles(g).end());
+  size_t i = 0;
+  for (StridedWalk walk(g.dims(), {BroadcastStrides(share.dims(), g.dims())}); !walk.AtEnd(); walk.Next()) {
+    shares[i++] *= Doubles(share)[walk[0]];
+  }
+  VisitWindows(window, [&](const WindowRun& run) {
+    for (size_t image = 0; image < images; ++image) {
+      for (size_t k = 0; k < run.ends.size(); ++k) {
+        for (const int64_t place : run.PlacesOf(k)) {
+          out[image * image_size + static_cast<size_t>(place)] += shares[image * positions + run.first + k];
+        }
+      }
+    }
+  });
+  return RoundToOutput(context, gradient);
+}
+
 // ---- norms ------------------------------------------------------------------------------------------------------------
 
 enum class Centre { kMean, kZero };
@@ -169,6 +206,7 @@ constexpr KernelRow kRows[] = {
     {"ConvWeightGradient", ConvWeightGradient, kDomain},
     {"MatrixWeightGradient", MatrixWeightGradient, kDomain},
     {"MaxPoolGradient", MaxPoolGradient, kDomain},
+    {"AveragePoolGradient", AveragePoolGradient, kDomain},
     {"BatchNormalizationGradient", NormGradient<Centre::kMean>, kDomain},
     {"InstanceNormalizationGradient", NormGradient<Centre::kMean>, kDomain},
     {"LayerNormalizationGradient", NormGradient<Centre::kMean>, kDomain},

@@ -59,6 +59,30 @@ absl::Status MaxPool(Backward& node) {
   return absl::OkStatus();
 }
 
+// Channels are samples: what is done to every channel alone needs no groups.
+constexpr AmpFunction kAveragePoolGradient = {"AveragePoolGradient", R"(
+<domain: "ai.amp", opset_import: ["" : 13]>
+AveragePoolGradient <kernel_shape, strides, dilations, pads, output_padding, to> (g, share, shape) => (dx) {
+  g_float = Cast <to: int = @to> (g)
+  shares = Mul (g_float, share)
+  two = Constant <value_ints = [2]> ()
+  far = Constant <value_ints = [64]> ()
+  shape_of_g = Shape (g_float)
+  space = Slice (shape_of_g, two, far)
+  of_one_channel = Constant <value_ints = [-1, 1]> ()
+  samples_shape = Concat <axis = 0> (of_one_channel, space)
+  samples = Reshape (shares, samples_shape)
+  kernel = Constant <value_ints: ints = @kernel_shape> ()
+  one_one = Constant <value_ints = [1, 1]> ()
+  ones_shape = Concat <axis = 0> (one_one, kernel)
+  one = Constant <value_float = 1.0> ()
+  one_of_type = Cast <to: int = @to> (one)
+  ones = Expand (one_of_type, ones_shape)
+  spread = ConvTranspose <strides: ints = @strides, dilations: ints = @dilations, pads: ints = @pads,
+      output_padding: ints = @output_padding> (samples, ones)
+  dx = Reshape (spread, shape)
+})"};
+
 // [N, C, ...] as [N C, 1, ...]: what is done to every channel alone needs no groups.
 Term ChannelsAsSamples(const Term& x, size_t num_spatial) {
   const Term space =
@@ -85,7 +109,7 @@ absl::Status ExtendPads(const Backward& node, Windows& windows) {
 // its opset means it.
 Term ShareOf(Backward& node, const Windows& windows, const Term& ones) {
   const bool may_leave = windows.Pads() != Axes(2 * windows.num_axes(), 0);
-  const DType type = node.Gradient().dtype();
+  const DType type = ones.dtype();
   TermWriter& write = node.write();
   if (!may_leave) {
     double count = 1;
@@ -123,11 +147,27 @@ absl::Status AveragePool(Backward& node) {
   }
   TermWriter& write = node.write();
   const Term& g = node.Gradient();
+  const DType inside = g.dtype() == DType::kFloat64 ? g.dtype() : DType::kFloat32;
   Axes window_shape = {1, 1};
   window_shape.insert(window_shape.end(), kernel->begin(), kernel->end());
-  const Term ones = Expand(write.Number(1, g.dtype()), write.Integers(window_shape));
-  const Term shares = ChannelsAsSamples(g * ShareOf(node, windows, ones), windows.num_axes());
-  node.Give(0, ReshapeLike(SpreadWindows(node, shares, ones, windows, 1, node.InputId(0)), node.InputId(0)));
+  const auto ones = [&](DType type) { return Expand(write.Number(1, type), write.Integers(window_shape)); };
+  if (const std::optional<Axes> beyond = ElementsBeyond(windows)) {
+    const std::vector<Term> operands = {g, ShareOf(node, windows, ones(inside)), write.ShapeOf(node.InputId(0))};
+    const Term gradient = write
+                              .Call(kAveragePoolGradient, operands, 1, inside,
+                                    {{"kernel_shape", *kernel},
+                                     {"strides", windows.strides},
+                                     {"dilations", windows.dilations},
+                                     {"pads", windows.Pads()},
+                                     {"output_padding", *beyond},
+                                     {"to", inside}})
+                              .front();
+    node.Give(0, Cast(gradient, g.dtype()));
+    return absl::OkStatus();
+  }
+  const Term window = ones(g.dtype());
+  const Term shares = ChannelsAsSamples(g * ShareOf(node, windows, window), windows.num_axes());
+  node.Give(0, ReshapeLike(SpreadWindows(node, shares, window, windows, 1, node.InputId(0)), node.InputId(0)));
   return absl::OkStatus();
 }
 

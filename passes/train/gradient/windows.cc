@@ -86,23 +86,26 @@ absl::StatusOr<Windows> WindowsOf(const Backward& node, ValueId data, ValueId re
   return windows;
 }
 
-Term SpreadWindows(Backward& node, const Term& g, const Term& w, const Windows& windows, int64_t group, ValueId like) {
-  Axes beyond(windows.num_axes(), 0);  // elements behind those that a window saw, of the last stride
-  bool is_known = true;
+std::optional<Axes> ElementsBeyond(const Windows& windows) {
+  Axes beyond(windows.num_axes(), 0);
   for (size_t i = 0; i < windows.num_axes(); ++i) {
     if (windows.strides[i] == 1) continue;
     const int64_t size = windows.sizes[i], results = windows.results[i];
-    is_known = is_known && size != kUnknownDim && results != kUnknownDim;
+    if (size == kUnknownDim || results == kUnknownDim) return std::nullopt;
     beyond[i] =
         size + windows.begin_pads[i] + windows.end_pads[i] - ((results - 1) * windows.strides[i] + windows.Reach(i));
   }
+  return beyond;
+}
+
+Term SpreadWindows(Backward& node, const Term& g, const Term& w, const Windows& windows, int64_t group, ValueId like) {
   NewAttributes attributes = {{"strides", windows.strides},
                               {"dilations", windows.dilations},
                               {"group", group},
                               {"kernel_shape", windows.kernel}};
-  if (is_known) {
+  if (const std::optional<Axes> beyond = ElementsBeyond(windows)) {
     attributes.emplace_back("pads", windows.Pads());
-    attributes.emplace_back("output_padding", beyond);
+    attributes.emplace_back("output_padding", *beyond);
     return node.write().Op("ConvTranspose", {g, w}, attributes);
   }
   const Term whole = node.write().Op("ConvTranspose", {g, w}, attributes);

@@ -2,6 +2,8 @@
 #ifndef AMP_PASSES_TRAIN_GRADIENT_WINDOWS_H_
 #define AMP_PASSES_TRAIN_GRADIENT_WINDOWS_H_
 
+#include <optional>
+
 #include "absl/status/statusor.h"
 #include "passes/train/gradient/backward.h"
 
@@ -21,6 +23,9 @@ struct Windows {
 // or, with the two exchanged, ConvTranspose. Errors: a rank or size that has to be known and is not; attributes of
 // another length than the rank, or out of their range.
 absl::StatusOr<Windows> WindowsOf(const Backward& node, ValueId data, ValueId results, const Axes& kernel);
+
+// How many elements, of the last stride, are behind those that a window saw, by axis. Nothing where sizes are not known.
+std::optional<Axes> ElementsBeyond(const Windows& windows);
 
 // The transposed windows: what every result of a window with the weights `w` [M, C / group, ...] adds to the elements
 // that the window saw, in the shape of `like`. `g` is [N, M, ...]. Where the axes' sizes are not known the result is

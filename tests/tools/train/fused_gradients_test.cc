@@ -163,6 +163,24 @@ TEST_CASE("a step with MaxPool") {
        .kernels = kernels});
 }
 
+TEST_CASE("a step with AveragePool") {
+  for (const std::string attributes :
+       {"kernel_shape = [2,2], strides = [2,2]", "kernel_shape = [3,2], pads = [1,1,0,0]",
+        "kernel_shape = [3,2], pads = [1,1,1,0], count_include_pad = 1, strides = [1,2]",
+        "kernel_shape = [3,3], strides = [2,2], ceil_mode = 1", "kernel_shape = [3,3], strides = [4,3]",
+        "kernel_shape = [3,3], strides = [2,2], auto_pad = \"SAME_LOWER\""}) {
+    CheckSameAndEmpty({.nodes = absl::StrCat("h = Mul (x, k) y = AveragePool <", attributes, "> (h)"),
+                       .x = {3, 5, 8, 9},
+                       .weights = {{"k", {1, 5, 8, 9}}},
+                       .kernels = {"loops AveragePoolGradient"}});
+  }
+  CheckSameAndEmpty(
+      {.nodes = "c = Conv (x, w) h = AveragePool <kernel_shape = [2,2], strides = [2,2]> (c) y = Conv (h, v)",
+       .x = {3, 2, 10, 10},
+       .weights = {{"w", {16, 2, 3, 3}}, {"v", {4, 16, 3, 3}}},
+       .kernels = {"loops AveragePoolGradient"}});
+}
+
 TEST_CASE("a step with norms") {
   CheckSameAndEmpty({.nodes = "h = Mul (x, k) y = LayerNormalization <axis = -1> (h, w, b)",
                      .x = {3, 4, 10},
