@@ -12,7 +12,8 @@ namespace amp {
 // that the process runs in, has.
 size_t HostMemoryLimit();
 
-// Aligned to a cache line, which is as wide as the widest vector register. Null where the limit does not allow it.
+// Aligned to a cache line, which is as wide as the widest vector register. Null where the limit does not allow it. Large
+// blocks stay with the process when they are freed, for more of the same size, until another large size is asked for.
 std::shared_ptr<void> AllocateHostMemory(size_t size_bytes);
 
 }  // namespace amp
