@@ -393,6 +393,7 @@ absl::Status TakeBackIfRecorded(Model& model) {
   AMP_RETURN_IF_ERROR(Run(undo));
   model.AddWarning(absl::StrCat("the conversion to ", absl::StrJoin(record->types, " and "),
                                 " is taken back before the training step is made"));
+  for (const std::string& note : WhatStays(model, *record, undo)) model.AddWarning(note);
   return absl::OkStatus();
 }
 

@@ -91,7 +91,19 @@ class LearntReads {
     const auto row = std::find_if(std::begin(kLearnt), std::end(kLearnt),
                                   [&](const LearntOperands& learnt) { return learnt.op_type == node.op_type(); });
     if (row == std::end(kLearnt) || use.port >= 32 || (row->ports >> use.port & 1) == 0) return false;
-    return !row->may_be_fixed || !LooksFixed(model_, root);
+    if (!row->may_be_fixed) return true;
+    return (!IsSingle(root) || IsBiasOfProduct(root, use)) && !LooksFixed(model_, root);
+  }
+
+  bool IsSingle(ValueId root) const { return NumElements(model_, root) <= 1; }
+
+  // A number beside anything is a constant of the formula; a bias of one class, [1] behind a product, is learnt.
+  bool IsBiasOfProduct(ValueId root, const Use& use) const {
+    const Node& node = model_.node(use.node);
+    const auto shape = ShapeOf(model_, root);
+    const NodeId producer = model_.value(node.Input(1 - use.port)).producer;
+    return node.op_type() == "Add" && shape.has_value() && !shape->empty() && producer != kNone &&
+           model_.node(producer).Has(Role::kMatrixProduct);
   }
 
   const Model& model_;
@@ -120,9 +132,8 @@ std::vector<ValueId> DefaultTrainable(const Model& model) {
   const LearntReads reads(model);
   std::vector<ValueId> trainable;
   for (const ValueId id : model.graph(kMainGraph).initializers) {
-    const auto shape = ShapeOf(model, id);
-    const bool is_scalar_like = !shape.has_value() || shape->empty() || NumElements(model, id) <= 1;
-    if (IsFloat(model.value(id)) && !is_scalar_like && reads.Has(id)) trainable.push_back(id);
+    const bool is_known = ShapeOf(model, id).has_value() && NumElements(model, id) > 0;
+    if (IsFloat(model.value(id)) && is_known && reads.Has(id)) trainable.push_back(id);
   }
   return trainable;
 }

@@ -15,8 +15,9 @@
 
 namespace amp {
 
-// Initializers of the main graph, in its order, of a float type and rank 1 or more, with several elements, that some
-// operand is read as which is learnt as a rule. Those that the graph lists as inputs too are among them.
+// Initializers of the main graph, in its order, of a float type, that some operand is read as which is learnt as a rule;
+// a single number that is added or multiplied is none, but for a vector of one behind a product. Those that the graph
+// lists as inputs too are among them.
 std::vector<ValueId> DefaultTrainable(const Model& model);
 
 // The default without what a glob of `freeze` names; or, with globs in `trainable`, what those name (floating-point

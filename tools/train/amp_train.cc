@@ -12,8 +12,10 @@
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
 #include "tools/train/batch_plan.h"
+#include "tools/train/launcher.h"
 #include "tools/train/new_model.h"
 #include "tools/train/ranks.h"
+#include "tools/train/result_files.h"
 #include "tools/train/stop_signals.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/train_loop.h"
@@ -137,6 +139,7 @@ struct Preparations {
 
 absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks) {
   Preparations made;
+  if (ranks.IsFirst()) AMP_RETURN_IF_ERROR(CheckResultFiles(a));
   AMP_ASSIGN_OR_RETURN(made.trainer, Trainer::Create(a.model, a.session));
   Trainer& trainer = *made.trainer;
   AMP_ASSIGN_OR_RETURN(made.data, ReadTrainingData(trainer, a));
@@ -189,6 +192,10 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
   AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
   if (!a.quiet) AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan)));
+  if (made->progress.epoch >= a.epochs) {
+    streams.warn(absl::StrCat("amp-train: warning: nothing to do: ", made->progress.epoch,
+                              " epochs are done, --epochs is ", a.epochs, "\n"));
+  }
   const StopSignals signals;
   const TrainTask task{.arguments = &a,
                        .trainer = made->trainer.get(),
@@ -236,6 +243,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
   AMP_RETURN_IF_ERROR(ranks.Agree(parsed.status()));
   TrainArguments& a = *parsed;
   a.session.reduction = ranks.reduction();
+  if (ranks.size() > 1 && a.session.threads == 0) a.session.threads = ThreadsOfRank();
   AMP_RETURN_IF_ERROR(InFile(Escaped(a.model), Train(a, StreamsOf(ranks, streams, a.quiet), results, ranks, output)));
   if (ranks.size() > 1)
     streams.warn(std::exchange(output.err, {}));  // the launcher ends the others with the first to go

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "ir/functions/cut_model.h"
+#include "ir/graph/graph.h"
 #include "tools/train/judge_batch.h"
 
 namespace amp {
@@ -32,6 +34,10 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainA
   evaluator.forward_ = arguments.forward;
   evaluator.batch_ = batch;
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, trainer.MakeForward(arguments.forward));
+  if (const std::string node = FindTrainingNode(session->model().proto()); !node.empty()) {
+    return UsageError("--eval-data: node ", node, " of ", Escaped(arguments.forward),
+                      " runs as in training: expected a --forward model without training_mode");
+  }
   absl::StatusOr<size_t> port = FindScores(*session, step.logits);
   if (!port.ok()) return InFile(Escaped(arguments.forward), port.status());
   evaluator.port_ = *port;

@@ -49,7 +49,9 @@ std::optional<int64_t> CountRight(const Tensor& scores, const Tensor& labels) {
   if (!judged.has_value()) return std::nullopt;
   int64_t right = 0;
   for (size_t i = 0; i < judged->classes.size(); ++i) {
-    right += static_cast<size_t>(Largest(judged->row(i))) == judged->classes[i] ? 1 : 0;
+    const Row row = judged->row(i);
+    const bool has_nan = std::any_of(row.begin(), row.end(), [](double score) { return std::isnan(score); });
+    right += !has_nan && static_cast<size_t>(Largest(row)) == judged->classes[i] ? 1 : 0;
   }
   return right;
 }

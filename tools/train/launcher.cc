@@ -1,9 +1,11 @@
 #include "tools/train/launcher.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
 #include "ir/base/status.h"
+#include "runtime/hardware/usable_threads.h"
 #include "runtime/parallel/open_mpi.h"
 
 namespace amp {
@@ -19,6 +21,15 @@ int NumStarted() {
 }
 
 }  // namespace
+
+int ThreadsOfRank() {
+  int neighbours = 1;
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    const char* const text = std::getenv(name);
+    if (int number = 0; text != nullptr && absl::SimpleAtoi(text, &number)) neighbours = std::max(neighbours, number);
+  }
+  return std::max(UsableThreads() / neighbours, 1);
+}
 
 absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence) {
   const int num_started = NumStarted();

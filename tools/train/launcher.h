@@ -14,6 +14,10 @@ namespace amp {
 // kUnimplemented, MPI knows of another number of processes than what started them: it is another MPI's.
 absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence);
 
+// How many threads one of these ranks is to keep busy where nobody says: its share of what the process may use, at least
+// 1. Ranks on the same machine that each took all would wait for each other.
+int ThreadsOfRank();
+
 }  // namespace amp
 
 #endif  // AMP_TOOLS_TRAIN_LAUNCHER_H_

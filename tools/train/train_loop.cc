@@ -96,6 +96,7 @@ class Loop {
     task_.streams->show_progress(absl::StrFormat("epoch %d/%d %s loss %.4f", progress_.epoch + 1, args_.epochs,
                                                  Bar(progress_.next_batch, num_batches_), figures.loss));
     WarnOfSkips(step);
+    WarnOfLoss(step);
     return absl::OkStatus();
   }
 
@@ -150,6 +151,14 @@ class Loop {
     }
   }
 
+  // Where every step is done, one of these spoils the weights for good.
+  void WarnOfLoss(const TrainStep& step) {
+    if (has_warned_of_loss_ || !step.finite || std::isfinite(step.loss)) return;
+    has_warned_of_loss_ = true;
+    task_.streams->warn(absl::StrCat("amp-train: warning: the loss is no finite number any more, in epoch ",
+                                     progress_.epoch + 1, " after ", progress_.next_batch, " batches\n"));
+  }
+
   absl::Status FinishEpoch() {
     AMP_RETURN_IF_ERROR(ranks_.CompareReplicas(trainer_));
     EpochRecord record{.epoch = progress_.epoch + 1,
@@ -171,11 +180,10 @@ class Loop {
       const bool has_scale = !trainer_.description().scale.empty();
       AMP_RETURN_IF_ERROR(task_.streams->print(EpochLine(record, args_.epochs, has_scale)));
     }
-    if (!args_.log.empty() && ranks_.IsFirst()) {
-      const std::string table = HistoryCsv(progress_.history);
-      AMP_RETURN_IF_ERROR(WriteFileAtomically(args_.log, [&](AtomicFile& file) { return file.Append(table); }));
-    }
-    return SaveCheckpoint();
+    AMP_RETURN_IF_ERROR(SaveCheckpoint());
+    if (args_.log.empty() || !ranks_.IsFirst()) return absl::OkStatus();
+    const std::string table = HistoryCsv(progress_.history);
+    return WriteFileAtomically(args_.log, [&](AtomicFile& file) { return file.Append(table); });
   }
 
   absl::Status SaveCheckpoint() {
@@ -189,6 +197,7 @@ class Loop {
   Ranks& ranks_;
   TrainProgress& progress_;
   int64_t num_batches_;
+  bool has_warned_of_loss_ = false;
 };
 
 }  // namespace

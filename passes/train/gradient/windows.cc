@@ -83,6 +83,13 @@ absl::StatusOr<Windows> WindowsOf(const Backward& node, ValueId data, ValueId re
     return Backward::Refuse("its spatial dimensions are too large");
   }
   AMP_RETURN_IF_ERROR(ResolvePads(node, windows));
+  for (size_t i = 0; i < count; ++i) {
+    const bool are_known = windows.results[i] != kUnknownDim && windows.sizes[i] != kUnknownDim;
+    const int64_t last = (windows.results[i] - 1) * windows.strides[i];
+    if (node.Int("ceil_mode", 0) == 0 || !are_known || last < windows.sizes[i] + windows.begin_pads[i]) continue;
+    return Backward::Refuse(
+        "ceil_mode lets a window begin in the padding, which shape inference counts and runtimes do not");
+  }
   return windows;
 }
 

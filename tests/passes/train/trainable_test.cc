@@ -35,6 +35,19 @@ TEST_CASE("weights are trained by default; statistics, constants and masks are n
         std::vector<std::string>{"kernel", "bias", "scale", "shift", "table", "turned", "position"});
 }
 
+TEST_CASE("weights of one element are trained where no constant stands: biases, slopes, scales of one channel") {
+  const std::unique_ptr<Model> model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n, 1, 3, 3] x) => (float[n, 1] y)
+      <float[1, 1, 1, 1] kernel = {2}, float[1] bias = {1}, float[1] slope = {0.1}, float[3, 1] w = {1, 2, 3},
+       float[1] behind = {0.5}, float number = {2}, float[1] factor = {3}, float[1] c = {1}, float[1, 1] v = {1}> {
+      a = Conv (x, kernel, bias)  b = PRelu (a, slope)  m = ReduceMean <axes = [1, 2], keepdims = 0> (b)
+      p = MatMul (m, w)  q = Add (p, behind)  r = Mul (q, factor)  s = Add (r, number)  y = Gemm (s, v, c)
+    })");
+  InferTypes(*model);
+  CHECK(Names(*model, DefaultTrainable(*model)) ==
+        std::vector<std::string>{"kernel", "bias", "slope", "w", "behind", "c", "v"});
+}
+
 // 2^64 ways lead from the weight to the last node.
 TEST_CASE("weights that are joined with themselves again and again are judged at once") {
   std::string nodes = "a0 = Identity (w)";

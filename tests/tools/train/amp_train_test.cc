@@ -197,6 +197,36 @@ TEST_CASE("skips are warned of at once") {
   CHECK_THAT(output.out, Contains("epoch 150/150  loss nan") && Contains("loss scale 1  skipped 1"));
 }
 
+TEST_CASE("a result that cannot be written, or would replace what is read, is an error before the first step") {
+  const Runs runs;
+  const std::string step = runs.folder().Read("step.onnx");
+  CHECK_THAT(runs.TrainError({"--save-weights", "@nowhere/w.onnx"}, 6),
+             Contains("nowhere/w.onnx: --save-weights: its folder is not there, or not writable"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@nowhere/c.npz"}, 6), Contains("--checkpoint: its folder is not there"));
+  CHECK_THAT(runs.TrainError({"--log", "@"}, 6), Contains("--log: expected a file, found a folder"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@step.onnx"}),
+             Contains("is the file of the step graph, which it would"));
+  CHECK_THAT(runs.TrainError({"--log", "@./data.npz"}), Contains("is the file of --data, which it would replace"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@a", "--save-weights", "@a"}), Contains("is the file of --checkpoint"));
+  CHECK(runs.folder().Read("step.onnx") == step);
+  REQUIRE(runs.Train({"--checkpoint", "@c.npz"}).exit_code == 0);
+  CHECK(runs.Train({"--checkpoint", "@c.npz", "--resume", "@c.npz", "--epochs", "2"}).exit_code == 0);
+  CHECK_THAT(runs.Train({"--resume", "@c.npz", "--epochs", "2"}).err,
+             Contains("nothing to do: 2 epochs are done, --epochs is 2"));
+}
+
+TEST_CASE("a forward model that runs as in training does not test what is trained") {
+  const Runs runs;
+  runs.folder().Write("f.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    forward (float[n,3] x) => (float[n,2] logits) <float[3,2] w = {0.1, -0.1, 0.2, 0, 0, 0.3}, float[2] b = {0, 0},
+        float ratio = {0.5}, bool training = {1}> {
+      h = MatMul (x, w)  d = Dropout (h, ratio, training)  logits = Add (d, b)
+    })"));
+  CHECK_THAT(runs.TrainError(
+                 {"--forward", "@f.onnx", "--eval-data", "x=@data.npz:x", "--eval-data", "labels=@data.npz:labels"}),
+             Contains("(Dropout) of ") && Contains("runs as in training: expected a --forward model without"));
+}
+
 TEST_CASE("data that do not fit are errors before the first step") {
   const Runs runs;
   const auto with_labels = [&](const Tensor& labels) {

@@ -79,6 +79,8 @@ TEST_CASE("predictions are judged by the largest score") {
   CHECK(CountRight(scores, Tensor::OfInts({0, 0, 0})) == 2);
   CHECK(CountRight(scores, Tensor::Of<float>(DType::kFloat32, {3, 2}, {0, 1, 0, 1, 0, 1})) == 1);
   CHECK_FALSE(CountRight(scores, Tensor::OfInts({0, 0})).has_value());
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(CountRight(Tensor::Of<float>(DType::kFloat32, {2, 2}, {nan, nan, 1, 0}), Tensor::OfInts({0, 0})) == 1);
   CHECK_FALSE(CountRight(scores, Tensor::OfInts({0, 2, 0})).has_value());
   CHECK(*SoftmaxCrossEntropy(scores, Tensor::OfInts({0, 1, 1})) ==
         Approx((std::log(1 + std::exp(-1)) + std::log(1 + std::exp(-3)) + std::log(2)) / 3));

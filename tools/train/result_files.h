@@ -1,0 +1,16 @@
+// What a run of training writes, looked at before the first step: an hour of training must not end at a path.
+#ifndef AMP_TOOLS_TRAIN_RESULT_FILES_H_
+#define AMP_TOOLS_TRAIN_RESULT_FILES_H_
+
+#include "absl/status/status.h"
+#include "tools/train/train_arguments.h"
+
+namespace amp {
+
+// Errors: kInvalidArgument, a result that would replace what the run reads, or another result (a checkpoint may replace
+// the one that the run goes on from); kUnavailable, a folder that is not there or not writable.
+absl::Status CheckResultFiles(const TrainArguments& arguments);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_TRAIN_RESULT_FILES_H_
