@@ -77,8 +77,7 @@ std::string CpuVerdict(const CpuFeatures& cpu, DType low) {
     case KernelSpeed::kFast:
       return absl::StrCat("fast on this processor (", is_half ? "AMX_FP16" : "AMX_BF16", ")", RuntimesThatLack(low));
     case KernelSpeed::kSomewhatFast:
-      return absl::StrCat("somewhat faster than float32 on this processor (", is_half ? "AVX512_FP16" : "AVX512_BF16",
-                          ")", RuntimesThatLack(low));
+      return absl::StrCat("somewhat faster than float32 on this processor (AVX512_BF16)", RuntimesThatLack(low));
     case KernelSpeed::kSlow:
     case KernelSpeed::kEmulated:
       break;
