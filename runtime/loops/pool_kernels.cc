@@ -24,7 +24,7 @@ enum class Kind { kMax, kAverage };
 
 absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
   const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
+  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel, LargeWindow::kCut);
 }
 
 const char* WhyNot(const KernelContext& context) {

@@ -27,7 +27,7 @@ absl::Status CheckImages(const KernelContext& context) {
 absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
   AMP_RETURN_IF_ERROR(CheckImages(context));
   const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
+  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel, LargeWindow::kCut);
 }
 
 // One window over the whole image. It has no taps where the image has no elements.

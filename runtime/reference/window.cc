@@ -29,13 +29,17 @@ absl::StatusOr<std::vector<int64_t>> ReadNumbers(const Node& node, absl::string_
 
 int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
-absl::Status SetOutput(bool ceil, WindowAxis& axis) {
+absl::Status SetOutput(bool ceil, LargeWindow large, WindowAxis& axis) {
   const int64_t rest = axis.input + axis.pad_begin + axis.pad_end - axis.Extent();
   axis.output = FloorDivide(ceil ? rest + axis.stride - 1 : rest, axis.stride) + 1;
   if (ceil && (axis.output - 1) * axis.stride >= axis.input + axis.pad_begin) --axis.output;
   if (axis.output >= 1) return absl::OkStatus();
   if (axis.input == 0) {
     axis.output = 0;
+    return absl::OkStatus();
+  }
+  if (large == LargeWindow::kCut && -rest < axis.stride) {
+    axis.output = 1;
     return absl::OkStatus();
   }
   return ModelError("expected a window within ", axis.input, " elements and pads of ", axis.pad_begin, " and ",
@@ -139,8 +143,8 @@ absl::StatusOr<Window> ReadWindow(const Node& node, absl::Span<const int64_t> in
   return window;
 }
 
-absl::StatusOr<Window> SlideWindow(const Node& node, absl::Span<const int64_t> input,
-                                   absl::Span<const int64_t> kernel) {
+absl::StatusOr<Window> SlideWindow(const Node& node, absl::Span<const int64_t> input, absl::Span<const int64_t> kernel,
+                                   LargeWindow large) {
   AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(node, input, kernel));
   AMP_ASSIGN_OR_RETURN(const std::string auto_pad, ReadAutoPad(node));
   const bool ceil = GetInt(node, "ceil_mode", 0) != 0 && auto_pad == "NOTSET";
@@ -150,7 +154,7 @@ absl::StatusOr<Window> SlideWindow(const Node& node, absl::Span<const int64_t> i
       continue;
     }
     if (auto_pad == "VALID") axis.pad_begin = axis.pad_end = 0;
-    AMP_RETURN_IF_ERROR(SetOutput(ceil, axis));
+    AMP_RETURN_IF_ERROR(SetOutput(ceil, large, axis));
   }
   return window;
 }

@@ -36,6 +36,7 @@ TEST_CASE("windows of one and of three axes") {
       {line, "kernel_shape = [3], dilations = [7], pads = [14,1]"},
       {line, "kernel_shape = [41]"},
       {line, "kernel_shape = [2], strides = [50]"},
+      {line, "kernel_shape = [43], strides = [3]"},
       {volume, "kernel_shape = [2,3,2], strides = [1,2,2], pads = [1,0,1,0,2,0]"},
       {volume, "kernel_shape = [2,2,3], dilations = [3,2,1], pads = [2,1,1,1,1,2]"},
       {volume, "kernel_shape = [6,7,9]"},

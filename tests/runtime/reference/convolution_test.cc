@@ -54,6 +54,17 @@ TEST_CASE("pooling: the last window of ceil_mode does not begin in the padding")
                   .output = "float[1,1,2]"}) == "float32[1,1,2]: 0.5 2.5");
 }
 
+TEST_CASE("a window that hangs over a small image by less than a stride is cut off") {
+  const auto pooled = [&](const std::string& node) {
+    return Computed(
+        {.given = "float[1,1,1,4] x = {1, 2, 3, 5}", .node = "y = " + node + "(x)", .output = "float[1,1,1,2]"});
+  };
+  CHECK(pooled("MaxPool<kernel_shape = [2, 2], strides = [2, 2]>") == "float32[1,1,1,2]: 2 5");
+  CHECK(pooled("AveragePool<kernel_shape = [2, 2], strides = [2, 2]>") == "float32[1,1,1,2]: 1.5 4");
+  CHECK(absl::StrContains(pooled("MaxPool<kernel_shape = [2, 2], strides = [1, 2]>"),
+                          "expected a window within 1 elements"));
+}
+
 TEST_CASE("indices of MaxPool count by columns where they are asked to") {
   const std::string given = "float[1,2,2,3] x = {1, 9, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3}";
   CHECK(Computed({.given = given, .node = "z, y = MaxPool<kernel_shape = [2, 3]>(x)", .output = "int64[1,2,1,1]"}) ==
