@@ -91,8 +91,6 @@ bool IsPlainCast(const Model& model, NodeId id) {
 
 bool KeepsElementType(const Node& node) { return node.Has(Role::kContains); }
 
-bool IsSaturatingBound(const Node& node, size_t port) { return port > 0 && node.Has(Role::kClips); }
-
 bool ReadsShapeAlone(const Node& node, size_t port) {
   if (port != 0) return false;
   return node.Has(Role::kReadsShape) ||

@@ -46,10 +46,6 @@ bool IsPlainCast(const Model& model, NodeId id);
 // what comes out hold one element type.
 bool KeepsElementType(const Node& node);
 
-// True for a port whose constant is a bound of the result: a value beyond the low type's range may be replaced by the
-// largest finite low value without changing any low result (Clip's min and max).
-bool IsSaturatingBound(const Node& node, size_t port);
-
 // Whether the port's elements make no difference to the results, only their shape does, nor does its type: Shape, Size,
 // and EyeLike and its kind where an attribute says the result's type.
 bool ReadsShapeAlone(const Node& node, size_t port);

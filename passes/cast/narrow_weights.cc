@@ -6,7 +6,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/insert_nodes.h"
 #include "ir/graph/shape.h"
-#include "ir/operators/operator_facts.h"
+#include "ir/patterns/saturating_constant.h"
 
 namespace amp {
 namespace {
@@ -59,11 +59,9 @@ absl::StatusOr<NarrowedWeights> NarrowWeights(Model& model, const ReaderNames& n
     record.original_stays = !constant.high_readers.empty();
     for (const Use& use : constant.high_readers) record.original_readers.push_back(names.Of(use));
     record.bytes_after = record.bytes_before / 2 + (record.original_stays ? record.bytes_before : 0);
-    const auto is_bound = [&](const Use& use) {
-      return !use.IsGraphOutput() && IsSaturatingBound(model.node(use.node), use.port);
-    };
-    record.saturated =
-        facts->stats.overflow > 0 && std::all_of(constant.low_readers.begin(), constant.low_readers.end(), is_bound);
+    const auto may_saturate = [&](const Use& use) { return MaySaturate(model, use); };
+    record.saturated = facts->stats.overflow > 0 &&
+                       std::all_of(constant.low_readers.begin(), constant.low_readers.end(), may_saturate);
     record.relative_error = RelativeError(record, low);
     AMP_ASSIGN_OR_RETURN(onnx::TensorProto * tensor,
                          NarrowConstant(model, constant.value, low, record.saturated ? Saturate::kYes : Saturate::kNo));

@@ -24,7 +24,7 @@ struct NarrowedWeight {
   int64_t bytes_after = 0;  // the low copy, plus the original where it stays
   bool original_stays = false;
   std::vector<std::string> original_readers;  // who it stays for, see ReaderNames
-  bool saturated = false;                     // bounds beyond the low range became its largest finite value
+  bool saturated = false;                     // bounds and fills beyond the low range became its largest finite value
   double relative_error = 0;                  // infinite for what became infinite
   NarrowingStats stats;
 };

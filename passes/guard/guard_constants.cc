@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
+#include "ir/patterns/saturating_constant.h"
 #include "passes/guard/judge_addends.h"
 
 namespace amp {
@@ -103,7 +104,7 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
         AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
         it->second = Judge(model.value(value).name, *facts, low, options);
       }
-      if (!it->second.overflow.empty() && !IsSaturatingBound(node, port)) veto(v, it->second.overflow);
+      if (!it->second.overflow.empty() && !MaySaturate(model, {.node = id, .port = port})) veto(v, it->second.overflow);
       if (it->second.other.empty()) continue;
       AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
       AMP_ASSIGN_OR_RETURN(const bool is_harmless, addends.IsHarmless(id, port, facts->stats, Limit(*facts, options)));
@@ -140,8 +141,9 @@ absl::StatusOr<std::vector<std::string>> DescribeOverflows(const Model& model, c
     const Node& node = model.node(id);
     for (size_t port = 0; port < node.inputs.size(); ++port) {
       const ValueId value = node.inputs[port];
-      if (value == kNone || !is_low(graph.OfInput(id, port)) || IsSaturatingBound(node, port)) continue;
+      if (value == kNone || !is_low(graph.OfInput(id, port))) continue;
       if (model.value(value).dtype != DType::kFloat32 || !model.IsConstant(value)) continue;
+      if (MaySaturate(model, {.node = id, .port = port})) continue;
       AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
       note(value, facts->stats, id);
     }

@@ -5,7 +5,8 @@
 //   Add(variance, 1e-12)   vanishing scalar: becomes 0, or moves by more than 1% -> vetoed
 //   MatMul(x, W) with a W of subnormals: relative L2 rounding error above 1%     -> vetoed
 //   Conv(x, W, 1e-28)      added to what is far larger (judge_addends.h)                 -> passes
-//   Clip(x, 0, 1e9)        a bound beyond the range saturates, which changes no low result -> noted
+//   Clip(x, 0, 1e9), Softmax(Where(mask, x, -1e9))
+//                          a bound or fill beyond the range saturates, which changes no low result -> noted
 //
 // A vetoed vertex behaves as if its operator were denied: it stays high, and the denial is carried forward.
 #ifndef AMP_PASSES_GUARD_GUARD_CONSTANTS_H_

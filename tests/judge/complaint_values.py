@@ -315,6 +315,14 @@ def ramp_case(flags):
     return Case(model("float[64,4] x => float[64,1] y, int64[64,1] n", body, weights), [high("range", "column")], flags=flags, exact=("n",))
 
 
+@complaint("26")
+def masked_scores():
+    """Masked scores are filled with the lowest float32, ahead of a Softmax: they have no share, and where all are masked, all have the same."""
+    body = "[scores] a = MatMul(x, x) [mask] b = Where(m, a, low) [softmax] c = Softmax<axis = -1>(b) [mm] y = MatMul(c, x)"
+    mask = np.array([[1, 0, 1, 1], [0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]], bool)
+    return Case(model("float[4,4] x, bool[4,4] m => float[4,4] y", body, {"low": np.float32(-3.4028235e38)}), [low("scores", "mask", "softmax", "mm")], {"m": mask})
+
+
 @complaint("28")
 def activation_beyond_range():
     """No constant shows it: an activation of 1e5 is cast down for a MatMul."""
