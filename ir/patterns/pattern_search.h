@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ir/patterns/pattern.h"
 
 namespace amp {
@@ -30,6 +31,8 @@ class PatternSearch {
   // The same without joining.
   NodeId Peek(ValueId value, absl::string_view op_type) const;
   void Join(NodeId id);
+  // The nodes that joined, in the order in which they did.
+  absl::Span<const NodeId> joined() const { return joined_; }
   // Joins in the end, if nothing outside of the pattern reads what it gives.
   void JoinIfOwn(NodeId id) { maybe_.push_back(id); }
   // What an Expand broadcasts, which joins; any other value as it is. Where that makes it no larger than what the pattern

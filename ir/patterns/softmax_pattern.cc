@@ -7,17 +7,6 @@
 namespace amp {
 namespace {
 
-struct Exponentials {
-  ValueId x = kNone;         // before the maximum is subtracted
-  ValueId exponent = kNone;  // after it
-  ValueId maximum = kNone;   // kNone where none is subtracted
-  std::vector<int64_t> axes;
-};
-struct FoundSum {
-  std::optional<Exponentials> exponentials;
-  Reason why = Reason::None();
-};
-
 FoundSum TakeSumOfExponentials(ValueId value, PatternSearch& search) {
   const NodeId sum = search.Take(value, "ReduceSum");
   if (sum == kNone) return {{}, "there is no sum"};
@@ -26,7 +15,7 @@ FoundSum TakeSumOfExponentials(ValueId value, PatternSearch& search) {
   const auto axes = search.KeptAxes(sum);
   if (!axes.has_value()) return {{}, "the axes of the sum are not known, or not kept"};
   const ValueId exponent = search.node(exponential).Input(0);
-  Exponentials found{.x = exponent, .exponent = exponent, .axes = *axes};
+  SumOfExponentials found{.x = exponent, .exponent = exponent, .axes = *axes};
   const NodeId difference = search.Peek(exponent, "Sub");
   const NodeId maximum = difference == kNone ? kNone : search.Peek(search.node(difference).Input(1), "ReduceMax");
   if (maximum != kNone && search.AreSame(search.node(maximum).Input(0), search.node(difference).Input(0))) {
@@ -39,27 +28,29 @@ FoundSum TakeSumOfExponentials(ValueId value, PatternSearch& search) {
   return {std::move(found)};
 }
 
-Recognised Complete(PatternKind kind, const Exponentials& found, NodeId last, const PatternSearch& search) {
+FoundSum FindInDivision(NodeId anchor, PatternSearch& search) {
+  const Node& node = search.node(anchor);
+  FoundSum found = TakeSumOfExponentials(node.Input(1), search);
+  if (!found.sum) return found;
+  const NodeId numerator = search.Take(node.Input(0), "Exp");
+  if (numerator == kNone || !search.AreSame(search.node(numerator).Input(0), found.sum->exponent)) {
+    return {{}, "what is divided is not what is summed"};
+  }
+  search.Join(anchor);
+  return found;
+}
+
+FoundSum FindInLogarithm(NodeId anchor, PatternSearch& search) {
+  FoundSum found = TakeSumOfExponentials(search.node(anchor).Input(0), search);
+  if (found.sum) search.Join(anchor);
+  return found;
+}
+
+Recognised Complete(PatternKind kind, const SumOfExponentials& found, NodeId last, const PatternSearch& search) {
   return search.Complete({.kind = kind, .inputs = {found.x}, .axes = found.axes}, last);
 }
 
-Recognised RecogniseDivision(NodeId anchor, PatternSearch search) {
-  const Node& node = search.node(anchor);
-  const FoundSum found = TakeSumOfExponentials(node.Input(1), search);
-  if (!found.exponentials) return found.why;
-  const NodeId numerator = search.Take(node.Input(0), "Exp");
-  if (numerator == kNone || !search.AreSame(search.node(numerator).Input(0), found.exponentials->exponent)) {
-    return "what is divided is not what is summed";
-  }
-  search.Join(anchor);
-  return Complete(PatternKind::kSoftmax, *found.exponentials, anchor, search);
-}
-
-Recognised RecogniseLogarithm(NodeId anchor, PatternSearch search) {
-  const FoundSum found = TakeSumOfExponentials(search.node(anchor).Input(0), search);
-  if (!found.exponentials) return found.why;
-  search.Join(anchor);
-  const Exponentials& sum = *found.exponentials;
+Recognised RecogniseAroundLogarithm(NodeId anchor, const SumOfExponentials& sum, PatternSearch search) {
   const ValueId logarithm = search.node(anchor).Output(0);
   const NodeId difference = search.OnlyReader(anchor, "Sub");
   if (difference != kNone && search.AreSame(search.node(difference).Input(1), logarithm) &&
@@ -78,11 +69,18 @@ Recognised RecogniseLogarithm(NodeId anchor, PatternSearch search) {
 
 }  // namespace
 
+FoundSum FindSumOfExponentials(NodeId anchor, PatternSearch& search) {
+  if (search.Is(anchor, "Div")) return FindInDivision(anchor, search);
+  if (search.Is(anchor, "Log")) return FindInLogarithm(anchor, search);
+  return {{}, "no division and no logarithm"};
+}
+
 Recognised RecogniseSoftmax(const Model& model, NodeId anchor) {
-  const PatternSearch search(model);
-  if (search.Is(anchor, "Div")) return RecogniseDivision(anchor, search);
-  if (search.Is(anchor, "Log")) return RecogniseLogarithm(anchor, search);
-  return "no division and no logarithm";
+  PatternSearch search(model);
+  const FoundSum found = FindSumOfExponentials(anchor, search);
+  if (!found.sum) return found.why;
+  if (search.Is(anchor, "Div")) return Complete(PatternKind::kSoftmax, *found.sum, anchor, search);
+  return RecogniseAroundLogarithm(anchor, *found.sum, search);
 }
 
 }  // namespace amp

@@ -3,11 +3,15 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+#include "ir/patterns/pattern_search.h"
+#include "ir/patterns/softmax_pattern.h"
 
 namespace amp {
 namespace {
 
-// From a node of role kExponential on.
+// From a node of role kExponential on, by formula or not.
 class Island {
  public:
   Island(const GuardedGraph& graph, NodeId exponential) : graph_(graph), exponential_(exponential) {}
@@ -74,9 +78,21 @@ class Island {
   std::vector<NodeId> nodes_;
 };
 
+std::string DescribeSum(const GuardedGraph& graph, const SumOfExponentials& sum, NodeId end) {
+  return absl::StrFormat("log-sum-exp by hand: inside the sum of exponentials of '%s' over axes %s that ends in %s",
+                         Escaped(graph.model().value(sum.x).name), absl::StrJoin(sum.axes, ", "), graph.Label(end));
+}
+
 }  // namespace
 
 void GuardLogSumExp(const GuardedGraph& graph, VetoList& vetoes) {
+  for (const NodeId id : graph.order()) {
+    PatternSearch search(graph.model());
+    const FoundSum found = FindSumOfExponentials(id, search);
+    if (!found.sum) continue;
+    const std::string why = DescribeSum(graph, *found.sum, id);
+    for (const NodeId inside : search.joined()) vetoes.AddNode(inside, why);
+  }
   for (const NodeId id : graph.order()) {
     if (!graph.roles(id).Has(Role::kExponential)) continue;
     if (Island island(graph, id); island.Find()) island.Veto(vetoes);

@@ -4,6 +4,9 @@
 //   e = Exp(x - m); e / ReduceSum(e)                     the softmax: likewise
 //   Log(1 + Exp(x)), Exp(x) / y                          no sum along an axis of exponentials   -> passes
 //
+// Those that a formula of ir/patterns/softmax_pattern.h fits are found by it, whoever else reads what is inside; others,
+// such as sums of sums, from the exponentials on.
+//
 // A logarithm of a probability near 1 is a small difference of large numbers: the rounding of x - m is all of it.
 // Softmax itself keeps its inside float32 and needs no guard.
 #ifndef AMP_PASSES_GUARD_GUARD_LOG_SUM_EXP_H_

@@ -4,11 +4,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+#include "ir/patterns/norm_pattern.h"
+#include "ir/patterns/pattern_search.h"
 
 namespace amp {
 namespace {
 
-// The norm around one root, if there is one.
+// What is around one root, by formula or not.
 class Island {
  public:
   Island(const GuardedGraph& graph, NodeId root) : graph_(graph), root_(root) {}
@@ -147,9 +151,22 @@ class Island {
   std::vector<ValueId> squared_;
 };
 
+std::string DescribeNorm(const GuardedGraph& graph, const Normalisation& norm, NodeId end) {
+  return absl::StrFormat("decomposed norms: inside the %s of '%s' over axes %s, epsilon %g, that ends in %s",
+                         norm.is_centred ? "LayerNorm" : "RMSNorm", Escaped(graph.model().value(norm.x).name),
+                         absl::StrJoin(norm.axes, ", "), norm.epsilon, graph.Label(end));
+}
+
 }  // namespace
 
 void GuardNorms(const GuardedGraph& graph, VetoList& vetoes) {
+  for (const NodeId id : graph.order()) {
+    PatternSearch search(graph.model());
+    const FoundNormalisation found = FindNormalisation(id, search);
+    if (!found.normalisation) continue;
+    const std::string why = DescribeNorm(graph, *found.normalisation, id);
+    for (const NodeId inside : search.joined()) vetoes.AddNode(inside, why);
+  }
   for (const NodeId id : graph.order()) {
     const bool is_root = TakesRoot(graph.model(), id) || graph.roles(id).Has(Role::kSquares);
     if (!is_root) continue;

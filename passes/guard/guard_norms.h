@@ -7,9 +7,10 @@
 //   scores / Sqrt(Cast(depth))                         no squares under the root                        -> passes
 //   a / Sqrt(b * b + c * c)                            another value's magnitude: guard "squares" has it -> passes
 //
-// The island is found from its root: back to squares, forward to the division of what was squared. Not obvious: what
-// was squared and what is divided need not be one value: x, its difference from the mean, and their moved copies count
-// alike.
+// Norms that a formula of ir/patterns/norm_pattern.h fits are found by it, whoever else reads what is inside. Others
+// have no epsilon, or bound the root, or sum by a product with ones: islands that are found from their root, back to
+// squares, forward to the division of what was squared. Not obvious: what was squared and what is divided need not be
+// one value: x, its difference from the mean, and their moved copies count alike.
 #ifndef AMP_PASSES_GUARD_GUARD_NORMS_H_
 #define AMP_PASSES_GUARD_GUARD_NORMS_H_
 
