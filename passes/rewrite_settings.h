@@ -50,10 +50,10 @@ struct RewriteSettings {
   OpsetChoice opset;
   FunctionMode functions = FunctionMode::kInline;
   BatchNormMode batch_norms = BatchNormMode::kReplace;
+  WeightScaling scale_weights = WeightScaling::kLowData;
   Limits limits;  // on what inlining may add, and on the model after it
   bool freeze_initializers = false;
   bool keep_decomposed = false;     // norms that are written out stay so
-  bool scale_weights = false;       // those that are tiny or huge as a whole, by a power of two
   bool last_softmax_stays = false;  // a Softmax that only moves of data separate from a graph output stays float32
   double max_weight_error = 0.01;   // of values that were observed too
   std::shared_ptr<const ObservedValues> observed;  // on a user's data; null: nothing was

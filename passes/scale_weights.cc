@@ -5,10 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
+#include "ir/operators/integer_bounds.h"
+#include "ir/operators/operator_roles.h"
+#include "ir/operators/value_ranges.h"
 #include "ir/patterns/scaled_product.h"
 #include "passes/guard/guard_constants.h"
 #include "passes/record/rewrite_record.h"
@@ -17,9 +21,56 @@ namespace amp {
 namespace {
 
 bool MayScaleAny(const Model& model, const RewriteSettings& settings) {
-  const bool is_wanted = settings.scale_weights && settings.MayComputeConstants() && settings.target.can_run_low;
-  return is_wanted && !HasRecord(model);
+  if (settings.scale_weights == WeightScaling::kNever || !settings.target.can_run_low) return false;
+  return settings.MayComputeConstants() && !HasRecord(model);
 }
+
+// Tells data that 16 bits hold from data that nobody knows anything of: where weights are tiny, these may be huge.
+class DataJudge {
+ public:
+  DataJudge(const Model& model, const Decision& decision, const RewriteSettings& settings)
+      : model_(model), decision_(decision), settings_(settings) {}
+
+  // 16-bit whatever becomes of what reads it, known to fit by its range, or seen to fit on a user's data: what did not
+  // would have a guard of its own.
+  bool Fits(ValueId data) {
+    return IsLowAnyhow(data) || IsBounded(data) ||
+           (settings_.observed != nullptr && settings_.observed->contains(model_.value(data).name));
+  }
+
+ private:
+  bool IsLow(VertexId v) const { return v != kNone && decision_.paint[v].low; }
+
+  bool IsLowAnyhow(ValueId data) const {
+    for (int steps = 0; steps < kMostMoves; ++steps) {
+      const auto reads_low = [&](const Use& use) { return IsLow(decision_.graph.OfUse(use)); };
+      const Value& value = model_.value(data);
+      if (IsLow(decision_.graph.OfValue(data)) || absl::c_any_of(value.uses, reads_low)) return true;
+      if (value.producer == kNone || !RolesOf(model_, value.producer).Has(Role::kMoves)) return false;
+      data = model_.node(value.producer).Input(0);
+      if (data == kNone) return false;
+    }
+    return false;
+  }
+
+  bool IsBounded(ValueId data) {
+    if (!integers_.has_value()) {
+      integers_.emplace(model_, decision_.graph.order());
+      ranges_.emplace(model_, decision_.graph.order(), *integers_);
+    }
+    const Interval range = ranges_->Of(data);
+    const double largest = LargestFinite(settings_.low);
+    return range.low >= -largest && range.high <= largest;
+  }
+
+  static constexpr int kMostMoves = 16;  // between what is low and the operator
+
+  const Model& model_;
+  const Decision& decision_;
+  const RewriteSettings& settings_;
+  std::optional<IntegerBounds> integers_;
+  std::optional<ValueRanges> ranges_;
+};
 
 struct Scaling {
   ScalableProduct product;
@@ -33,6 +84,7 @@ class ScalingPlanner {
  public:
   ScalingPlanner(const Model& model, const Decision& decision, const DecisionInputs& inputs)
       : model_(model),
+        data_(model, decision, inputs.settings),
         held_(NodesHeldByOneGuard(model, decision)),
         survey_(inputs.survey),
         settings_(inputs.settings) {}
@@ -41,7 +93,7 @@ class ScalingPlanner {
     std::optional<Scaling> none;
     if (!held_.contains(node)) return none;
     const auto product = FindScalableProduct(model_, node);
-    if (!product.has_value()) return none;
+    if (!product.has_value() || !MayScale(*product)) return none;
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey_.Facts(product->weights));
     const int exponent = ExponentFor(facts->stats.largest, product->num_terms);
     if (exponent == 0 || std::abs(exponent) > kLargestExponent) return none;
@@ -53,6 +105,10 @@ class ScalingPlanner {
   }
 
  private:
+  bool MayScale(const ScalableProduct& product) {
+    return settings_.scale_weights == WeightScaling::kAlways || data_.Fits(product.data);
+  }
+
   // Such that no result is larger than the largest datum: weights are tiny where data are large. Of more terms than
   // kMostTerms hardly all are of one sign, and weights would become small again.
   static int ExponentFor(float largest, int64_t num_terms) {
@@ -132,6 +188,7 @@ class ScalingPlanner {
   }
 
   const Model& model_;
+  DataJudge data_;
   const NodeSet held_;
   ConstantSurvey& survey_;
   const RewriteSettings& settings_;

@@ -88,6 +88,7 @@ struct RewriteOptions {
   using Preserve = amp::Preserve;
   using Guards = amp::Guards;
   using Functions = FunctionMode;
+  using ScaleWeights = WeightScaling;
   using ExternalData = ExternalDataPolicy;
   using Limits = amp::Limits;
 
@@ -109,9 +110,9 @@ struct RewriteOptions {
   std::optional<Weights> weights;          // nothing: kConvert
   double max_weight_error = 0.01;
   bool freeze_initializers = false;
-  bool keep_batch_norm = false;              // where they would run low: neither folded nor made a Mul and an Add
-  bool keep_decomposed = false;              // norms that are written out stay so
-  bool scale_weights = false;                // those that are tiny or huge as a whole, by a power of two
+  bool keep_batch_norm = false;  // where they would run low: neither folded nor made a Mul and an Add
+  bool keep_decomposed = false;  // norms that are written out stay so
+  ScaleWeights scale_weights = ScaleWeights::kLowData;
   Functions functions = Functions::kInline;  // model-local ones
   // Runs on data: archives of arrays named after the inputs (.npz), a sample each. What the float32 model's values reach
   // on `calibration` decides what stays float32 (guard "observed"). With it `ranges` names a file that they are written

@@ -143,11 +143,12 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "leave norms that are written out in small operators as they are; otherwise those beside low\n"
                "operators become LayerNormalization and the like, float32 inside")
       ->group(safety);
-  app.add_flag(
-         "--scale-weights", o.scale_weights,
-         "multiply weights of matrix work that are tiny or huge as a whole by a power of two, which is taken off\n"
-         "behind the operator; otherwise the operator stays float32. For data of ordinary size: data that are\n"
-         "huge or tiny instead do not fit (not with --guards none, --weights cast, --functions specialise)")
+  app.add_flag("--scale-weights", a.scale_weights,
+               "--scale-weights=low-data|always|never: multiply weights of matrix work that are tiny or huge as a\n"
+               "whole by a power of two, which is taken off behind the operator; otherwise that stays float32.\n"
+               "low-data: where its data are 16-bit anyway, or known to fit; always (the flag alone): whatever the\n"
+               "data, which do not fit where weights are tiny because data are huge [low-data; never with\n"
+               "--guards none, --weights cast, --functions specialise]")
       ->group(safety);
   add_strings(safety, "--calibration", o.calibration, "FILE.npz",
               "run the float32 model on this sample, arrays named after the inputs, and keep float32 what leaves\n"

@@ -16,7 +16,7 @@ namespace amp {
 // What the command line says, word by word where it is not an option of the library.
 struct Arguments {
   std::string input, output, report, explain, follow = "profile", opset = "auto";
-  std::string verify;  // as explain: "true" without a value
+  std::string verify, scale_weights;  // as explain: "true" without a value
   std::optional<std::string> keep_io;
   std::string completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;

@@ -19,6 +19,17 @@
 
 namespace amp {
 
+// The value of that name, or an error that says which names there are.
+template <typename Enum>
+absl::StatusOr<Enum> ParseChoice(const std::string& text, const EnumNames<Enum>& choices, const std::string& shown) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (name == text) return value;
+    names.push_back(name);
+  }
+  return UsageError("expected ", shown, ", found '", Escaped(text), "'", DidYouMean(text, names));
+}
+
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
 template <typename Value, typename Enum>
 void AddChoice(CLI::App& app, const std::string& group, const std::string& flag, Value& value,
@@ -26,14 +37,9 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
   app.add_option_function<std::string>(
          flag,
          [&value, &choices, flag, shown](const std::string& text) {
-           const auto it = absl::c_find_if(choices, [&](const auto& choice) { return choice.first == text; });
-           if (it == choices.end()) {
-             std::vector<std::string> names;
-             for (const auto& [name, unused] : choices) names.push_back(name);
-             throw CLI::ValidationError(
-                 flag, "expected " + shown + ", found '" + Escaped(text) + "'" + DidYouMean(text, names));
-           }
-           value = it->second;
+           const absl::StatusOr<Enum> choice = ParseChoice(text, choices, shown);
+           if (!choice.ok()) throw CLI::ValidationError(flag, std::string(choice.status().message()));
+           value = *choice;
          },
          help)
       ->type_name(shown)

@@ -75,7 +75,7 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);
   list.AddSwitch("--keep-decomposed", o.keep_decomposed);
-  list.AddSwitch("--scale-weights", o.scale_weights);
+  list.AddEnumUnless("--scale-weights", o.scale_weights, usual.scale_weights);
   list.AddEnumUnless("--functions", o.functions, usual.functions);
   if (o.keep_opset) list.Add("--opset", "keep");
   if (o.opset) list.Add("--opset", *o.opset);
@@ -143,6 +143,13 @@ const EnumNames<RewriteOptions::Placement>& NamesOf(RewriteOptions::Placement) {
 const EnumNames<RewriteOptions::Weights>& NamesOf(RewriteOptions::Weights) {
   using Weights = RewriteOptions::Weights;
   static const EnumNames<Weights> names = {{"convert", Weights::kConvert}, {"cast", Weights::kCast}};
+  return names;
+}
+
+const EnumNames<RewriteOptions::ScaleWeights>& NamesOf(RewriteOptions::ScaleWeights) {
+  using ScaleWeights = RewriteOptions::ScaleWeights;
+  static const EnumNames<ScaleWeights> names = {
+      {"low-data", ScaleWeights::kLowData}, {"always", ScaleWeights::kAlways}, {"never", ScaleWeights::kNever}};
   return names;
 }
 

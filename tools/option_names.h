@@ -19,6 +19,7 @@ const EnumNames<RewriteOptions::Policy>& NamesOf(RewriteOptions::Policy);
 const EnumNames<RewriteOptions::Level>& NamesOf(RewriteOptions::Level);
 const EnumNames<RewriteOptions::Placement>& NamesOf(RewriteOptions::Placement);
 const EnumNames<RewriteOptions::Weights>& NamesOf(RewriteOptions::Weights);
+const EnumNames<RewriteOptions::ScaleWeights>& NamesOf(RewriteOptions::ScaleWeights);
 const EnumNames<RewriteOptions::Preserve>& NamesOf(RewriteOptions::Preserve);
 const EnumNames<RewriteOptions::Guards>& NamesOf(RewriteOptions::Guards);
 const EnumNames<RewriteOptions::Functions>& NamesOf(RewriteOptions::Functions);

@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "tools/command_line.h"
 #include "tools/completion.h"
+#include "tools/flag_values.h"
 
 namespace amp {
 namespace {
@@ -47,6 +48,13 @@ absl::Status Interpret(Arguments& a) {
   o.explain_float32 = a.explain == "float32";
   if (!a.explain.empty() && !o.explain && !o.explain_float32) {
     return UsageError("--explain: expected nothing or =float32, found '", Escaped(a.explain), "'");
+  }
+  if (a.scale_weights == kWithoutValue) {
+    o.scale_weights = WeightScaling::kAlways;
+  } else if (!a.scale_weights.empty()) {
+    const auto scaling = ParseChoice(a.scale_weights, NamesOf(o.scale_weights), "nothing or =low-data|always|never");
+    if (!scaling.ok()) return UsageError("--scale-weights: ", scaling.status().message());
+    o.scale_weights = *scaling;
   }
   if (!a.verify.empty()) o.verify = a.verify == kWithoutValue ? "" : a.verify;
   o.report = !a.report.empty();

@@ -24,6 +24,11 @@ enum class PlacementMode { kPaint, kCut, kFewestCasts };
 // ahead, else a Mul and an Add, else float32. kKeep: they stay what they are.
 enum class BatchNormMode { kReplace, kKeep };
 
+// Whether weights that 16 bits cannot hold only because they are tiny or huge as a whole are multiplied by a power of
+// two. kLowData: where the operator's data are 16-bit anyway, or known to fit into 16 bits. kAlways: whatever the data;
+// where weights are tiny because data are huge, these do not fit.
+enum class WeightScaling { kNever, kLowData, kAlways };
+
 // What of a graph output stays float32: its type alone, or the node that produces it too.
 enum class Preserve { kTensor, kNode };
 

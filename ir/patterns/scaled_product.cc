@@ -100,7 +100,8 @@ std::optional<ScalableProduct> FindScalableProduct(const Model& model, NodeId id
   if (GetInt(node, "group", 1) < 1) return std::nullopt;
 
   const bool takes_bias = node.schema->num_inputs() > static_cast<int>(kBias);
-  ScalableProduct product{.node = id, .weights = weights, .bias = takes_bias ? node.Input(kBias) : ValueId(kNone)};
+  ScalableProduct product{.node = id, .data = data, .weights = weights};
+  if (takes_bias) product.bias = node.Input(kBias);
   product.num_terms = std::max<int64_t>(NumTerms(node, port, *dims), 1);
   product.takes_alpha = node.Has(Role::kMatrixProduct) && takes_bias;
   const bool may_have_constant = node.graph == kMainGraph || model.ir_version() >= kInitializersNeedNoInput;

@@ -18,6 +18,7 @@ namespace amp {
 
 struct ScalableProduct {
   NodeId node = kNone;
+  ValueId data = kNone;                   // what is multiplied by the weights
   ValueId weights = kNone, bias = kNone;  // bias: kNone where there is none
   int64_t num_terms = 1;                  // that are added up for one element of the result
   bool takes_alpha = false;
