@@ -1,0 +1,130 @@
+// Runs models on a device and on the processor, with the same made-up inputs, and prints how far the outputs are apart:
+//
+//   compare_devices [--device double|cuda] [--tolerance X] MODEL.onnx...
+//   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
+//
+// double is the test double, which computes as the kernels of a device do. Exit code 1 where an output is off by more than
+// the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/compare_values.h"
+#include "runtime/device/open_device.h"
+#include "runtime/program.h"
+#include "runtime/random_inputs.h"
+#include "runtime/session.h"
+#include "tests/runtime/device/host_memory_double.h"
+
+namespace amp {
+namespace {
+
+struct Arguments {
+  std::string device = "double";
+  double tolerance = 1e-4;
+  std::vector<std::string> models;
+};
+
+struct Counts {
+  int on_device = 0, all = 0;
+};
+
+void Count(const std::vector<Instruction>& instructions, Counts& counts) {
+  for (const Instruction& instruction : instructions) {
+    const absl::MutexLock lock(&instruction.site->mutex);
+    const KernelRow* const row = instruction.site->row;
+    if (row == nullptr) continue;
+    ++counts.all;
+    if (row->runs_on_device) ++counts.on_device;
+  }
+}
+
+struct Outcome {
+  std::vector<Datum> outputs;
+  Counts counts;
+  CopyCounts copies;
+};
+
+absl::StatusOr<Outcome> RunTwice(const std::string& model, const SessionOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const auto session, Session::Create(model, options));
+  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, MakeRandomInputs(*session, {}));
+  Outcome outcome;
+  for (int run = 0; run < 2; ++run) {
+    AMP_ASSIGN_OR_RETURN(outcome.outputs, session->Run(inputs));
+  }
+  for (const auto& block : session->program().blocks) Count(block, outcome.counts);
+  outcome.copies = session->LastCopies();
+  return outcome;
+}
+
+// Nothing to compare where the processor does not run it either.
+enum class Verdict { kAgree, kDiffer, kNotRun };
+
+Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, double tolerance) {
+  const std::string name = std::filesystem::path(model).filename().string();
+  SessionOptions options;
+  const absl::StatusOr<Outcome> expected = RunTwice(model, OneByOne(options));
+  options.device = device;
+  const absl::StatusOr<Outcome> found = RunTwice(model, OneByOne(options));
+  if (!expected.ok() || !found.ok()) {
+    const bool both_fail = !expected.ok() && !found.ok();
+    std::printf("%-34s %s: %s\n", name.c_str(), both_fail ? "not run" : "FAILED in one place alone",
+                std::string((found.ok() ? expected : found).status().message()).c_str());
+    return both_fail ? Verdict::kNotRun : Verdict::kDiffer;
+  }
+  ValueDifference difference;
+  for (size_t i = 0; i < expected->outputs.size(); ++i) {
+    difference.Add(CompareValues(expected->outputs[i], found->outputs[i]));
+  }
+  const bool agree = difference.misfit.empty() && difference.new_non_finite == 0 && difference.unequal == 0 &&
+                     difference.relative_error <= tolerance;
+  std::printf("%-34s %4d of %4d instructions on %s, %2d copies in, %2d out, relative error %.2g%s%s\n", name.c_str(),
+              found->counts.on_device, found->counts.all, device->name().c_str(), static_cast<int>(found->copies.in),
+              static_cast<int>(found->copies.out), difference.relative_error, agree ? "" : " FAILED ",
+              difference.misfit.c_str());
+  return agree ? Verdict::kAgree : Verdict::kDiffer;
+}
+
+Arguments Parse(int count, char** words) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    if (std::strcmp(words[i], "--device") == 0 && i + 1 < count) {
+      arguments.device = words[++i];
+    } else if (std::strcmp(words[i], "--tolerance") == 0 && i + 1 < count) {
+      arguments.tolerance = std::stod(words[++i]);
+    } else {
+      arguments.models.emplace_back(words[i]);
+    }
+  }
+  return arguments;
+}
+
+int Run(const Arguments& arguments) {
+  std::shared_ptr<Accelerator> device = OpenHostMemoryDouble();
+  if (arguments.device != "double") {
+    absl::StatusOr<std::shared_ptr<Accelerator>> gpu = OpenCudaDevice(0);
+    if (!gpu.ok()) {
+      std::printf("no GPU: %s\n", std::string(gpu.status().message()).c_str());
+      return ExitCode(gpu.status());
+    }
+    device = *std::move(gpu);
+  }
+  int agree = 0, differ = 0;
+  for (const std::string& model : arguments.models) {
+    const Verdict verdict = Compare(model, device, arguments.tolerance);
+    agree += verdict == Verdict::kAgree ? 1 : 0;
+    differ += verdict == Verdict::kDiffer ? 1 : 0;
+  }
+  std::printf("%d models agree, %d differ, %d were not run\n", agree, differ,
+              static_cast<int>(arguments.models.size()) - agree - differ);
+  if (differ > 0) return 1;
+  return agree > 0 ? 0 : 2;
+}
+
+}  // namespace
+}  // namespace amp
+
+int main(int count, char** words) { return amp::Run(amp::Parse(count, words)); }
