@@ -83,6 +83,11 @@ const char* Open(OpenDevice& opened, int& error) {
 
 __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device::DeviceTable* table, char* why_not) {
   namespace cuda = amp::cuda;
+  *table = {};
+  cuda::AddConvolutionLaunches(table->kernels);
+  cuda::AddElementwiseLaunches(table->kernels);
+  cuda::AddMoveLaunches(table->kernels);
+  cuda::AddRowLaunches(table->kernels);
   auto opened = std::make_unique<cuda::DeviceWithProducts>(ordinal);
   int error = 0;
   if (const char* const what = cuda::Open(*opened, error); what != nullptr) {
@@ -99,9 +104,6 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
             .multiply = cuda::Multiply,
             .error_text = cuda::ErrorText,
             .close = cuda::Close,
-            .kernels = {}};
-  cuda::AddElementwiseLaunches(table->kernels);
-  cuda::AddMoveLaunches(table->kernels);
-  cuda::AddRowLaunches(table->kernels);
+            .kernels = table->kernels};
   return 0;
 }

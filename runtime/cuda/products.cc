@@ -49,7 +49,7 @@ struct Products::Plan {
 
   ~Plan() {
     // What was made is taken back; nothing can be done about what fails here.
-    for (const cublasLtMatrixLayout_t layout : {left, right, result}) {
+    for (cublasLtMatrixLayout_t layout : {left, right, result}) {
       if (layout != nullptr) static_cast<void>(library->destroy_layout(layout));
     }
     if (operation != nullptr) static_cast<void>(library->destroy_operation(operation));

@@ -19,6 +19,7 @@ inline int UseDevice(void* self) { return cudaSetDevice(static_cast<OpenDevice*>
 inline cudaStream_t StreamOf(void* self) { return static_cast<OpenDevice*>(self)->stream; }
 
 // The kernels, by file.
+void AddConvolutionLaunches(device::LaunchTable& table);
 void AddElementwiseLaunches(device::LaunchTable& table);
 void AddMoveLaunches(device::LaunchTable& table);
 void AddRowLaunches(device::LaunchTable& table);

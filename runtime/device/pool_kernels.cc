@@ -1,10 +1,10 @@
 // MaxPool and AveragePool over images of up to three axes on a device.
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
+#include "runtime/device/image_axes.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/reference/window.h"
@@ -17,13 +17,6 @@ absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
   return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
 }
 
-// Places are counted in 32 bits along an axis.
-bool FitsAxis(const WindowAxis& axis) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 4;
-  return std::max({axis.input, axis.output, axis.pad_begin, axis.pad_end}) <= kMost &&
-         axis.output * axis.stride <= kMost && axis.kernel * axis.dilation <= kMost;
-}
-
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
@@ -31,17 +24,7 @@ const char* WhyNot(const KernelContext& context) {
   if (x.rank() < 3 || x.rank() > 2 + device::kMaxPoolAxes || x.num_elements() == 0) return "no images of 1 to 3 axes";
   const absl::StatusOr<Window> window = PoolWindow(context);
   if (!window.ok()) return "a window that does not fit";
-  return std::all_of(window->begin(), window->end(), FitsAxis) ? nullptr : "windows that are too large";
-}
-
-device::PoolAxis AxisOf(const WindowAxis& axis) {
-  return {.input = static_cast<int32_t>(axis.input),
-          .output = static_cast<int32_t>(axis.output),
-          .kernel = static_cast<int32_t>(axis.kernel),
-          .stride = static_cast<int32_t>(axis.stride),
-          .dilation = static_cast<int32_t>(axis.dilation),
-          .pad_begin = static_cast<int32_t>(axis.pad_begin),
-          .pad_end = static_cast<int32_t>(axis.pad_end)};
+  return std::all_of(window->begin(), window->end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
 }
 
 enum class Kind { kMax, kAverage };
@@ -60,11 +43,7 @@ absl::Status Pool(KernelContext& context) {
                                 .is_max = kKind == Kind::kMax,
                                 .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
                                 .axes = {}};
-  const size_t missing = device::kMaxPoolAxes - window.size();
-  for (size_t i = 0; i < device::kMaxPoolAxes; ++i) {
-    const WindowAxis one = {.input = 1, .kernel = 1, .stride = 1, .dilation = 1, .output = 1};
-    pool.axes[i] = AxisOf(i < missing ? one : window[i - missing]);
-  }
+  SetDeviceAxes(window, pool.axes);
   context.resources().device->Start(pool);
   return absl::OkStatus();
 }

@@ -37,7 +37,7 @@ struct DeviceTable {
 
 }  // namespace amp::device
 
-// What libamp_cuda.so exports. 0, or not and a reason of less than kMaxWhyNot bytes. `ordinal`: as the driver counts.
+// What libamp_cuda.so exports. 0, or not and a reason of less than kMaxWhyNot bytes; `table` has its kernels either way. `ordinal`: as the driver counts.
 extern "C" int AmpCudaOpen(int ordinal, amp::device::DeviceTable* table, char* why_not);
 
 #endif  // AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_

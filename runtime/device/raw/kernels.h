@@ -34,8 +34,9 @@ enum class Kernel : int32_t {
   kNormalize,
   kNormalizeChannels,
   kPool,
+  kConvolve,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kPool) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolve) + 1;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

@@ -9,6 +9,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "ir/base/check.h"
+#include "runtime/device/raw/convolution.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/rows.h"
@@ -185,12 +186,12 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .multiply = Multiply,
           .error_text = ErrorText,
           .close = Close,
-          .kernels =
-              Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,
-                       device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments,
-                       device::CopyStridedArguments, device::CopyBlocksArguments, device::CopyPickedArguments,
-                       device::CopyRunsArguments, device::ReduceArguments, device::SoftmaxArguments,
-                       device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments>()});
+          .kernels = Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,
+                              device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments,
+                              device::CopyStridedArguments, device::CopyBlocksArguments, device::CopyPickedArguments,
+                              device::CopyRunsArguments, device::ReduceArguments, device::SoftmaxArguments,
+                              device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
+                              device::ConvolveArguments>()});
 }
 
 }  // namespace amp

@@ -54,6 +54,7 @@ TEST_CASE("libamp_cuda.so opens without a driver, and says why it has no device"
   const int error = reinterpret_cast<decltype(&AmpCudaOpen)>(object.entry)(977, &table, why_not);
   CHECK(error != 0);
   CHECK(table.self == nullptr);
+  for (const device::Launch launch : table.kernels.launches) CHECK(launch != nullptr);
   CHECK_THAT(why_not, Contains("cuda"));
   CHECK_THAT(why_not, Contains("(error "));
 }

@@ -19,6 +19,7 @@ import tempfile
 INSTRUCTION = re.compile(r"^\s+(?:@!?%p\d+ )?([a-z][a-z0-9_]*(?:\.[a-z0-9_:]+)+)\s", re.M)
 # By source: what must be there, and what must not, as patterns of whole instructions.
 EXPECTED = {
+    "convolution.cu": (["fma\\.rn\\.f32", "cvt\\.f32\\.f16", "cvt\\.rn\\.bf16\\.f32"], [".*\\.f64.*"]),
     "elementwise.cu": (["cvt\\.f32\\.f16", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32", "div\\.rn\\.f32", "sqrt\\.rn\\.f32"],
                        ["(add|sub|fma|div)\\..*f64", "sqrt\\.approx.*"]),
     "move.cu": (["ld\\.global\\.u16", "st\\.global\\.u16", "st\\.global\\.(v2\\.)?u64"], [".*\\.f64.*", "cvt\\.rn\\.f.*"]),
