@@ -12,6 +12,10 @@ namespace amp {
 // Best first, the reference last; none where there is none for this version of the operator. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::string_view op_type, int version);
 
+// The same, with those for devices before all others.
+std::vector<const KernelRow*> FindAllKernelsAndDevices(absl::string_view domain, absl::string_view op_type,
+                                                       int version);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_ALL_KERNELS_H_

@@ -8,28 +8,27 @@
 namespace amp {
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kMaxPlans = 4;
 constexpr size_t kMaxBlocks = 20'000;  // of a plan: making one takes the square of that
 
-size_t RoundedUp(size_t size_bytes) { return (size_bytes + kAlignment - 1) / kAlignment * kAlignment; }
+size_t RoundedUp(size_t size_bytes, size_t alignment) { return (size_bytes + alignment - 1) / alignment * alignment; }
 
 bool AreAliveTogether(const ArenaBlock& a, const ArenaBlock& b) { return a.born < b.died && b.born < a.died; }
 
 // The lowest place between `placed`, sorted by offset, that nothing alive at the block's time takes.
-size_t LowestOffset(const std::vector<ArenaBlock*>& placed, const ArenaBlock& block) {
+size_t LowestOffset(const std::vector<ArenaBlock*>& placed, const ArenaBlock& block, size_t alignment) {
   size_t offset = 0;
   for (const ArenaBlock* other : placed) {
     if (!AreAliveTogether(block, *other)) continue;
-    if (other->offset >= offset + RoundedUp(block.size_bytes)) break;
-    offset = std::max(offset, other->offset + RoundedUp(other->size_bytes));
+    if (other->offset >= offset + RoundedUp(block.size_bytes, alignment)) break;
+    offset = std::max(offset, other->offset + RoundedUp(other->size_bytes, alignment));
   }
   return offset;
 }
 
 }  // namespace
 
-size_t PlanOffsets(std::vector<ArenaBlock>& blocks) {
+size_t PlanOffsets(std::vector<ArenaBlock>& blocks, size_t alignment) {
   std::vector<ArenaBlock*> by_size, placed;
   for (ArenaBlock& block : blocks) {
     if (block.died != 0) by_size.push_back(&block);
@@ -38,22 +37,22 @@ size_t PlanOffsets(std::vector<ArenaBlock>& blocks) {
                    [](const ArenaBlock* a, const ArenaBlock* b) { return a->size_bytes > b->size_bytes; });
   size_t size_bytes = 0;
   for (ArenaBlock* block : by_size) {
-    block->offset = LowestOffset(placed, *block);
-    size_bytes = std::max(size_bytes, block->offset + RoundedUp(block->size_bytes));
+    block->offset = LowestOffset(placed, *block, alignment);
+    size_bytes = std::max(size_bytes, block->offset + RoundedUp(block->size_bytes, alignment));
     const auto by_offset = [](const ArenaBlock* a, const ArenaBlock* b) { return a->offset < b->offset; };
     placed.insert(std::upper_bound(placed.begin(), placed.end(), block, by_offset), block);
   }
   return size_bytes;
 }
 
-size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks) {
+size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks, size_t alignment) {
   size_t last = 0, live = 0, largest = 0;
   for (const ArenaBlock& block : blocks) last = std::max(last, block.died);
   std::vector<size_t> born(last + 1), died(last + 1);
   for (const ArenaBlock& block : blocks) {
     if (block.died == 0) continue;
-    born[block.born] += RoundedUp(block.size_bytes);
-    died[block.died] += RoundedUp(block.size_bytes);
+    born[block.born] += RoundedUp(block.size_bytes, alignment);
+    died[block.died] += RoundedUp(block.size_bytes, alignment);
   }
   for (size_t time = 0; time <= last; ++time) {
     live = live - died[time] + born[time];
@@ -75,7 +74,7 @@ void Arena::StartRun(const std::vector<int64_t>& key) {
   now_ = 0;
   if (plan_->size_bytes > memory_bytes_) {
     memory_.reset();  // before the larger one is asked for
-    memory_ = AllocateHostMemory(plan_->size_bytes);
+    memory_ = AllocateBelow(plan_->size_bytes);
     memory_bytes_ = memory_ == nullptr ? 0 : plan_->size_bytes;
   }
   follows_plan_ = plan_->is_ready && plan_->size_bytes <= memory_bytes_;
@@ -87,8 +86,8 @@ void Arena::EndRun() {
     plan_->is_ready = follows_plan_ && next_block_ == plan_->blocks.size();
   } else if (notes_->blocks.size() < kMaxBlocks) {
     plan_->blocks = std::move(notes_->blocks);
-    plan_->size_bytes = PlanOffsets(plan_->blocks);
-    plan_->largest_live_bytes = LargestLiveBytes(plan_->blocks);
+    plan_->size_bytes = PlanOffsets(plan_->blocks, alignment());
+    plan_->largest_live_bytes = LargestLiveBytes(plan_->blocks, alignment());
     plan_->is_ready = true;
   }
   notes_.reset();
@@ -98,10 +97,14 @@ std::shared_ptr<void> Arena::Allocate(size_t size_bytes) {
   return notes_ == nullptr ? AllocateAsPlanned(size_bytes) : AllocateAndNote(size_bytes);
 }
 
+std::shared_ptr<void> Arena::AllocateBelow(size_t size_bytes) {
+  return below_ == nullptr ? AllocateHostMemory(size_bytes) : below_->Allocate(size_bytes);
+}
+
 std::shared_ptr<void> Arena::AllocateAndNote(size_t size_bytes) {
   const size_t block = notes_->blocks.size();
-  if (block == kMaxBlocks) return AllocateHostMemory(size_bytes);
-  std::shared_ptr<void> memory = AllocateHostMemory(size_bytes);
+  if (block == kMaxBlocks) return AllocateBelow(size_bytes);
+  std::shared_ptr<void> memory = AllocateBelow(size_bytes);
   if (memory == nullptr) return nullptr;
   notes_->blocks.push_back({.size_bytes = size_bytes, .born = ++notes_->now});
   void* data = memory.get();
@@ -115,7 +118,7 @@ std::shared_ptr<void> Arena::AllocateAsPlanned(size_t size_bytes) {
   const size_t next = next_block_++;
   follows_plan_ = follows_plan_ && next < plan_->blocks.size() && plan_->blocks[next].size_bytes == size_bytes &&
                   plan_->blocks[next].born == now_;
-  if (!follows_plan_ || plan_->blocks[next].died == 0) return AllocateHostMemory(size_bytes);
+  if (!follows_plan_ || plan_->blocks[next].died == 0) return AllocateBelow(size_bytes);
   const ArenaBlock& block = plan_->blocks[next];
   return {static_cast<std::byte*>(memory_.get()) + block.offset, [this, &block](void*) { FreedAsPlanned(block); }};
 }
@@ -132,7 +135,7 @@ bool Arena::Owns(const void* data) const {
 
 std::unique_ptr<Arena> ArenaPool::Take() {
   const absl::MutexLock lock(&mutex_);
-  if (idle_.empty()) return std::make_unique<Arena>();
+  if (idle_.empty()) return std::make_unique<Arena>(below_);
   std::unique_ptr<Arena> arena = std::move(idle_.back());
   idle_.pop_back();
   return arena;

@@ -29,15 +29,18 @@ struct ArenaBlock {
   size_t offset = 0;
 };
 
+inline constexpr size_t kHostAlignment = 64;
+
 // Gives every block that died an offset; returns the bytes needed for all.
-size_t PlanOffsets(std::vector<ArenaBlock>& blocks);
+size_t PlanOffsets(std::vector<ArenaBlock>& blocks, size_t alignment = kHostAlignment);
 // The largest number of bytes alive at once, of blocks that died: what no plan can beat.
-size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks);
+size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks, size_t alignment = kHostAlignment);
 
 // For one run at a time. Tensors that outlive the run must not lie within it (see Owns).
 class Arena : public TensorMemory {
  public:
-  Arena() = default;
+  // Of the heap, or of other memory, which must outlive it.
+  explicit Arena(TensorMemory* below = nullptr) : below_(below) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -46,6 +49,8 @@ class Arena : public TensorMemory {
   void EndRun();
 
   std::shared_ptr<void> Allocate(size_t size_bytes) override;
+  size_t alignment() const override { return below_ == nullptr ? kHostAlignment : below_->alignment(); }
+  ElementMover* mover() override { return below_ == nullptr ? nullptr : below_->mover(); }
   // Whether this is memory that the next run writes to.
   bool Owns(const void* data) const;
 
@@ -66,10 +71,12 @@ class Arena : public TensorMemory {
     size_t now = 0;
   };
 
+  std::shared_ptr<void> AllocateBelow(size_t size_bytes);
   std::shared_ptr<void> AllocateAndNote(size_t size_bytes);
   std::shared_ptr<void> AllocateAsPlanned(size_t size_bytes);
   void FreedAsPlanned(const ArenaBlock& block);
 
+  TensorMemory* below_;
   std::list<Plan> plans_;  // the last used first
   Plan* plan_ = nullptr;   // of the run under way
   // While a run is noted; what outlives it finds them gone.
@@ -83,12 +90,15 @@ class Arena : public TensorMemory {
 // Arenas that no run uses at the moment.
 class ArenaPool {
  public:
+  // Of arenas of the heap, or of other memory, which must outlive it.
+  explicit ArenaPool(TensorMemory* below = nullptr) : below_(below) {}
   std::unique_ptr<Arena> Take();
   void Return(std::unique_ptr<Arena> arena);
   // Of the last run's plan.
   size_t PlannedBytes() const;
 
  private:
+  TensorMemory* below_;
   mutable absl::Mutex mutex_;
   std::vector<std::unique_ptr<Arena>> idle_ ABSL_GUARDED_BY(mutex_);
 };

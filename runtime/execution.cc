@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/schema/schema.h"
@@ -48,8 +47,8 @@ void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& why
 
 }  // namespace
 
-Execution::Execution(const Model& model, const Program& program, RunResources& resources)
-    : model_(model), program_(program), resources_(resources), frame_(program.constants) {}
+Execution::Execution(const Model& model, const Program& program, RunResources& resources, const DevicePlace& place)
+    : model_(model), program_(program), resources_(resources), frame_(program.constants, place, resources.memory) {}
 
 absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Datum> inputs) {
   const Graph& scope = model_.graph(graph);
@@ -60,12 +59,17 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   AMP_RETURN_IF_ERROR(RunAll(program_.blocks[graph]));
   std::vector<Datum> outputs;
   for (const ValueId output : scope.outputs) {
-    if (output != kNone) AMP_RETURN_IF_ERROR(MakeRowMajor(output));
-    outputs.push_back(output == kNone ? Datum() : frame_[output]);
+    if (output == kNone) {
+      outputs.emplace_back();
+      continue;
+    }
+    AMP_RETURN_IF_ERROR(MakeRowMajor(output));
+    AMP_ASSIGN_OR_RETURN(const Datum* datum, frame_.OnHost(output));
+    outputs.push_back(*datum);
   }
   for (const ValueId output : scope.outputs) {
     const bool is_own = output != kNone && model_.value(output).graph == graph;
-    if (is_own && program_.constants[output].IsEmpty()) frame_[output] = Datum();
+    if (is_own && program_.constants[output].IsEmpty()) frame_.Free(output);
   }
   return outputs;
 }
@@ -78,10 +82,11 @@ absl::Status Execution::RunAll(const std::vector<Instruction>& instructions) {
 }
 
 absl::Status Execution::Keep(ValueId value, Datum datum) {
-  frame_[value] = std::move(datum);
+  frame_.Set(value, std::move(datum));
   if (observer_ == nullptr) return absl::OkStatus();
   AMP_RETURN_IF_ERROR(MakeRowMajor(value));
-  (*observer_)(value, frame_[value]);
+  AMP_ASSIGN_OR_RETURN(const Datum* seen, frame_.OnHost(value));
+  (*observer_)(value, *seen);
   return absl::OkStatus();
 }
 
@@ -89,6 +94,7 @@ absl::Status Execution::RunTimed(const Instruction& instruction) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   absl::Status status = RunNode(instruction);
+  if (resources_.device != nullptr && status.ok()) status = resources_.device->Finish();
   timings_->push_back({instruction.node, start.time_since_epoch(), Clock::now() - start});
   return status;
 }
@@ -109,33 +115,76 @@ bool Execution::IsWidened(const Instruction& instruction, const KernelRow& row) 
                      [&](ValueId output) { return output != kNone && IsLow(model_.value(output).dtype); });
 }
 
-absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, KernelContext& context) {
+// Inputs that the processor looks at, where it sees them and in the order that the row takes; the others wherever they
+// are.
+absl::Status Execution::BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs) {
+  for (size_t port = 0; port < inputs.size(); ++port) {
+    const ValueId input = instruction.inputs[port];
+    if (input == kNone) continue;
+    if (!row.takes_channels_last) AMP_RETURN_IF_ERROR(MakeRowMajor(input));
+    if (resources_.device == nullptr) continue;
+    inputs[port] = &frame_[input];
+    if (row.host_inputs.Has(port)) {
+      AMP_ASSIGN_OR_RETURN(inputs[port], frame_.OnHost(input));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Execution::BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs) {
+  for (size_t port = 0; port < inputs.size(); ++port) {
+    const ValueId input = instruction.inputs[port];
+    if (input == kNone || row.host_inputs.Has(port)) continue;
+    AMP_ASSIGN_OR_RETURN(inputs[port], frame_.OnDevice(input));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Execution::RunOnDevice(const KernelRow& row, KernelContext& context) {
+  TensorMemory* const on_host = resources_.memory;
+  resources_.memory = frame_.place().memory == nullptr ? resources_.device : frame_.place().memory;
+  const absl::Status status = row.function(context);
+  resources_.memory = on_host;
+  AMP_RETURN_IF_ERROR(status);
+  return resources_.device->Status();
+}
+
+absl::StatusOr<const char*> Execution::TryRow(const Instruction& instruction, const KernelRow& row,
+                                              absl::string_view why_not, Inputs& inputs, KernelContext& context) {
+  if (row.runs_on_device && instruction.why_on_host != nullptr) return instruction.why_on_host;
+  AMP_RETURN_IF_ERROR(BringToHost(instruction, row, inputs));
+  if (const char* const refusal = row.why_not == nullptr ? nullptr : row.why_not(context)) return refusal;
+  if (resources_.is_strict && IsWidened(instruction, row)) {
+    return ModelError("its 16-bit values would be computed in float64 by a reference kernel",
+                      why_not.empty() ? "" : absl::StrCat(" (", why_not, ")"), ", which --strict refuses");
+  }
+  if (row.runs_on_device) {
+    AMP_RETURN_IF_ERROR(BringToDevice(instruction, row, inputs));
+    AMP_RETURN_IF_ERROR(RunOnDevice(row, context));
+  } else {
+    AMP_RETURN_IF_ERROR(row.function(context));
+  }
+  return nullptr;
+}
+
+absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context) {
   std::string why_not;  // of the rows so far
+  const int64_t copies_before = copies().in + copies().out;
   for (const KernelRow* row : instruction.kernels) {
-    if (!row->takes_channels_last) {
-      for (const ValueId input : instruction.inputs) {
-        if (input != kNone) AMP_RETURN_IF_ERROR(MakeRowMajor(input));
-      }
+    if (row->runs_on_device && resources_.device == nullptr) continue;
+    const absl::StatusOr<const char*> refusal = TryRow(instruction, *row, why_not, inputs, context);
+    if (refusal.ok() && *refusal == nullptr) {
+      context.Ran(*row, why_not, static_cast<int>(copies().in + copies().out - copies_before));
+      return absl::OkStatus();
     }
-    const char* refusal = row->why_not == nullptr ? nullptr : row->why_not(context);
-    if (refusal == nullptr) {
-      if (resources_.is_strict && IsWidened(instruction, *row)) {
-        return ModelError("its 16-bit values would be computed in float64 by a reference kernel",
-                          why_not.empty() ? "" : absl::StrCat(" (", why_not, ")"), ", which --strict refuses");
-      }
-      absl::Status status = row->function(context);
-      if (status.ok()) context.Ran(*row, why_not);
-      if (!absl::IsUnimplemented(status)) return status;
-      AddRefusal(*row, status.message(), why_not);
-    } else {
-      AddRefusal(*row, refusal, why_not);
-    }
+    if (!refusal.ok() && !absl::IsUnimplemented(refusal.status())) return refusal.status();
+    AddRefusal(*row, refusal.ok() ? *refusal : refusal.status().message(), why_not);
   }
   return absl::UnimplementedError("no kernel takes it");
 }
 
 absl::Status Execution::RunNode(const Instruction& instruction) {
-  absl::InlinedVector<const Datum*, 6> inputs;
+  Inputs inputs;
   for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
@@ -143,7 +192,7 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
   absl::Status status = CheckInputs(model_, instruction, context);
   // Observers see what is inside a fusion, too.
   if (status.ok() && observer_ != nullptr && !instruction.parts.empty()) status = absl::UnimplementedError("observed");
-  if (status.ok()) status = RunFirstThatApplies(instruction, context);
+  if (status.ok()) status = RunFirstThatApplies(instruction, inputs, context);
   if (absl::IsUnimplemented(status) && !instruction.parts.empty()) {
     AMP_RETURN_IF_ERROR(RunAll(instruction.parts));
   } else if (!status.ok()) {
@@ -154,7 +203,7 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
       if (output != kNone) AMP_RETURN_IF_ERROR(Keep(output, std::move(outputs[i])));
     }
   }
-  for (const ValueId value : instruction.frees) frame_[value] = Datum();
+  for (const ValueId value : instruction.frees) frame_.Free(value);
   return absl::OkStatus();
 }
 

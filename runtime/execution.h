@@ -4,35 +4,48 @@
 
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ir/graph/graph.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/program.h"
 #include "runtime/session.h"
+#include "runtime/value_frame.h"
 
 namespace amp {
 
 class Execution : public BodyRunner {
  public:
-  // All must outlive the execution.
-  Execution(const Model& model, const Program& program, RunResources& resources);
+  // All must outlive the execution. `place`: of a run with a device.
+  Execution(const Model& model, const Program& program, RunResources& resources, const DevicePlace& place = {});
 
   size_t NumInputs(GraphId body) const override { return model_.graph(body).inputs.size(); }
   absl::StatusOr<std::vector<Datum>> Run(GraphId graph, std::vector<Datum> inputs) override;
   // Gives an input or an initializer of the main graph its value, before the run.
-  void Set(ValueId value, Datum datum) { frame_[value] = std::move(datum); }
+  void Set(ValueId value, Datum datum) { frame_.Set(value, std::move(datum)); }
+  // Between the processor's memory and the device's, so far; constants are not among them.
+  const CopyCounts& copies() const { return frame_.copies(); }
   // Calls it with every value that is computed or given, when it is.
   void Observe(const ValueObserver* observer) { observer_ = observer; }
   // Appends when each instruction ran, those of bodies before the one that they belong to.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
  private:
+  using Inputs = absl::InlinedVector<const Datum*, 6>;
+
   absl::Status Keep(ValueId value, Datum datum);
   absl::Status RunTimed(const Instruction& instruction);
   absl::Status RunAll(const std::vector<Instruction>& instructions);
   absl::Status RunNode(const Instruction& instruction);
-  absl::Status RunFirstThatApplies(const Instruction& instruction, KernelContext& context);
+  absl::Status RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context);
+  // Runs one row, unless it says why not: gives that then, else null. `why_not`: of the rows before it. Errors: those of the
+  // row, kUnimplemented among them.
+  absl::StatusOr<const char*> TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view why_not,
+                                     Inputs& inputs, KernelContext& context);
+  absl::Status BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
+  absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
+  absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);
   bool IsWidened(const Instruction& instruction, const KernelRow& row) const;
   // Gives the value the order of elements that all kernels know.
   absl::Status MakeRowMajor(ValueId value);
@@ -40,7 +53,7 @@ class Execution : public BodyRunner {
   const Model& model_;
   const Program& program_;
   RunResources& resources_;
-  IdVector<ValueId, Datum> frame_;
+  ValueFrame frame_;
   const ValueObserver* observer_ = nullptr;
   std::vector<InstructionTiming>* timings_ = nullptr;
 };

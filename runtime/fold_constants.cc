@@ -63,6 +63,7 @@ class ConstantFolder {
 
   bool Compute(const Instruction& instruction, absl::Span<const Datum* const> inputs, std::vector<Datum>& outputs) {
     for (const KernelRow* row : instruction.kernels) {
+      if (row->runs_on_device) continue;
       KernelSite site;
       site.constants.assign(inputs.size(), nullptr);
       site.last_uses.assign(inputs.size(), false);

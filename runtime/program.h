@@ -30,6 +30,7 @@ struct Instruction {
   std::vector<const KernelRow*> kernels = {};      // best first
   std::shared_ptr<KernelSite> site = std::make_shared<KernelSite>();
   std::vector<ValueId> frees = {};      // what nobody reads after it
+  const char* why_on_host = nullptr;    // why no kernel for a device is to run it; null: one may
   std::vector<Instruction> parts = {};  // of a fused one: the nodes in order, for when no kernel takes them all at once
 };
 

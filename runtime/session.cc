@@ -16,13 +16,16 @@
 #include "ir/graph/tensor_content.h"
 #include "runtime/all_kernels.h"
 #include "runtime/arena.h"
+#include "runtime/device/accelerator.h"
 #include "runtime/execution.h"
 #include "runtime/fold_batch_norms.h"
 #include "runtime/fold_constants.h"
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/parallel/means_over_ranks.h"
+#include "runtime/place_instructions.h"
 #include "runtime/program.h"
+#include "runtime/value_frame.h"
 
 namespace amp {
 namespace {
@@ -124,14 +127,32 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
   return names;
 }
 
+// No kernel for a device computes several nodes together.
+SessionOptions Completed(SessionOptions options) {
+  if (options.find_kernels == nullptr) {
+    options.find_kernels = options.device == nullptr ? FindAllKernels : FindAllKernelsAndDevices;
+  }
+  if (options.device != nullptr) {
+    options.fuse_epilogues = options.fuse_norms = options.fuse_attention = options.fuse_chains = false;
+  }
+  return options;
+}
+
 }  // namespace
 
 struct Session::State {
+  explicit State(const SessionOptions& options) : options(options), device_arenas(options.device.get()) {}
+
   std::unique_ptr<Model> model;
   Program program;
   SessionOptions options;
   std::vector<ValueId> inputs;
   mutable ArenaPool arenas;
+  // With a device; its memory is given back before the options give it up.
+  mutable ArenaPool device_arenas;
+  mutable DeviceConstants device_constants;
+  mutable absl::Mutex mutex;
+  mutable CopyCounts last_copies ABSL_GUARDED_BY(mutex);
 };
 
 SessionOptions OneByOne(SessionOptions options) {
@@ -147,8 +168,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& stated) {
-  SessionOptions options = stated;
-  if (options.find_kernels == nullptr) options.find_kernels = FindAllKernels;
+  const SessionOptions options = Completed(stated);
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
   // Before IR version 4 every initializer had to be an input too: that it is says nothing.
   if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
@@ -156,11 +176,11 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels));
   if (options.fold_constants) FoldConstants(*model, program);
   FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options), program);
+  if (options.device != nullptr) PlaceInstructions(*model, program);
   ReleaseConstants(*model, program);
-  auto state = std::make_unique<State>();
+  auto state = std::make_unique<State>(options);
   state->model = std::move(model);
   state->program = std::move(program);
-  state->options = options;
   for (const ValueId input : state->model->graph(kMainGraph).inputs) {
     if (state->program.constants[input].IsEmpty()) state->inputs.push_back(input);
   }
@@ -197,7 +217,18 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   return absl::OkStatus();
 }
 
-size_t Session::ActivationBytes() const { return state_->arenas.PlannedBytes(); }
+size_t Session::ActivationBytes() const { return state_->arenas.PlannedBytes() + state_->device_arenas.PlannedBytes(); }
+
+std::string Session::DeviceName() const {
+  return state_->options.device == nullptr ? "cpu" : state_->options.device->name();
+}
+
+CopyCounts Session::LastCopies() const {
+  const absl::MutexLock lock(&state_->mutex);
+  return state_->last_copies;
+}
+
+int64_t Session::DeviceConstantBytes() const { return state_->device_constants.size_bytes(); }
 
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer,
                                                 std::vector<InstructionTiming>* timings,
@@ -222,12 +253,21 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
   ArenaLease arena(state_->arenas, ShapeKey(ordered));
   // What observers keep outlives the run.
   if (observer == nullptr) resources.memory = &arena.arena();
-  Execution execution(model(), state_->program, resources);
+  DevicePlace place;
+  std::optional<ArenaLease> device_arena;
+  if (resources.device = state_->options.device.get(); resources.device != nullptr) {
+    place = {.device = resources.device,
+             .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
+             .constants = &state_->device_constants};
+  }
+  Execution execution(model(), state_->program, resources, place);
   execution.Observe(observer);
   execution.Time(timings);
   try {
     AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, execution.Run(kMainGraph, std::move(ordered)));
     for (Datum& output : outputs) AMP_RETURN_IF_ERROR(MoveOut(arena.arena(), output));
+    const absl::MutexLock lock(&state_->mutex);
+    state_->last_copies = execution.copies();
     return outputs;
   } catch (const std::bad_alloc&) {
     return LimitError("out of memory");

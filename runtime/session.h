@@ -27,6 +27,7 @@
 
 namespace amp {
 
+class Accelerator;
 class Reduction;
 struct KernelRow;
 struct LoadedFile;
@@ -59,7 +60,14 @@ struct SessionOptions {
   bool allow_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool strict = false;             // no kernel that widens 16-bit values to float64
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
+  // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.
+  std::shared_ptr<Accelerator> device = nullptr;
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
+};
+
+// What a run copied between the processor's memory and a device's: to it, and from it.
+struct CopyCounts {
+  int64_t in = 0, in_bytes = 0, out = 0, out_bytes = 0;
 };
 
 // `options` with nothing computed together: every value is rounded where the model has it.
@@ -88,6 +96,13 @@ class Session {
   // What the values of the last run take at most at the same time, as planned for the next one of these shapes; weights,
   // inputs and outputs are not among them. 0 before that, and where runs differ.
   size_t ActivationBytes() const;
+
+  // "cpu", "cuda:0"
+  std::string DeviceName() const;
+  // Of the last run; constants, which are copied once, are not among them.
+  CopyCounts LastCopies() const;
+  // Of constants, that the device has; 0 without one.
+  int64_t DeviceConstantBytes() const;
 
   // ---- internal: the model as it is run, and the ids of the above
   const Model& model() const;

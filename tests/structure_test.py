@@ -51,7 +51,10 @@ FOLDERS = {
     "runtime/loops": ["runtime/loops/raw", "runtime/parallel", "runtime/reference", "runtime/hardware"],
     "runtime/onednn": ["runtime/hardware", "runtime/kernel"],
     "runtime/cpu": ["runtime/loops", "runtime/onednn", "runtime/reference"],
-    "runtime": ["runtime/cpu"],
+    "runtime/device/raw": [],
+    "runtime/device": ["runtime/device/raw", "runtime/loops"],
+    "runtime/cuda": ["runtime/device/raw"],
+    "runtime": ["runtime/cpu", "runtime/device"],
 }
 MODULES_OF_FOLDERS = {"ir", "passes", "runtime"}
 OPERATOR_TABLE = "ir/schema/operator_table.cc"  # the one place that says what operators do; passes ask for roles

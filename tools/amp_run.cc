@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "runtime/device/open_device.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/hardware.h"
 #include "runtime/hardware/usable_threads.h"
@@ -71,6 +72,18 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, co
   return session;
 }
 
+// Before anything is read: one that cannot be used is an error, never another device.
+absl::Status OpenDeviceOf(RunArguments& arguments) {
+  if (!arguments.cuda_ordinal.has_value()) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<Accelerator>> device = OpenCudaDevice(*arguments.cuda_ordinal);
+  if (!device.ok()) {
+    return absl::Status(device.status().code(),
+                        absl::StrCat("--device cuda:", *arguments.cuda_ordinal, ": ", device.status().message()));
+  }
+  arguments.session.device = *std::move(device);
+  return absl::OkStatus();
+}
+
 absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                      ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
@@ -125,11 +138,12 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
   return absl::InternalError("no such mode of --bench");
 }
 
-absl::Status Run(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output) {
+absl::Status Run(RunArguments arguments, const ToolStreams& streams, ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {
     output.out = arguments.devices ? DescribeDevices() : arguments.text;
     return absl::OkStatus();
   }
+  AMP_RETURN_IF_ERROR(OpenDeviceOf(arguments));
   streams.show_progress("loading");
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
   NoteMissingLibrary(arguments, output);

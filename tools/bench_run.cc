@@ -75,9 +75,9 @@ Timing Summarize(std::vector<double> runs_ms, int64_t num_items) {
   return timing;
 }
 
-std::string AsJson(const RunArguments& arguments, const Timing& timing) {
+std::string AsJson(const RunArguments& arguments, const std::string& device, const Timing& timing) {
   const nlohmann::ordered_json json = {{"model", TextOfBytes(arguments.model)},
-                                       {"device", "cpu"},
+                                       {"device", device},
                                        {"iterations", arguments.iterations},
                                        {"warmup", arguments.warmup},
                                        {"median_ms", timing.median_ms},
@@ -89,13 +89,14 @@ std::string AsJson(const RunArguments& arguments, const Timing& timing) {
   return json.dump(1) + "\n";
 }
 
-std::string AsText(const RunArguments& arguments, const Timing& timing) {
+std::string AsText(const RunArguments& arguments, const std::string& device, const Timing& timing) {
   constexpr double kMegabyte = 1e6;
   return absl::StrFormat(
-      "%d runs on cpu after %d to warm up: median %.4g ms, smallest %.4g ms, 90th percentile %.4g ms; %.4g items/s; "
+      "%d runs on %s after %d to warm up: median %.4g ms, smallest %.4g ms, 90th percentile %.4g ms; %.4g items/s; "
       "peak memory %.4g MB, activations %.4g MB\n",
-      arguments.iterations, arguments.warmup, timing.median_ms, timing.min_ms, timing.p90_ms, timing.items_per_second,
-      static_cast<double>(timing.peak_bytes) / kMegabyte, static_cast<double>(timing.activation_bytes) / kMegabyte);
+      arguments.iterations, device, arguments.warmup, timing.median_ms, timing.min_ms, timing.p90_ms,
+      timing.items_per_second, static_cast<double>(timing.peak_bytes) / kMegabyte,
+      static_cast<double>(timing.activation_bytes) / kMegabyte);
 }
 
 }  // namespace
@@ -112,7 +113,8 @@ absl::Status BenchRun(const RunArguments& arguments, const Session& session, con
   }
   Timing timing = Summarize(std::move(runs_ms), NumItems(session, inputs));
   timing.activation_bytes = static_cast<int64_t>(session.ActivationBytes());
-  return streams.print(arguments.json ? AsJson(arguments, timing) : AsText(arguments, timing));
+  const std::string device = session.DeviceName();
+  return streams.print(arguments.json ? AsJson(arguments, device, timing) : AsText(arguments, device, timing));
 }
 
 absl::Status AnswerBenchRequests(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
@@ -47,6 +48,26 @@ std::string Refusals(const Instruction& instruction) {
   return why_not.empty() ? "" : absl::StrCat(" (", why_not, ")");
 }
 
+// "cuda:0", "cpu, 2 copied": inputs that were elsewhere.
+std::string DeviceText(const Session& session, const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* row = instruction.site->row;
+  const std::string device = row != nullptr && row->runs_on_device ? session.DeviceName() : "cpu";
+  const int num_copies = instruction.site->num_copies;
+  return num_copies == 0 ? device : absl::StrCat(device, ", ", num_copies, " copied");
+}
+
+// With a device, what a run cost to copy.
+std::string CopiesText(const Session& session) {
+  constexpr double kKilobyte = 1e3;
+  if (session.DeviceName() == "cpu") return "";
+  const CopyCounts copies = session.LastCopies();
+  return absl::StrFormat("copies of the run: %d to %s (%.4g kB), %d from it (%.4g kB); constants there: %.4g kB\n",
+                         copies.in, session.DeviceName(), static_cast<double>(copies.in_bytes) / kKilobyte, copies.out,
+                         static_cast<double>(copies.out_bytes) / kKilobyte,
+                         static_cast<double>(session.DeviceConstantBytes()) / kKilobyte);
+}
+
 void AppendRows(const Session& session, const NodePaths& paths, const Instruction& instruction,
                 std::vector<Row>& rows) {
   const Model& model = session.model();
@@ -58,11 +79,11 @@ void AppendRows(const Session& session, const NodePaths& paths, const Instructio
   }
   const std::string path = Escaped(paths.nodes[instruction.node]);
   rows.push_back({path, InstructionText(model, instruction), kernel + Refusals(instruction),
-                  TypesOf(model, instruction), ComputeText(model, instruction), "cpu"});
+                  TypesOf(model, instruction), ComputeText(model, instruction), DeviceText(session, instruction)});
   for (const Instruction& part : instruction.parts) {
     if (part.node == instruction.node && !instruction.is_unit) continue;
     rows.push_back({Escaped(paths.nodes[part.node]), OperatorText(model, part.node), absl::StrCat("part of ", path),
-                    TypesOf(model, part), "", "cpu"});
+                    TypesOf(model, part), "", DeviceText(session, instruction)});
   }
 }
 
@@ -98,7 +119,7 @@ std::string ExplainRun(const Session& session) {
     }
     absl::StrAppend(&text, row.back(), "\n");
   }
-  return text;
+  return text + CopiesText(session);
 }
 
 }  // namespace amp

@@ -1,6 +1,7 @@
 #include "tools/flag_words.h"
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "ir/base/status.h"
 
 namespace amp {
@@ -14,11 +15,14 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string&
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
-absl::Status CheckDevice(const std::string& device, const std::string& what) {
-  if (device == "auto" || device == "cpu") return absl::OkStatus();
-  if (device == "cuda" || absl::StartsWith(device, "cuda:")) {
-    return DeviceError("--device ", Escaped(device), ": ", what, " on the processor alone; expected auto or cpu");
-  }
+absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device) {
+  if (device == "auto" || device == "cpu") return std::optional<int>();
+  if (device == "cuda") return std::optional<int>(0);
+  constexpr absl::string_view kNumbered = "cuda:";
+  int ordinal = 0;
+  const bool is_numbered = absl::StartsWith(device, kNumbered) &&
+                           absl::SimpleAtoi(absl::string_view(device).substr(kNumbered.size()), &ordinal);
+  if (is_numbered && ordinal >= 0) return std::optional<int>(ordinal);
   return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'");
 }
 

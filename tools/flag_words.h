@@ -2,6 +2,7 @@
 #ifndef AMP_TOOLS_FLAG_WORDS_H_
 #define AMP_TOOLS_FLAG_WORDS_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -15,8 +16,8 @@ namespace amp {
 absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& flag, const std::string& text,
                                                               const std::string& expected);
 
-// Of --device. `what`: "models run". Errors: kUnimplemented for one that is there for nothing yet, kInvalidArgument.
-absl::Status CheckDevice(const std::string& device, const std::string& what);
+// Of --device: the number of an NVIDIA GPU; nothing: the processor. Errors: kInvalidArgument.
+absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device);
 
 }  // namespace amp
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kProgram[] = "amp-run";
 constexpr int kMostThreads = 4096;
-constexpr char kPurpose[] = "Runs an ONNX model on this machine's processor and prints or writes what comes out.\n";
+constexpr char kPurpose[] = "Runs an ONNX model on this machine and prints or writes what comes out.\n";
 constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --random-inputs                               a line per output
   amp-run model.onnx --input x=x.npy --outputs y.npz
@@ -26,12 +26,12 @@ constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --inputs sample.npz --profile trace.json      where the time goes, by operator and node
 
 Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit, 6 input or output,
-  7 --compare found a difference, 8 no such device, 70 internal error. A failure is one line.)";
+  7 --compare found a difference, 8 no such device, or it fails, 70 internal error. A failure is one line.)";
 
 // What other executors offer, and users may ask for; refused with a reason rather than ignored.
 constexpr std::pair<const char*, const char*> kNotServed[] = {
     {"--autotune", "no kernel is chosen by time"},
-    {"--allow-tf32", "no processor has TF32"},
+    {"--allow-tf32", "nothing computes in TF32"},
 };
 
 enum class Fusions { kAll, kAttention, kBatchNorm, kChain, kConstants, kEpilogue, kNorm, kTrain };
@@ -93,7 +93,8 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
   app.add_flag("--json", a.json, "print what --bench or --compare finds as JSON")->group(group);
-  app.add_option("--device", words.device, WithDefault("where", words.device))
+  app.add_option("--device", words.device,
+                 WithDefault("where; cuda: one that cannot be used is an error", words.device))
       ->type_name("auto|cpu|cuda[:N]")
       ->group(group);
   AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
@@ -153,7 +154,8 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
   } else if (!words.random_seed.empty()) {
     return UsageError("--random-inputs: expected a whole number, found '", Escaped(words.random_seed), "'");
   }
-  return CheckDevice(words.device, "models run");
+  AMP_ASSIGN_OR_RETURN(a.cuda_ordinal, ReadDevice(words.device));
+  return absl::OkStatus();
 }
 
 absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {

@@ -30,11 +30,12 @@ struct RunArguments {
   bool explain = false, json = false, ulps = false, devices = false, quiet = false;
   int64_t iterations = 10, warmup = 2;
   double tolerance = 0.02;
+  std::optional<int> cuda_ordinal;  // nothing: the processor
   SessionOptions session;
   std::string text;  // of --help or --version: to be printed, and nothing else done; else empty
 };
 
-// `arguments` without the program's name. Errors: kInvalidArgument; kUnimplemented for a device that no model runs on.
+// `arguments` without the program's name. Errors: kInvalidArgument.
 absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& arguments);
 
 }  // namespace amp

@@ -35,6 +35,7 @@ int ExitCode(const absl::Status& status) {
     case absl::StatusCode::kFailedPrecondition:
       return 7;
     case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kAborted:
       return 8;
     default:
       return 70;

@@ -8,6 +8,7 @@
 //   input or output failed                        kUnavailable         6
 //   verification failed                           kFailedPrecondition  7
 //   device, driver or its library not available   kUnimplemented       8
+//   a device failed                               kAborted             8
 //   our own bug                                   kInternal           70
 #ifndef AMP_IR_BASE_STATUS_H_
 #define AMP_IR_BASE_STATUS_H_

@@ -7,7 +7,7 @@
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
-#include "runtime/cpu/product_shape.h"
+#include "runtime/kernel/product_shape.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/onednn/open_library.h"
 

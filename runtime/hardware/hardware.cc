@@ -35,6 +35,7 @@ class DriverLibrary {
 
 // The few entry points, as the driver's binary interface has them since its version 2.
 using CuInit = int (*)(unsigned int flags);
+using CuDriverGetVersion = int (*)(int* version);
 using CuDeviceGetCount = int (*)(int* count);
 using CuDeviceGet = int (*)(int* device, int ordinal);
 using CuDeviceGetName = int (*)(char* name, int length, int device);
@@ -53,6 +54,10 @@ void DetectGpus(Hardware& hardware) {
   if (!driver.is_loaded()) {
     hardware.no_gpu_why = "no NVIDIA driver";
     return;
+  }
+  if (const auto get_version = driver.Find<CuDriverGetVersion>("cuDriverGetVersion"); get_version != nullptr) {
+    int version = 0;
+    if (get_version(&version) == 0) hardware.cuda_driver_version = version;
   }
   const auto init = driver.Find<CuInit>("cuInit");
   const auto get_count = driver.Find<CuDeviceGetCount>("cuDeviceGetCount");

@@ -42,6 +42,8 @@ struct CpuFeatures {
 struct Hardware {
   std::vector<Gpu> gpus;
   std::string no_gpu_why;  // "no NVIDIA driver", ...; empty where there are GPUs
+  std::optional<int> cuda_driver_version =
+      std::nullopt;  // up to which the driver knows CUDA, 13000 for 13.0; nothing: not told
   CpuFeatures cpu;
 };
 

@@ -36,27 +36,6 @@ absl::StatusOr<Dims> AlignedDims(const Node& node, const Dims& a, const Dims& b)
   return aligned;
 }
 
-// The same with as few axes as possible; at least one.
-Broadcast Merged(const Broadcast& broadcast) {
-  Broadcast merged{{1}, std::vector<Dims>(broadcast.strides.size(), Dims{0})};
-  for (size_t axis = 0; axis < broadcast.dims.size(); ++axis) {
-    const int64_t dim = broadcast.dims[axis];
-    if (dim == 1) continue;
-    const bool continues = std::all_of(broadcast.strides.begin(), broadcast.strides.end(), [&](const Dims& strides) {
-      const Dims& outer = merged.strides[static_cast<size_t>(&strides - broadcast.strides.data())];
-      return outer.back() == strides[axis] * dim;
-    });
-    const bool is_first = merged.dims.size() == 1 && merged.dims[0] == 1;
-    if (!continues && !is_first) merged.dims.push_back(1);
-    merged.dims.back() *= dim;
-    for (size_t i = 0; i < merged.strides.size(); ++i) {
-      merged.strides[i].resize(merged.dims.size());
-      merged.strides[i].back() = broadcast.strides[i][axis];
-    }
-  }
-  return merged;
-}
-
 }  // namespace
 
 absl::StatusOr<Broadcast> BroadcastInputs(const KernelContext& context, size_t count) {
@@ -77,13 +56,33 @@ absl::StatusOr<Broadcast> BroadcastPair(const KernelContext& context) {
   return Broadcast{a, {BroadcastStrides(a, a), BroadcastStrides(b, a)}};
 }
 
+Broadcast MergeAxes(const Broadcast& broadcast) {
+  Broadcast merged{{1}, std::vector<Dims>(broadcast.strides.size(), Dims{0})};
+  for (size_t axis = 0; axis < broadcast.dims.size(); ++axis) {
+    const int64_t dim = broadcast.dims[axis];
+    if (dim == 1) continue;
+    const bool continues = std::all_of(broadcast.strides.begin(), broadcast.strides.end(), [&](const Dims& strides) {
+      const Dims& outer = merged.strides[static_cast<size_t>(&strides - broadcast.strides.data())];
+      return outer.back() == strides[axis] * dim;
+    });
+    const bool is_first = merged.dims.size() == 1 && merged.dims[0] == 1;
+    if (!continues && !is_first) merged.dims.push_back(1);
+    merged.dims.back() *= dim;
+    for (size_t i = 0; i < merged.strides.size(); ++i) {
+      merged.strides[i].resize(merged.dims.size());
+      merged.strides[i].back() = broadcast.strides[i][axis];
+    }
+  }
+  return merged;
+}
+
 absl::Status CheckSameType(const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype()) return absl::OkStatus();
   return ModelError("expected operands of one type, found ", DTypeName(a.dtype()), " and ", DTypeName(b.dtype()));
 }
 
 RowWalk::RowWalk(const Broadcast& broadcast) : walk_({}, {}) {
-  Broadcast merged = Merged(broadcast);
+  Broadcast merged = MergeAxes(broadcast);
   count_ = static_cast<size_t>(merged.dims.back());
   for (Dims& strides : merged.strides) {
     steps_.push_back(static_cast<size_t>(strides.back()));

@@ -89,12 +89,13 @@ void KernelContext::Report(absl::string_view implementation, DType computed_in) 
   computed_in_ = computed_in;
 }
 
-void KernelContext::Ran(const KernelRow& row, absl::string_view why_not_better) {
+void KernelContext::Ran(const KernelRow& row, absl::string_view why_not_better, int num_copies) {
   const absl::MutexLock lock(&site_.mutex);
   site_.row = &row;
   if (site_.why_not_better != why_not_better) site_.why_not_better = std::string(why_not_better);
   if (site_.implementation != implementation_) site_.implementation = std::string(implementation_);
   site_.computed_in = computed_in_;
+  site_.num_copies = num_copies;
 }
 
 void KernelContext::SetOutput(size_t port, Datum datum) {

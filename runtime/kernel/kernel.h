@@ -17,6 +17,7 @@
 #ifndef AMP_RUNTIME_KERNEL_KERNEL_H_
 #define AMP_RUNTIME_KERNEL_KERNEL_H_
 
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -47,12 +48,14 @@ class BodyRunner {
 };
 
 class MeansOverRanks;
+class Accelerator;
 
 // What a run lends to all its kernels.
 struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
-  TensorMemory* memory = nullptr;   // of outputs and scratch; null: the heap
+  TensorMemory* memory = nullptr;   // of outputs and scratch; null: the heap; while a kernel for a device runs, its own
+  Accelerator* device = nullptr;    // null: there is none, and no kernel for one runs
   MeansOverRanks* means = nullptr;  // of this run; null: there is one rank
   bool allows_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool is_strict = false;           // 16-bit values are not computed by kernels that widen them to float64
@@ -81,6 +84,7 @@ struct KernelSite {
   std::string why_not_better ABSL_GUARDED_BY(mutex);  // why the rows before that did not take the inputs
   std::string implementation ABSL_GUARDED_BY(mutex);  // the library's name for what ran; may be empty
   DType computed_in ABSL_GUARDED_BY(mutex) = DType::kUndefined;
+  int num_copies ABSL_GUARDED_BY(mutex) = 0;  // of its inputs, between the processor's memory and the device's
 };
 
 class KernelContext {
@@ -149,7 +153,7 @@ class KernelContext {
   // For reports: the library's name for what ran, which lives as long as the state, and the type that it computed in.
   void Report(absl::string_view implementation, DType computed_in);
   // By whoever chose the row, at the end.
-  void Ran(const KernelRow& row, absl::string_view why_not_better);
+  void Ran(const KernelRow& row, absl::string_view why_not_better, int num_copies = 0);
 
   // "no kernel for float8e5m2": for element types that a kernel does not cover.
   absl::Status TypeError(DType dtype) const;
@@ -179,6 +183,25 @@ using KernelFunction = absl::Status (*)(KernelContext&);
 
 inline constexpr absl::string_view kReferenceFamily = "reference";
 
+// Inputs by port, a bit for each; the last bit is for all ports from there on.
+class PortSet {
+ public:
+  constexpr PortSet() = default;
+  constexpr PortSet(std::initializer_list<size_t> ports) {
+    for (const size_t port : ports) bits_ |= BitOf(port);
+  }
+  static constexpr PortSet All() {
+    PortSet all;
+    all.bits_ = ~uint32_t{0};
+    return all;
+  }
+  constexpr bool Has(size_t port) const { return (bits_ & BitOf(port)) != 0; }
+
+ private:
+  static constexpr uint32_t BitOf(size_t port) { return uint32_t{1} << (port < 31 ? port : 31); }
+  uint32_t bits_ = 0;
+};
+
 // A kernel for an operator, from one version of it to another. What ends with kUnimplemented before it has done anything
 // leaves the node to the next row: a library may refuse what its caller cannot foresee.
 struct KernelRow {
@@ -191,6 +214,10 @@ struct KernelRow {
   absl::string_view family = kReferenceFamily;
   bool takes_channels_last = false;  // inputs of any layout; else they are row-major
   bool takes_epilogue = false;
+  // Inputs whose elements the processor looks at. The others may be in any memory, but for a kernel of a device, which
+  // has them there.
+  PortSet host_inputs = PortSet::All();
+  bool runs_on_device = false;
 };
 
 }  // namespace amp

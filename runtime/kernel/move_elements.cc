@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/element_mover.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/turn_matrix.h"
 
@@ -12,6 +13,12 @@ namespace {
 
 absl::Status TypeStatus(bool known, const Tensor& tensor) {
   return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(tensor.dtype()));
+}
+
+// Null where the processor sees both.
+ElementMover* MoverOf(const Tensor& from, const Tensor& to) {
+  AMP_CHECK(from.mover() == to.mover() || from.num_elements() == 0);
+  return to.mover();
 }
 
 absl::Span<const int64_t> AllButLast(absl::Span<const int64_t> list) {
@@ -161,6 +168,7 @@ void CopyElements(const Tensor& from, size_t first, Tensor& to, size_t at, size_
 void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run, size_t count) {
   AMP_CHECK(from.dtype() == to.dtype());
   if (run == 0 || count == 0) return;
+  if (ElementMover* mover = MoverOf(from, to)) return mover->CopyBlocks(from, source, to, target, run, count);
   if (from.dtype() == DType::kString) {
     for (size_t i = 0; i < count; ++i) {
       CopyElements(from, source.first + i * source.step, to, target.first + i * target.step, run);
@@ -177,6 +185,7 @@ void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces 
 }
 
 void FillWithZero(Tensor& tensor) {
+  if (ElementMover* mover = tensor.mover()) return mover->SetZero(tensor);
   if (tensor.dtype() == DType::kString) {
     const auto strings = tensor.mutable_elements<std::string>();
     std::fill(strings.begin(), strings.end(), std::string());
@@ -186,6 +195,11 @@ void FillWithZero(Tensor& tensor) {
 }
 
 absl::Status CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_t run, Tensor& to) {
+  if (to.num_elements() == 0) return absl::OkStatus();
+  if (ElementMover* mover = MoverOf(from, to)) {
+    mover->CopyRuns(from, firsts, run, to);
+    return absl::OkStatus();
+  }
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = from.elements<T>();
     auto out = to.mutable_elements<T>().begin();
@@ -213,6 +227,10 @@ absl::Status CopyStrided(const Tensor& from, int64_t start, absl::Span<const int
   AMP_CHECK(strides.size() == to.rank());
   if (to.num_elements() == 0) return absl::OkStatus();
   const StridedAxes axes = Merged(to.dims(), strides);
+  if (ElementMover* mover = MoverOf(from, to)) {
+    mover->CopyStrided(from, start, axes.dims, axes.strides, to);
+    return absl::OkStatus();
+  }
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
     CopyMerged(from.elements<T>().data() + start, axes, to.mutable_elements<T>().data());
   });
@@ -223,6 +241,10 @@ absl::Status CopyPicked(const Tensor& from, absl::Span<const std::vector<int64_t
                         Tensor& to) {
   AMP_CHECK(picks.size() == to.rank() && from.rank() == to.rank());
   if (to.num_elements() == 0) return absl::OkStatus();
+  if (ElementMover* mover = MoverOf(from, to)) {
+    mover->CopyPicked(from, picks, fill, to);
+    return absl::OkStatus();
+  }
   const Dims strides = RowStrides(from.dims());
   const std::vector<int64_t> only = {0};  // a scalar's
   const std::vector<int64_t>& last = picks.empty() ? only : picks.back();

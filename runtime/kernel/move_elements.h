@@ -5,7 +5,8 @@
 //   CopyStrided(x, 0, {1, 4}, y)             y = transpose of x, where x is [3,4] and y is [4,3]
 //   CopyPicked(x, {{1, kNowhere}}, fill, y)  y[0], y[1] = x[1], fill
 //
-// Errors of all: an element type that is none.
+// Errors of all: an element type that is none. Where the elements are on a device, that moves them; both tensors are there
+// then, but for the one of `fill`.
 #ifndef AMP_RUNTIME_KERNEL_MOVE_ELEMENTS_H_
 #define AMP_RUNTIME_KERNEL_MOVE_ELEMENTS_H_
 

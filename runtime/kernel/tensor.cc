@@ -41,10 +41,16 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims, TensorMemory* memo
   if (*count == 0) return tensor;
   if (dtype == DType::kString) {
     tensor.data_ = AllocateStrings(static_cast<size_t>(*count));
+  } else if (memory == nullptr) {
+    tensor.data_ = AllocateHostMemory(tensor.size_bytes());
   } else {
-    tensor.data_ = memory == nullptr ? AllocateHostMemory(tensor.size_bytes()) : memory->Allocate(tensor.size_bytes());
+    tensor.data_ = memory->Allocate(tensor.size_bytes());
+    tensor.mover_ = memory->mover();
   }
-  if (tensor.data_ == nullptr) return LimitError("out of memory for a tensor ", tensor.TypeText());
+  if (tensor.data_ == nullptr) {
+    const char* const where = tensor.IsOnHost() ? "" : "the device is ";
+    return LimitError(where, "out of memory for a tensor ", tensor.TypeText());
+  }
   return tensor;
 }
 

@@ -1,11 +1,11 @@
-// What values hold at run time: tensors in host memory, and the sequences, maps and optionals that ONNX has beside them.
+// What values hold at run time: tensors, and the sequences, maps and optionals that ONNX has beside them.
 //
 //   AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(DType::kFloat32, {2, 3}));
 //   absl::Span<float> elements = y.mutable_elements<float>();
 //
 // A tensor's elements lie row by row, without gaps, unless its layout says otherwise; see runtime/kernel/element.h for
 // their C++ types. Copies share the elements, and whoever made a tensor is the only one who writes to it, before it is
-// copied.
+// copied. Elements may be in the memory of a device, where only kernels for that device see them.
 #ifndef AMP_RUNTIME_KERNEL_TENSOR_H_
 #define AMP_RUNTIME_KERNEL_TENSOR_H_
 
@@ -35,12 +35,17 @@ inline constexpr int64_t kMaxElements = int64_t{1} << 31;
 // Only kernels that ask for it ever see it.
 enum class Layout : uint8_t { kRowMajor, kChannelsLast };
 
+class ElementMover;
+
 // Where the elements of tensors come from; the heap, if nobody says otherwise.
 class TensorMemory {
  public:
   virtual ~TensorMemory() = default;
   // Aligned for every use; not initialised. Null when there is none.
   virtual std::shared_ptr<void> Allocate(size_t size_bytes) = 0;
+  virtual size_t alignment() const { return 64; }
+  // What moves elements in the memory of a device (runtime/kernel/element_mover.h); null: it is the processor's own.
+  virtual ElementMover* mover() { return nullptr; }
 };
 
 class Tensor {
@@ -63,6 +68,10 @@ class Tensor {
   void set_layout(Layout layout) { layout_ = layout; }
   // Where the elements are: the same for copies. Null where there are none.
   const void* data() const { return data_.get(); }
+  void* mutable_data() { return data_.get(); }
+  // Of the memory that the elements are in. What looks at them needs them where the processor does.
+  ElementMover* mover() const { return mover_; }
+  bool IsOnHost() const { return mover_ == nullptr; }
   // Whether nobody else has these elements, so that who holds the tensor may write to them.
   bool IsOnlyOwner() const { return data_.use_count() == 1; }
   const Dims& dims() const { return dims_; }
@@ -71,6 +80,7 @@ class Tensor {
   int64_t num_elements() const { return num_elements_; }
   size_t size_bytes() const { return static_cast<size_t>(num_elements_) * ElementBytes(dtype_); }
 
+  // REQUIRES of all that follow: IsOnHost().
   // REQUIRES: T takes as many bytes as an element of dtype(), and is std::string for strings.
   template <typename T>
   absl::Span<const T> elements() const {
@@ -85,16 +95,16 @@ class Tensor {
   // The real and imaginary parts of complex elements in turn. REQUIRES: T is their type.
   template <typename T>
   absl::Span<const T> Parts() const {
-    AMP_CHECK(num_elements_ == 0 || 2 * sizeof(T) == ElementBytes(dtype_));
+    AMP_CHECK(IsOnHost() && (num_elements_ == 0 || 2 * sizeof(T) == ElementBytes(dtype_)));
     return absl::Span<const T>(static_cast<const T*>(data_.get()), 2 * static_cast<size_t>(num_elements_));
   }
   // REQUIRES: no strings.
   absl::Span<const std::byte> bytes() const {
-    AMP_CHECK(dtype_ != DType::kString);
+    AMP_CHECK(IsOnHost() && dtype_ != DType::kString);
     return absl::Span<const std::byte>(static_cast<const std::byte*>(data_.get()), size_bytes());
   }
   absl::Span<std::byte> mutable_bytes() {
-    AMP_CHECK(dtype_ != DType::kString);
+    AMP_CHECK(IsOnHost() && dtype_ != DType::kString);
     return absl::Span<std::byte>(static_cast<std::byte*>(data_.get()), size_bytes());
   }
 
@@ -107,6 +117,7 @@ class Tensor {
  private:
   template <typename T>
   void CheckStoredAs() const {
+    AMP_CHECK(IsOnHost());
     AMP_CHECK(num_elements_ == 0 ||
               (std::is_same_v<T, std::string> ? dtype_ == DType::kString : sizeof(T) == ElementBytes(dtype_)));
   }
@@ -116,6 +127,7 @@ class Tensor {
   Dims dims_ = {0};
   int64_t num_elements_ = 0;
   std::shared_ptr<void> data_;
+  ElementMover* mover_ = nullptr;
 };
 
 class Datum;

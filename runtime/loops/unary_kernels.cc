@@ -183,7 +183,12 @@ constexpr auto MakeRows(std::index_sequence<kIndices...>) {
   return std::array{
       Row(kFunctions[kIndices].op_type, Mapped<kIndices>, WhyNotFloat, kFunctions[kIndices].domain)...,
       Row("Clip", Clip, WhyNotClip),
-      Row("Dropout", Dropout, WhyNotDropout),
+      KernelRow{.op_type = "Dropout",
+                .function = Dropout,
+                .why_not = WhyNotDropout,
+                .family = "loops",
+                .takes_channels_last = true,
+                .host_inputs = {1, 2}},
       Row("Gelu", Gelu, WhyNotGelu),
       Row("Pow", Pow, WhyNotPower),
   };

@@ -195,7 +195,7 @@ absl::Status Identity(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {"Cast", Cast},
     {"CastLike", CastLike},
-    {.op_type = "Identity", .function = Identity, .takes_channels_last = true},
+    {.op_type = "Identity", .function = Identity, .takes_channels_last = true, .host_inputs = {}},
 };
 
 }  // namespace

@@ -151,7 +151,7 @@ absl::Status SequenceMap(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"If", If},
+    {.op_type = "If", .function = If, .host_inputs = {0}},
     {"Loop", Loop},
     {"SequenceMap", SequenceMap},
 };

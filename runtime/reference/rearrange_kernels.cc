@@ -29,11 +29,12 @@ absl::StatusOr<int64_t> BlockSize(const KernelContext& context) {
   return size;
 }
 
-// x seen as [split], its axes in another order.
-absl::StatusOr<Tensor> Permuted(const Tensor& x, const Dims& split, absl::Span<const size_t> order) {
+// Input 0 seen as [split], its axes in another order.
+absl::StatusOr<Tensor> Permuted(KernelContext& context, const Dims& split, absl::Span<const size_t> order) {
+  const Tensor& x = context.Input(0);
   Dims dims, strides;
   for (const size_t axis : order) dims.push_back(split[axis]);
-  AMP_ASSIGN_OR_RETURN(Tensor y, Tensor::Create(x.dtype(), std::move(dims)));
+  AMP_ASSIGN_OR_RETURN(Tensor y, context.MakeScratch(x.dtype(), std::move(dims)));
   const Dims from = RowStrides(split);
   for (const size_t axis : order) strides.push_back(from[axis]);
   AMP_RETURN_IF_ERROR(CopyStrided(x, 0, strides, y));
@@ -48,8 +49,8 @@ absl::Status DepthToSpace(KernelContext& context) {
   if (x.dim(1) % (size * size) != 0) {
     return ModelError("expected channels in multiples of ", size * size, ", found ", x.TypeText());
   }
-  AMP_ASSIGN_OR_RETURN(const Tensor y, blocks_first ? Permuted(x, {n, size, size, c, h, w}, {0, 3, 4, 1, 5, 2})
-                                                    : Permuted(x, {n, c, size, size, h, w}, {0, 1, 4, 2, 5, 3}));
+  AMP_ASSIGN_OR_RETURN(const Tensor y, blocks_first ? Permuted(context, {n, size, size, c, h, w}, {0, 3, 4, 1, 5, 2})
+                                                    : Permuted(context, {n, c, size, size, h, w}, {0, 1, 4, 2, 5, 3}));
   context.SetOutput(0, y.Reshaped({n, c, h * size, w * size}));
   return absl::OkStatus();
 }
@@ -63,8 +64,8 @@ absl::Status SpaceToDepth(KernelContext& context) {
     return ModelError("expected height and width in multiples of ", size, ", found ", x.TypeText());
   }
   const Dims split = {n, c, h, size, w, size};
-  AMP_ASSIGN_OR_RETURN(const Tensor y,
-                       blocks_first ? Permuted(x, split, {0, 3, 5, 1, 2, 4}) : Permuted(x, split, {0, 1, 3, 5, 2, 4}));
+  AMP_ASSIGN_OR_RETURN(const Tensor y, blocks_first ? Permuted(context, split, {0, 3, 5, 1, 2, 4})
+                                                    : Permuted(context, split, {0, 1, 3, 5, 2, 4}));
   context.SetOutput(0, y.Reshaped({n, c * size * size, h, w}));
   return absl::OkStatus();
 }

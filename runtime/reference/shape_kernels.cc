@@ -186,12 +186,12 @@ absl::Status Expand(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "Shape", .function = Shape, .takes_channels_last = true},
-    {.op_type = "Size", .function = Size, .takes_channels_last = true},
-    {"Reshape", Reshape},
-    {"Flatten", Flatten},
-    {"Squeeze", Squeeze},
-    {"Unsqueeze", Unsqueeze},
+    {.op_type = "Shape", .function = Shape, .takes_channels_last = true, .host_inputs = {}},
+    {.op_type = "Size", .function = Size, .takes_channels_last = true, .host_inputs = {}},
+    {.op_type = "Reshape", .function = Reshape, .host_inputs = {1}},
+    {.op_type = "Flatten", .function = Flatten, .host_inputs = {}},
+    {.op_type = "Squeeze", .function = Squeeze, .host_inputs = {1}},
+    {.op_type = "Unsqueeze", .function = Unsqueeze, .host_inputs = {1}},
     {.op_type = "Transpose", .function = Transpose, .takes_channels_last = true},
     {"Expand", Expand},
 };

@@ -18,6 +18,12 @@ foreach(text IN LISTS texts)
 endforeach()
 
 run(${WORK}/prefix/bin/amp-rewrite --version)
+file(GLOB built RELATIVE ${BUILD} ${BUILD}/lib*/libamp_*.so)
+foreach(plugin IN LISTS built)
+  if(NOT EXISTS ${WORK}/prefix/${plugin})
+    message(FATAL_ERROR "${plugin} is not installed")
+  endif()
+endforeach()
 run(bash -c "source ${WORK}/prefix/share/bash-completion/completions/amp-rewrite && complete -p amp-rewrite")
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/example -DCMAKE_PREFIX_PATH=${WORK}/prefix
   -DCMAKE_BUILD_TYPE=Debug)

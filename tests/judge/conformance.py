@@ -19,6 +19,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", required=True)
     parser.add_argument("--exceptions", required=True)
+    parser.add_argument("--device", default="cpu", help="double: as the kernels of a device compute; cuda: on a GPU")
     arguments = parser.parse_args()
     archive = real_models.shared_folder() / "conformance" / "node.tar.xz"
     if not archive.exists():
@@ -26,7 +27,8 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         shutil.unpack_archive(archive, folder)
-        return subprocess.run([arguments.program, f"{folder}/node", "--exceptions", arguments.exceptions, "--table"]).returncode
+        return subprocess.run([arguments.program, f"{folder}/node", "--exceptions", arguments.exceptions, "--table",
+                               "--device", arguments.device]).returncode
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 // Runs test cases that lie in folders as ONNX's own do, and compares what comes out with what should:
 //
-//   run_cases FOLDER [PATTERN] [--exceptions FILE] [--verbose] [--table]
+//   run_cases FOLDER [PATTERN] [--exceptions FILE] [--verbose] [--table] [--device double|cuda]
 //
 //   FOLDER/test_abs/model.onnx
 //   FOLDER/test_abs/test_data_set_0/input_0.pb, output_0.pb
 //
-// Prints how many passed, failed and are not supported; with --table by operator, that of the model's only node. Fails when a case fails that the file of exceptions does not name
+// Prints how many passed, failed and are not supported; with --table by operator, that of the model's only node; with a
+// device, in how many its kernels ran. Fails when a case fails that the file of exceptions does not name
 // ("test_name: why", one a line), and when one passes that it does name. Tolerances: relative 1e-3, absolute 1e-5, as
 // ONNX's backend tests have them; integers, strings and truth values exactly.
 #include <algorithm>
@@ -26,6 +27,7 @@
 #include "onnx/onnx_pb.h"
 #include "runtime/kernel/make_datum.h"
 #include "runtime/session.h"
+#include "tests/runtime/device/named_device.h"
 
 namespace amp {
 namespace {
@@ -120,11 +122,15 @@ absl::Status RunDataSet(const Session& session, const fs::path& folder) {
   for (int run = 0; run < kRuns; ++run) AMP_RETURN_IF_ERROR(RunOnce(session, folder));
   return absl::OkStatus();
 }
-absl::Status RunCase(const fs::path& folder) {
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, Session::Create((folder / "model.onnx").string(), {}));
+
+// `on_device`: grows by one where kernels of the device ran.
+absl::Status RunCase(const fs::path& folder, const SessionOptions& options, int& on_device) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                       Session::Create((folder / "model.onnx").string(), options));
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.is_directory()) AMP_RETURN_IF_ERROR(RunDataSet(*session, entry.path()));
   }
+  if (CountOnDevice(*session) > 0) ++on_device;
   return absl::OkStatus();
 }
 
@@ -156,13 +162,15 @@ std::string OperatorOf(const fs::path& folder) {
 }
 
 int Main(int argc, char** argv) {
-  std::string folder, pattern;
+  std::string folder, pattern, device = "cpu";
   std::map<std::string, std::string> exceptions;
   bool verbose = false, table = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--exceptions" && i + 1 < argc) {
       exceptions = ReadExceptions(argv[++i]);
+    } else if (argument == "--device" && i + 1 < argc) {
+      device = argv[++i];
     } else if (argument == "--verbose") {
       verbose = true;
     } else if (argument == "--table") {
@@ -171,6 +179,13 @@ int Main(int argc, char** argv) {
       (folder.empty() ? folder : pattern) = argument;
     }
   }
+  SessionOptions options;
+  absl::StatusOr<std::shared_ptr<Accelerator>> opened = OpenNamedDevice(device);
+  if (!opened.ok()) {
+    std::cout << "no device: " << opened.status().message() << "\n";
+    return ExitCode(opened.status());
+  }
+  options.device = *std::move(opened);
   std::set<fs::path> cases;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const bool wanted = absl::StrContains(entry.path().filename().string(), pattern);
@@ -178,10 +193,10 @@ int Main(int argc, char** argv) {
   }
   Counts counts;
   std::map<std::string, Counts> by_operator;
-  int surprises = 0;
+  int surprises = 0, on_device = 0;
   for (const fs::path& path : cases) {
     const std::string name = path.filename().string();
-    const absl::Status status = RunCase(path);
+    const absl::Status status = RunCase(path, options, on_device);
     const bool excepted = exceptions.contains(name);
     const bool unsupported = absl::StrContains(status.message(), "no kernel for");
     for (Counts* each : {&counts, &by_operator[OperatorOf(path)]}) {
@@ -195,6 +210,8 @@ int Main(int argc, char** argv) {
     for (const auto& [name, of_operator] : by_operator) std::cout << name << ": " << of_operator.Text() << "\n";
   }
   std::cout << cases.size() << " cases: " << counts.Text() << "\n";
+  if (options.device != nullptr)
+    std::cout << on_device << " of them with kernels of " << options.device->name() << "\n";
   return cases.empty() || surprises > 0 ? 1 : 0;
 }
 

@@ -301,7 +301,9 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
 
 TEST_CASE("a device that there is not, a file that there is not, a model that is none") {
   const Runs runs;
-  runs.Fails({"--device", "cuda:0"}, 8, "--device cuda:0: models run on the processor alone");
+  runs.Fails({"--device", "cuda:977"}, 8, "--device cuda:977: ");
+  runs.Fails({"--device", "cuda:"}, 2, "expected auto, cpu or cuda[:N], found 'cuda:'");
+  runs.Fails({"--device", "cuda:-1"}, 2, "expected auto, cpu or cuda[:N], found 'cuda:-1'");
   runs.Fails({"--device", "tpu"}, 2, "expected auto, cpu or cuda[:N], found 'tpu'");
   runs.Fails({"--input", "x=@none.npy"}, 6, "none.npy: expected a file that can be read");
   runs.Fails({}, 6, "none.onnx", "@none.onnx");

@@ -156,7 +156,10 @@ absl::Status Interpret(const Words& words, TrainArguments& a) {
   } else if (!words.shuffle.empty()) {
     return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'");
   }
-  return CheckDevice(words.device, "models are trained");
+  AMP_ASSIGN_OR_RETURN(const std::optional<int> device, ReadDevice(words.device));
+  if (!device.has_value()) return absl::OkStatus();
+  return DeviceError("--device ", Escaped(words.device),
+                     ": models are trained on the processor alone; expected auto or cpu");
 }
 
 absl::Status CheckCombinations(const TrainArguments& a) {

@@ -1,5 +1,5 @@
 // Stands in for libcuda.so.1, so that GPU detection is tested where there is no GPU. FAKE_GPUS describes the machine:
-// "NVIDIA H200=9.0,Tesla P4=6.1", or the error code that cuInit returns.
+// "NVIDIA H200=9.0,Tesla P4=6.1", or the error code that cuInit returns; FAKE_CUDA_VERSION: up to which it knows CUDA.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +37,12 @@ extern "C" {
 int cuInit(unsigned int) {
   const char* text = std::getenv("FAKE_GPUS");
   return text == nullptr ? 100 : std::atoi(text);
+}
+
+int cuDriverGetVersion(int* version) {
+  const char* text = std::getenv("FAKE_CUDA_VERSION");
+  *version = text == nullptr ? 99000 : std::atoi(text);
+  return 0;
 }
 
 int cuDeviceGetCount(int* count) {

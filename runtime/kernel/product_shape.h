@@ -3,8 +3,8 @@
 //   [2, 8, 16] [16, 32]        one product [16, 16] [16, 32]: the rows of all matrices on the left
 //   [2, 12, 8, 16] [2, 12, 16, 8]     24 products [8, 16] [16, 8]
 //   [2, 1, 8, 16] [3, 16, 8]   as it is, broadcast
-#ifndef AMP_RUNTIME_CPU_PRODUCT_SHAPE_H_
-#define AMP_RUNTIME_CPU_PRODUCT_SHAPE_H_
+#ifndef AMP_RUNTIME_KERNEL_PRODUCT_SHAPE_H_
+#define AMP_RUNTIME_KERNEL_PRODUCT_SHAPE_H_
 
 #include <cstddef>
 #include <optional>
@@ -42,4 +42,4 @@ std::optional<ProductShape> ShapeOfProduct(Dims a, Dims b, bool transposes_a, bo
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_CPU_PRODUCT_SHAPE_H_
+#endif  // AMP_RUNTIME_KERNEL_PRODUCT_SHAPE_H_

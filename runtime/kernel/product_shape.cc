@@ -1,4 +1,4 @@
-#include "runtime/cpu/product_shape.h"
+#include "runtime/kernel/product_shape.h"
 
 #include <algorithm>
 

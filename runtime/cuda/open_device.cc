@@ -1,0 +1,109 @@
+// The inside of the shared object: an NVIDIA GPU behind runtime/device/raw/device_table.h. The runtime of CUDA is linked
+// statically and opens the driver itself; nothing else of CUDA is needed to load this.
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "runtime/cuda/products.h"
+#include "runtime/cuda/stream.h"
+#include "runtime/device/raw/device_table.h"
+
+namespace amp::cuda {
+namespace {
+
+static_assert(cudaErrorMemoryAllocation == device::kOutOfMemory);
+
+struct DeviceWithProducts : OpenDevice {
+  explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal) {}
+
+  Products products;
+};
+DeviceWithProducts& Of(void* self) { return static_cast<DeviceWithProducts&>(*static_cast<OpenDevice*>(self)); }
+
+int Allocate(void* self, size_t size_bytes, void** memory) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  const int error = cudaMalloc(memory, size_bytes);
+  if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
+  return error;
+}
+
+void Release(void* self, void* memory) {
+  // What fails here has failed before, and was said then.
+  if (UseDevice(self) == 0) static_cast<void>(cudaFree(memory));
+}
+
+int CopyIn(void* self, void* to, const void* from, size_t size_bytes) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyHostToDevice, StreamOf(self));
+}
+
+int Finish(void* self) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return cudaStreamSynchronize(StreamOf(self));
+}
+
+int CopyOut(void* self, void* to, const void* from, size_t size_bytes) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  const int error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToHost, StreamOf(self));
+  return error != 0 ? error : Finish(self);
+}
+
+int SetZero(void* self, void* to, size_t size_bytes) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return cudaMemsetAsync(to, 0, size_bytes, StreamOf(self));
+}
+
+int Multiply(void* self, const device::ProductArguments* product, char* text) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return Of(self).products.Multiply(*product, StreamOf(self), text);
+}
+
+const char* ErrorText(int error) {
+  if (error == device::kBadArguments) return "arguments that no kernel takes";
+  return cudaGetErrorString(static_cast<cudaError_t>(error));
+}
+
+void Close(void* self) {
+  const std::unique_ptr<DeviceWithProducts> opened(&Of(self));
+  if (UseDevice(self) == 0) static_cast<void>(cudaStreamDestroy(opened->stream));
+}
+
+// What failed, or null.
+const char* Open(OpenDevice& opened, int& error) {
+  int count = 0;
+  if (error = cudaGetDeviceCount(&count); error != 0) return "cudaGetDeviceCount";
+  if (error = cudaSetDevice(opened.ordinal); error != 0) return "cudaSetDevice";
+  if (error = cudaStreamCreateWithFlags(&opened.stream, cudaStreamNonBlocking); error != 0) return "cudaStreamCreate";
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace amp::cuda
+
+__attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device::DeviceTable* table, char* why_not) {
+  namespace cuda = amp::cuda;
+  *table = {};
+  cuda::AddConvolutionLaunches(table->kernels);
+  cuda::AddElementwiseLaunches(table->kernels);
+  cuda::AddMoveLaunches(table->kernels);
+  cuda::AddRowLaunches(table->kernels);
+  auto opened = std::make_unique<cuda::DeviceWithProducts>(ordinal);
+  int error = 0;
+  if (const char* const what = cuda::Open(*opened, error); what != nullptr) {
+    std::snprintf(why_not, amp::device::kMaxWhyNot, "%s: %s (error %d)", what, cuda::ErrorText(error), error);
+    return error;
+  }
+  *table = {.self = static_cast<cuda::OpenDevice*>(opened.release()),
+            .allocate = cuda::Allocate,
+            .release = cuda::Release,
+            .copy_in = cuda::CopyIn,
+            .copy_out = cuda::CopyOut,
+            .set_zero = cuda::SetZero,
+            .finish = cuda::Finish,
+            .multiply = cuda::Multiply,
+            .error_text = cuda::ErrorText,
+            .close = cuda::Close,
+            .kernels = table->kernels};
+  return 0;
+}

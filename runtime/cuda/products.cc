@@ -1,0 +1,197 @@
+#include "runtime/cuda/products.h"
+
+#include <cstdio>
+
+namespace amp::cuda {
+namespace {
+
+using device::ProductArguments;
+using device::Storage;
+
+cudaDataType_t TypeOf(Storage storage) {
+  switch (storage) {
+    case Storage::kFloat16:
+      return CUDA_R_16F;
+    case Storage::kBfloat16:
+      return CUDA_R_16BF;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
+cublasLtEpilogue_t EpilogueOf(const ProductArguments& product) {
+  if (product.bias != nullptr) return product.applies_relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+  return product.applies_relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// "algorithm 66, HMMA, float32 accumulators": what it computes with.
+std::string CapabilityText(int algorithm, uint64_t flags) {
+  std::string text = "cublasLt algorithm " + std::to_string(algorithm);
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA) != 0) text += ", HMMA";
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA) != 0) text += ", FMA";
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32) != 0) text += ", TF32 inputs";
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F) != 0) text += ", float16 accumulators";
+  if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F) != 0) text += ", float32 accumulators";
+  return text;
+}
+
+}  // namespace
+
+// An operation with the layouts of its matrices, in the library's own order: `left` is b.
+struct Products::Plan {
+  const CublasLt* library = nullptr;
+  cublasLtMatmulDesc_t operation = nullptr;
+  cublasLtMatrixLayout_t left = nullptr, right = nullptr, result = nullptr;
+  cublasLtMatmulAlgo_t algorithm = {};
+  size_t workspace_bytes = 0;
+  std::string text;  // of the algorithm; empty: there is none
+  std::string why_not;
+
+  ~Plan() {
+    // What was made is taken back; nothing can be done about what fails here.
+    for (cublasLtMatrixLayout_t layout : {left, right, result}) {
+      if (layout != nullptr) static_cast<void>(library->destroy_layout(layout));
+    }
+    if (operation != nullptr) static_cast<void>(library->destroy_operation(operation));
+  }
+};
+
+Products::Products(int ordinal) : ordinal_(ordinal) {}
+
+Products::~Products() {
+  plans_.clear();
+  if (handle_ != nullptr) static_cast<void>(library_->destroy(handle_));
+  if (workspace_ != nullptr) static_cast<void>(cudaFree(workspace_));
+}
+
+const char* Products::OpenLibrary(char* why_not) {
+  if (handle_ != nullptr) return nullptr;
+  library_ = OpenCublasLt(why_not, device::kMaxProductText);
+  if (library_ == nullptr) return why_not;
+  int major = 0;
+  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_) != cudaSuccess) {
+    return "the compute capability is not told";
+  }
+  constexpr int kHopper = 9;
+  constexpr size_t kMebibyte = size_t{1} << 20;
+  workspace_bytes_ = (major >= kHopper ? 32 : 4) * kMebibyte;
+  if (workspace_ == nullptr && cudaMalloc(&workspace_, workspace_bytes_) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // does not last
+    workspace_ = nullptr;
+    return "the device is out of memory for cuBLASLt's workspace";
+  }
+  return library_->create(&handle_) == CUBLAS_STATUS_SUCCESS ? nullptr : "cublasLtCreate failed";
+}
+
+const char* Products::Describe(const ProductArguments& product, Plan& plan) const {
+  const cudaDataType_t type = TypeOf(product.storage);
+  if (library_->create_operation(&plan.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) {
+    return "no operation";
+  }
+  const auto set_operation = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    return library_->set_operation(plan.operation, attribute, &value, sizeof(value)) == CUBLAS_STATUS_SUCCESS;
+  };
+  const cublasOperation_t left = product.transposes_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t right = product.transposes_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const bool is_set = set_operation(CUBLASLT_MATMUL_DESC_TRANSA, left) &&
+                      set_operation(CUBLASLT_MATMUL_DESC_TRANSB, right) &&
+                      set_operation(CUBLASLT_MATMUL_DESC_EPILOGUE, EpilogueOf(product)) &&
+                      (product.bias == nullptr || set_operation(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias));
+  if (!is_set) return "no operation of this kind";
+  // A matrix [rows, columns] row by row is one [columns, rows] column by column.
+  const auto make_layout = [&](cublasLtMatrixLayout_t& layout, int64_t rows, int64_t columns, int64_t step) {
+    const auto batch = static_cast<int32_t>(product.batch);
+    return library_->create_layout(&layout, type, static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
+                                   columns) == CUBLAS_STATUS_SUCCESS &&
+           library_->set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch)) ==
+               CUBLAS_STATUS_SUCCESS &&
+           library_->set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof(step)) ==
+               CUBLAS_STATUS_SUCCESS;
+  };
+  const int64_t m = product.m, n = product.n, k = product.k;
+  const bool has_layouts =
+      make_layout(plan.left, product.transposes_b ? n : k, product.transposes_b ? k : n, product.b_step) &&
+      make_layout(plan.right, product.transposes_a ? k : m, product.transposes_a ? m : k, product.a_step) &&
+      make_layout(plan.result, m, n, m * n);
+  return has_layouts ? nullptr : "no layout of these matrices";
+}
+
+const char* Products::Choose(const ProductArguments& product, Plan& plan) const {
+  cublasLtMatmulPreference_t preference = nullptr;
+  if (library_->create_preference(&preference) != CUBLAS_STATUS_SUCCESS) return "no preference";
+  bool is_set = library_->set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes_,
+                                         sizeof(workspace_bytes_)) == CUBLAS_STATUS_SUCCESS;
+  uint64_t allowed = CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+                     CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+  if (product.storage == Storage::kFloat32) {
+    allowed = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  }
+  is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
+                         CUBLAS_STATUS_SUCCESS;
+  cublasLtMatmulHeuristicResult_t best = {};
+  int count = 0;
+  const bool is_found = is_set &&
+                        library_->get_heuristic(handle_, plan.operation, plan.left, plan.right, plan.result,
+                                                plan.result, preference, 1, &best, &count) == CUBLAS_STATUS_SUCCESS &&
+                        count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
+  const bool is_done = library_->destroy_preference(preference) == CUBLAS_STATUS_SUCCESS;
+  if (!is_found || !is_done) return "cuBLASLt has no algorithm for it";
+  plan.algorithm = best.algo;
+  plan.workspace_bytes = best.workspaceSize;
+  int algorithm = -1;
+  uint64_t flags = 0;
+  size_t written = 0;
+  const bool is_told = library_->get_configuration(&plan.algorithm, CUBLASLT_ALGO_CONFIG_ID, &algorithm,
+                                                   sizeof(algorithm), &written) == CUBLAS_STATUS_SUCCESS &&
+                       library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
+                                                sizeof(flags), &written) == CUBLAS_STATUS_SUCCESS;
+  plan.text = is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is";
+  return nullptr;
+}
+
+Products::Plan& Products::PlanFor(const ProductArguments& product) {
+  const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) | (product.applies_relu ? 4 : 0) |
+                    (product.bias != nullptr ? 8 : 0);
+  const Key key = {static_cast<int>(product.storage),
+                   product.m,
+                   product.n,
+                   product.k,
+                   product.batch,
+                   product.a_step,
+                   product.b_step,
+                   flags};
+  std::unique_ptr<Plan>& plan = plans_[key];
+  if (plan != nullptr) return *plan;
+  plan = std::make_unique<Plan>();
+  plan->library = library_;
+  const char* why_not = Describe(product, *plan);
+  if (why_not == nullptr) why_not = Choose(product, *plan);
+  if (why_not != nullptr) plan->why_not = why_not;
+  return *plan;
+}
+
+int Products::Multiply(const ProductArguments& product, cudaStream_t stream, char* text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  char opening[device::kMaxProductText] = "";
+  const char* why_not = OpenLibrary(opening);
+  Plan* const plan = why_not == nullptr ? &PlanFor(product) : nullptr;
+  if (plan != nullptr && !plan->why_not.empty()) why_not = plan->why_not.c_str();
+  if (why_not == nullptr && product.bias != nullptr &&
+      library_->set_operation(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
+                              sizeof(product.bias)) != CUBLAS_STATUS_SUCCESS) {
+    why_not = "cuBLASLt does not take the bias";
+  }
+  std::snprintf(text, device::kMaxProductText, "%s", why_not == nullptr ? plan->text.c_str() : why_not);
+  if (why_not != nullptr) return device::kNoProduct;
+  const float beta = 0;
+  const cublasStatus_t status = library_->matmul(
+      handle_, plan->operation, &product.alpha, product.b, plan->left, product.a, plan->right, &beta, product.y,
+      plan->result, product.y, plan->result, &plan->algorithm, workspace_, plan->workspace_bytes, stream);
+  if (status == CUBLAS_STATUS_SUCCESS) return 0;
+  std::snprintf(text, device::kMaxProductText, "cublasLtMatmul failed (status %d)", static_cast<int>(status));
+  const int error = cudaGetLastError();
+  return error != 0 ? error : cudaErrorUnknown;
+}
+
+}  // namespace amp::cuda

@@ -1,0 +1,12 @@
+// Reductions, softmax, norms and pools, for the device.
+#include "runtime/cuda/stream_runner.cuh"
+#include "runtime/device/raw/rows.h"
+
+namespace amp::cuda {
+
+void AddRowLaunches(device::LaunchTable& table) {
+  AddLaunches<device::ReduceArguments, device::SoftmaxArguments, device::NormalizeArguments,
+              device::NormalizeChannelsArguments, device::PoolArguments>(table);
+}
+
+}  // namespace amp::cuda

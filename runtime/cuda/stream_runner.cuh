@@ -1,0 +1,114 @@
+// Runs the bodies of runtime/device/raw on a stream: a thread for each element, a block for each row.
+#ifndef AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_
+#define AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "runtime/cuda/stream.h"
+#include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/rows.h"
+
+namespace amp::cuda {
+
+inline constexpr uint32_t kThreads = 256, kWarp = 32;
+inline constexpr uint32_t kMostBlocks = 1u << 20;  // of a launch; further elements come in turns
+
+// The threads of a block, which share a row.
+class BlockTeam {
+ public:
+  __device__ bool IsFirst() const { return threadIdx.x == 0; }
+
+  template <typename Of>
+  __device__ void ForEach(uint32_t count, Of of) const {
+    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) of(i);
+  }
+
+  template <typename Of>
+  __device__ float Sum(uint32_t count, Of of) const {
+    float sum = 0;
+    ForEach(count, [&](uint32_t i) { sum += of(i); });
+    return Joined(sum, 0, [](float a, float b) { return a + b; });
+  }
+
+  template <typename Of>
+  __device__ float Max(uint32_t count, Of of) const {
+    float largest = -device::kInfinity;
+    ForEach(count, [&](uint32_t i) { largest = device::LargerOf(of(i), largest); });
+    return Joined(largest, -device::kInfinity, [](float a, float b) { return device::LargerOf(a, b); });
+  }
+
+ private:
+  template <typename Join>
+  static __device__ float JoinedInWarp(float x, Join join) {
+    for (uint32_t step = kWarp / 2; step > 0; step /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, step));
+    return x;
+  }
+
+  // Over all threads, for all of them.
+  template <typename Join>
+  static __device__ float Joined(float x, float nothing, Join join) {
+    __shared__ float of_warps[kThreads / kWarp];
+    const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    x = JoinedInWarp(x, join);
+    __syncthreads();  // what was there before has been read
+    if (lane == 0) of_warps[warp] = x;
+    __syncthreads();
+    return JoinedInWarp(lane < kThreads / kWarp ? of_warps[lane] : nothing, join);
+  }
+};
+
+template <typename Body>
+__global__ void __launch_bounds__(kThreads) RunForEach(uint32_t count, const __grid_constant__ Body body) {
+  const uint64_t step = static_cast<uint64_t>(gridDim.x) * kThreads;
+  for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
+    body(static_cast<uint32_t>(i));
+  }
+}
+
+template <typename Body>
+__global__ void __launch_bounds__(kThreads) RunForRows(uint32_t rows, const __grid_constant__ Body body) {
+  BlockTeam team;
+  for (uint32_t row = blockIdx.x; row < rows; row += gridDim.x) body(row, team);
+}
+
+class StreamRunner {
+ public:
+  explicit StreamRunner(cudaStream_t stream) : stream_(stream) {}
+
+  template <typename Body>
+  int ForEach(uint32_t count, const Body& body) {
+    if (count == 0) return 0;
+    const uint32_t blocks = std::min((count - 1) / kThreads + 1, kMostBlocks);
+    RunForEach<<<blocks, kThreads, 0, stream_>>>(count, body);
+    return cudaGetLastError();
+  }
+
+  template <typename Body>
+  int ForRows(uint32_t rows, const Body& body) {
+    if (rows == 0) return 0;
+    RunForRows<<<std::min(rows, kMostBlocks), kThreads, 0, stream_>>>(rows, body);
+    return cudaGetLastError();
+  }
+
+ private:
+  cudaStream_t stream_;
+};
+
+template <typename Arguments>
+int LaunchOnStream(void* self, const void* arguments) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  StreamRunner runner(StreamOf(self));
+  return Start(runner, *static_cast<const Arguments*>(arguments));
+}
+
+template <typename... Arguments>
+void AddLaunches(device::LaunchTable& table) {
+  ((table.launches[static_cast<size_t>(Arguments::kKernel)] = LaunchOnStream<Arguments>), ...);
+}
+
+}  // namespace amp::cuda
+
+#endif  // AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_

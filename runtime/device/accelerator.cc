@@ -1,0 +1,159 @@
+#include "runtime/device/accelerator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "ir/base/status.h"
+#include "runtime/device/raw/move.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+
+Accelerator::~Accelerator() {
+  {
+    const absl::MutexLock lock(&upload_mutex_);
+    uploaded_.reset();
+  }
+  table_.close(table_.self);
+}
+
+void Accelerator::Note(int error) {
+  int none = 0;
+  if (error != 0) first_error_.compare_exchange_strong(none, error);
+}
+
+absl::Status Accelerator::Status() const {
+  const int error = first_error_;
+  if (error == 0) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat(name_, " failed: ", table_.error_text(error), " (error ", error, ")"));
+}
+
+absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
+  char what[device::kMaxProductText] = "";
+  const int error = table_.multiply(table_.self, &product, what);
+  text = what;
+  if (error == device::kNoProduct) return absl::UnimplementedError(text);
+  Note(error);
+  return Status();
+}
+
+absl::Status Accelerator::Finish() {
+  Note(table_.finish(table_.self));
+  return Status();
+}
+
+std::shared_ptr<void> Accelerator::Allocate(size_t size_bytes) {
+  void* memory = nullptr;
+  const int error = table_.allocate(table_.self, std::max<size_t>(size_bytes, 1), &memory);
+  if (error != 0) {
+    if (error != device::kOutOfMemory) Note(error);
+    return nullptr;
+  }
+  return {memory, [this](void* block) { table_.release(table_.self, block); }};
+}
+
+absl::StatusOr<Tensor> Accelerator::CopyIn(const Tensor& tensor, TensorMemory* memory) {
+  AMP_CHECK(tensor.layout() == Layout::kRowMajor);
+  AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory == nullptr ? this : memory));
+  if (copy.num_elements() == 0) return copy;
+  const absl::Span<const std::byte> bytes = tensor.bytes();
+  Note(table_.copy_in(table_.self, copy.mutable_data(), bytes.data(), bytes.size()));
+  AMP_RETURN_IF_ERROR(Status());
+  return copy;
+}
+
+absl::StatusOr<Tensor> Accelerator::CopyOut(const Tensor& tensor, TensorMemory* memory) {
+  AMP_CHECK(Has(tensor) || tensor.num_elements() == 0);
+  AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
+  if (copy.num_elements() == 0) return copy;
+  const absl::Span<std::byte> bytes = copy.mutable_bytes();
+  Note(table_.copy_out(table_.self, bytes.data(), tensor.data(), bytes.size()));
+  AMP_RETURN_IF_ERROR(Status());
+  return copy;
+}
+
+// ---- moving elements ------------------------------------------------------------------------------------------------
+
+void Accelerator::CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run,
+                             size_t count) {
+  Start(device::CopyBlocksArguments{.from = from.data(),
+                                    .to = to.mutable_data(),
+                                    .count = static_cast<uint32_t>(run * count),
+                                    .element_bytes = ElementBytes(to.dtype()),
+                                    .run = static_cast<uint32_t>(run),
+                                    .from_first = static_cast<int64_t>(source.first),
+                                    .from_step = static_cast<int64_t>(source.step),
+                                    .to_first = static_cast<int64_t>(target.first),
+                                    .to_step = static_cast<int64_t>(target.step)});
+}
+
+void Accelerator::CopyStrided(const Tensor& from, int64_t start, absl::Span<const int64_t> dims,
+                              absl::Span<const int64_t> strides, Tensor& to) {
+  AMP_CHECK(dims.size() <= device::kMaxAxes);
+  device::CopyStridedArguments copy = {.from = from.data(),
+                                       .to = to.mutable_data(),
+                                       .count = static_cast<uint32_t>(to.num_elements()),
+                                       .element_bytes = ElementBytes(to.dtype()),
+                                       .start = start,
+                                       .shape = {.rank = static_cast<int32_t>(dims.size())}};
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    copy.shape.dims[axis] = static_cast<uint32_t>(dims[axis]);
+    copy.shape.strides[0][axis] = strides[axis];
+  }
+  Start(copy);
+}
+
+void Accelerator::CopyPicked(const Tensor& from, absl::Span<const std::vector<int64_t>> picks, const Tensor* fill,
+                             Tensor& to) {
+  AMP_CHECK(picks.size() <= device::kMaxAxes);
+  device::CopyPickedArguments copy = {.from = from.data(),
+                                      .to = to.mutable_data(),
+                                      .count = static_cast<uint32_t>(to.num_elements()),
+                                      .element_bytes = ElementBytes(to.dtype()),
+                                      .fill = 0,
+                                      .picks = nullptr,
+                                      .rank = static_cast<int32_t>(picks.size()),
+                                      .dims = {}};
+  if (fill != nullptr) std::memcpy(&copy.fill, fill->bytes().data(), copy.element_bytes);
+  const Dims strides = RowStrides(from.dims());
+  std::vector<int64_t> places;
+  for (size_t axis = 0; axis < picks.size(); ++axis) {
+    copy.dims[axis] = static_cast<uint32_t>(picks[axis].size());
+    for (const int64_t pick : picks[axis]) places.push_back(pick == kNowhere ? kNowhere : pick * strides[axis]);
+  }
+  const absl::MutexLock lock(&upload_mutex_);
+  copy.picks = Upload(places);
+  if (copy.picks != nullptr || places.empty()) Start(copy);
+}
+
+void Accelerator::CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_t run, Tensor& to) {
+  const std::vector<int64_t> places(firsts.begin(), firsts.end());
+  const absl::MutexLock lock(&upload_mutex_);
+  const int64_t* const uploaded = Upload(places);
+  if (uploaded == nullptr) return;
+  Start(device::CopyRunsArguments{.from = from.data(),
+                                  .to = to.mutable_data(),
+                                  .count = static_cast<uint32_t>(to.num_elements()),
+                                  .element_bytes = ElementBytes(to.dtype()),
+                                  .run = static_cast<uint32_t>(run),
+                                  .firsts = uploaded});
+}
+
+void Accelerator::SetZero(Tensor& to) { Note(table_.set_zero(table_.self, to.mutable_data(), to.size_bytes())); }
+
+const int64_t* Accelerator::Upload(absl::Span<const int64_t> list) {
+  const size_t size_bytes = list.size() * sizeof(int64_t);
+  if (size_bytes == 0) return nullptr;
+  if (size_bytes > uploaded_bytes_) {
+    uploaded_.reset();
+    uploaded_ = Allocate(size_bytes);
+    uploaded_bytes_ = uploaded_ == nullptr ? 0 : size_bytes;
+    if (uploaded_ == nullptr) Note(device::kOutOfMemory);
+  }
+  if (uploaded_ == nullptr) return nullptr;
+  Note(table_.copy_in(table_.self, uploaded_.get(), list.data(), size_bytes));
+  return static_cast<const int64_t*>(uploaded_.get());
+}
+
+}  // namespace amp

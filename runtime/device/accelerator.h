@@ -1,0 +1,89 @@
+// A device with memory of its own: tensors there, copies, and the start of its kernels.
+//
+//   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<Accelerator> device, OpenDevice({.ordinal = 0}));     runtime/device/open_device.h
+//   AMP_ASSIGN_OR_RETURN(const Tensor x, device->CopyIn(on_host, nullptr));
+//   device->Start(device::MapArguments{...});
+//   AMP_ASSIGN_OR_RETURN(const Tensor y, device->CopyOut(on_device, nullptr));
+//
+// All happens in the order in which it is asked for. What fails after it was asked for is found out later: then Status,
+// Finish and CopyOut give the first error from there on, of code kAborted. Any thread may use a device; it must outlive
+// the tensors in its memory.
+#ifndef AMP_RUNTIME_DEVICE_ACCELERATOR_H_
+#define AMP_RUNTIME_DEVICE_ACCELERATOR_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "runtime/device/raw/device_table.h"
+#include "runtime/kernel/element_mover.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+class Accelerator : public TensorMemory, private ElementMover {
+ public:
+  // `name`: "cuda:0". Closes the table in the end.
+  Accelerator(std::string name, const device::DeviceTable& table) : name_(std::move(name)), table_(table) {}
+  ~Accelerator() override;
+  Accelerator(const Accelerator&) = delete;
+  Accelerator& operator=(const Accelerator&) = delete;
+
+  const std::string& name() const { return name_; }
+
+  std::shared_ptr<void> Allocate(size_t size_bytes) override;
+  size_t alignment() const override { return device::kMemoryAlignment; }
+  ElementMover* mover() override { return this; }
+  // Whether the tensor's elements are in this device's memory.
+  bool Has(const Tensor& tensor) const { return tensor.mover() == this; }
+
+  // The same tensor in the other memory; `memory`: of the result, of that kind; null: the device's own / the heap.
+  // REQUIRES: no strings; row-major; of CopyOut: Has(tensor).
+  absl::StatusOr<Tensor> CopyIn(const Tensor& tensor, TensorMemory* memory);
+  absl::StatusOr<Tensor> CopyOut(const Tensor& tensor, TensorMemory* memory);
+
+  // `Arguments`: of a kernel in runtime/device/raw.
+  template <typename Arguments>
+  void Start(const Arguments& arguments) {
+    Note(table_.kernels.launches[static_cast<size_t>(Arguments::kKernel)](table_.self, &arguments));
+  }
+
+  // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library is
+  // missing or does not do it, and nothing has happened then.
+  absl::Status Multiply(const device::ProductArguments& product, std::string& text);
+
+  absl::Status Status() const;
+  absl::Status Finish();  // waits for everything
+
+ private:
+  void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run,
+                  size_t count) override;
+  void CopyStrided(const Tensor& from, int64_t start, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides,
+                   Tensor& to) override;
+  void CopyPicked(const Tensor& from, absl::Span<const std::vector<int64_t>> picks, const Tensor* fill,
+                  Tensor& to) override;
+  void CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_t run, Tensor& to) override;
+  void SetZero(Tensor& to) override;
+
+  void Note(int error);
+  // The list where kernels see it, until the next one is uploaded; null where that failed.
+  const int64_t* Upload(absl::Span<const int64_t> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(upload_mutex_);
+
+  const std::string name_;
+  const device::DeviceTable table_;
+  std::atomic<int> first_error_ = 0;
+  absl::Mutex upload_mutex_;  // until the kernel that reads the list is under way
+  std::shared_ptr<void> uploaded_ ABSL_GUARDED_BY(upload_mutex_);
+  size_t uploaded_bytes_ ABSL_GUARDED_BY(upload_mutex_) = 0;
+};
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_DEVICE_ACCELERATOR_H_

@@ -1,0 +1,22 @@
+#include "runtime/device/device_kernels.h"
+
+#include "runtime/device/families.h"
+#include "runtime/kernel/kernel_table.h"
+
+namespace amp {
+
+std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::string_view op_type, int version) {
+  static const KernelTable& table = *new KernelTable({
+      BinaryDeviceKernels(),
+      ConvolutionDeviceKernels(),
+      MoveDeviceKernels(),
+      PoolDeviceKernels(),
+      ProductDeviceKernels(),
+      ReductionDeviceKernels(),
+      RowDeviceKernels(),
+      UnaryDeviceKernels(),
+  });
+  return table.Find(domain, op_type, version);
+}
+
+}  // namespace amp

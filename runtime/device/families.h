@@ -1,0 +1,21 @@
+// The families of kernels for devices, a file each; device_kernels.cc makes one table of them.
+#ifndef AMP_RUNTIME_DEVICE_FAMILIES_H_
+#define AMP_RUNTIME_DEVICE_FAMILIES_H_
+
+#include "absl/types/span.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+absl::Span<const KernelRow> BinaryDeviceKernels();
+absl::Span<const KernelRow> ConvolutionDeviceKernels();
+absl::Span<const KernelRow> MoveDeviceKernels();
+absl::Span<const KernelRow> PoolDeviceKernels();
+absl::Span<const KernelRow> ProductDeviceKernels();
+absl::Span<const KernelRow> ReductionDeviceKernels();
+absl::Span<const KernelRow> RowDeviceKernels();
+absl::Span<const KernelRow> UnaryDeviceKernels();
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_DEVICE_FAMILIES_H_

@@ -1,0 +1,18 @@
+// Windows over images as arguments of the device's kernels.
+#ifndef AMP_RUNTIME_DEVICE_IMAGE_AXES_H_
+#define AMP_RUNTIME_DEVICE_IMAGE_AXES_H_
+
+#include "runtime/device/raw/rows.h"
+#include "runtime/reference/window.h"
+
+namespace amp {
+
+// Places are counted in 32 bits along an axis.
+bool FitsDeviceAxis(const WindowAxis& axis);
+
+// Axes that the window does not have come first. REQUIRES: at most kMaxPoolAxes, each of which fits.
+void SetDeviceAxes(const Window& window, device::PoolAxis (&axes)[device::kMaxPoolAxes]);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_DEVICE_IMAGE_AXES_H_

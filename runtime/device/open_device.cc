@@ -1,0 +1,52 @@
+#include "runtime/device/open_device.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ir/base/status.h"
+#include "runtime/hardware/open_shared_object.h"
+
+namespace amp {
+namespace {
+
+// Below what is built there is no kernel; above it, the driver makes one from PTX.
+constexpr ComputeCapability kLeastCapability = {AMP_LEAST_CAPABILITY_MAJOR, AMP_LEAST_CAPABILITY_MINOR};
+// CUDA's version as the driver counts it: 13000 for 13.0; 0: built without. A driver has to know the same major version.
+constexpr int kBuiltWith = AMP_CUDA_VERSION_NUMBER;
+
+std::string VersionText(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
+
+}  // namespace
+
+absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal) {
+  const bool has_driver = hardware.cuda_driver_version.has_value();
+  if (has_driver && *hardware.cuda_driver_version / 1000 < kBuiltWith / 1000) {
+    return DeviceError("the NVIDIA driver knows CUDA up to ", VersionText(*hardware.cuda_driver_version),
+                       ", and this was built with ", VersionText(kBuiltWith), ": a newer driver is needed");
+  }
+  if (hardware.gpus.empty()) return DeviceError(hardware.no_gpu_why);
+  const auto count = static_cast<int>(hardware.gpus.size());
+  if (ordinal >= count) return DeviceError("expected a GPU from 0 to ", count - 1);
+  const Gpu& gpu = hardware.gpus[static_cast<size_t>(ordinal)];
+  if (!gpu.capability || (kBuiltWith != 0 && *gpu.capability < kLeastCapability)) {
+    const std::string found = gpu.capability ? CapabilityText(*gpu.capability) : "unknown";
+    return DeviceError(Escaped(gpu.name), " has compute capability ", found, "; expected ",
+                       CapabilityText(kLeastCapability), " or more");
+  }
+  if (kBuiltWith == 0) return DeviceError("built without CUDA (CMake's AMP_WITH_CUDA)");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Accelerator>> OpenCudaDevice(int ordinal) {
+  AMP_RETURN_IF_ERROR(CheckCudaDevice(DetectHardware(), ordinal));
+  const SharedObject object = OpenSharedObject("libamp_cuda.so", "AmpCudaOpen");
+  if (object.entry == nullptr) return DeviceError("the kernels cannot be opened: ", Escaped(object.why_not));
+  device::DeviceTable table;
+  char why_not[device::kMaxWhyNot] = "";
+  if (reinterpret_cast<decltype(&AmpCudaOpen)>(object.entry)(ordinal, &table, why_not) != 0) {
+    return DeviceError(Escaped(why_not));
+  }
+  return std::make_shared<Accelerator>(absl::StrCat("cuda:", ordinal), table);
+}
+
+}  // namespace amp

@@ -1,0 +1,60 @@
+// MaxPool and AveragePool over images of up to three axes on a device.
+#include <algorithm>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/device/families.h"
+#include "runtime/device/image_axes.h"
+#include "runtime/device/raw/rows.h"
+#include "runtime/device/storage.h"
+#include "runtime/reference/window.h"
+
+namespace amp {
+namespace {
+
+absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
+  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
+  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
+}
+
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
+  if (context.HasOutput(1)) return "indices";
+  if (x.rank() < 3 || x.rank() > 2 + device::kMaxPoolAxes || x.num_elements() == 0) return "no images of 1 to 3 axes";
+  const absl::StatusOr<Window> window = PoolWindow(context);
+  if (!window.ok()) return "a window that does not fit";
+  return std::all_of(window->begin(), window->end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
+}
+
+enum class Kind { kMax, kAverage };
+
+template <Kind kKind>
+absl::Status Pool(KernelContext& context) {
+  context.Report("pool", DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  device::PoolArguments pool = {.x = x.data(),
+                                .y = y->mutable_data(),
+                                .storage = StorageOf(x.dtype()),
+                                .count = CountOf(*y),
+                                .is_max = kKind == Kind::kMax,
+                                .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
+                                .axes = {}};
+  SetDeviceAxes(window, pool.axes);
+  context.resources().device->Start(pool);
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    DeviceRow("AveragePool", Pool<Kind::kAverage>, WhyNot),
+    DeviceRow("MaxPool", Pool<Kind::kMax>, WhyNot),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> PoolDeviceKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,141 @@
+// Products of matrices by the library of a device: MatMul, Gemm, com.microsoft::FusedMatMul.
+#include <optional>
+
+#include "ir/base/status.h"
+#include "runtime/device/families.h"
+#include "runtime/device/raw/product.h"
+#include "runtime/device/storage.h"
+#include "runtime/kernel/product_shape.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+using Way = ProductShape::Way;
+constexpr size_t kC = 2;
+
+// What is multiplied, besides the operands.
+struct ProductForm {
+  bool transposes_a = false, transposes_b = false;
+  float alpha = 1;
+};
+
+ProductForm FormOf(const KernelContext& context) {
+  const Node& node = context.node();
+  return {.transposes_a = GetInt(node, "transA", 0) != 0,
+          .transposes_b = GetInt(node, "transB", 0) != 0,
+          .alpha = GetFloat(node, "alpha", 1)};
+}
+
+std::optional<ProductShape> ShapeOf(const KernelContext& context) {
+  const ProductForm form = FormOf(context);
+  return ShapeOfProduct(context.Input(0).dims(), context.Input(1).dims(), form.transposes_a, form.transposes_b);
+}
+
+const char* WhyNotProduct(const KernelContext& context) {
+  const Tensor &a = context.Input(0), &b = context.Input(1);
+  if (!IsDeviceFloat(a.dtype())) return kNoDeviceFloat;
+  if (a.dtype() != b.dtype()) return "operands of different types";
+  return ShapeOf(context).has_value() ? nullptr : "shapes that the library does not multiply";
+}
+
+const char* WhyNotFusedMatMul(const KernelContext& context) {
+  const Node& node = context.node();
+  if (GetInt(node, "transBatchA", 0) != 0 || GetInt(node, "transBatchB", 0) != 0) return "moves the batch";
+  return WhyNotProduct(context);
+}
+
+// Whether C is there and counts.
+bool AddsC(const KernelContext& context) { return context.HasInput(kC) && GetFloat(context.node(), "beta", 1) != 0; }
+
+const char* WhyNotGemm(const KernelContext& context) {
+  if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
+  if (const char* reason = WhyNotProduct(context)) return reason;
+  if (!AddsC(context)) return nullptr;
+  if (GetFloat(context.node(), "beta", 1) != 1) return "beta is neither 1 nor 0";
+  const Tensor& c = context.Input(kC);
+  const bool is_row = c.rank() >= 1 && c.rank() <= 2 && c.dim(c.rank() - 1) == ShapeOf(context)->n &&
+                      c.num_elements() == ShapeOf(context)->n;
+  if (!is_row) return "C is not one row";
+  return c.dtype() == context.Input(0).dtype() ? nullptr : "C has another type";
+}
+
+// Each product of a batch by its own, where operands are repeated in a way that no step says.
+absl::Status MultiplyEach(const ProductShape& shape, Accelerator& device, device::ProductArguments product,
+                          std::string& text) {
+  const auto batch_of = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
+  const Dims batch = batch_of(shape.y);
+  const auto steps = [&](const Dims& dims) {
+    Dims strides = BroadcastStrides(batch_of(dims), batch);
+    for (int64_t& stride : strides) stride *= dims[dims.size() - 2] * dims.back();
+    return strides;
+  };
+  const size_t bytes = product.storage == device::Storage::kFloat32 ? sizeof(float) : sizeof(uint16_t),
+               result_bytes = static_cast<size_t>(product.m * product.n) * bytes;
+  const auto *const a = static_cast<const std::byte*>(product.a), *const b = static_cast<const std::byte*>(product.b);
+  auto* y = static_cast<std::byte*>(product.y);
+  for (StridedWalk walk(batch, {steps(shape.a), steps(shape.b)}); !walk.AtEnd(); walk.Next(), y += result_bytes) {
+    product.a = a + walk[0] * bytes;
+    product.b = b + walk[1] * bytes;
+    product.y = y;
+    AMP_RETURN_IF_ERROR(device.Multiply(product, text));
+  }
+  return absl::OkStatus();
+}
+
+struct ProductText : KernelState {
+  absl::Mutex mutex;
+  std::string text ABSL_GUARDED_BY(mutex);
+};
+
+absl::Status Product(KernelContext& context) {
+  const std::optional<ProductShape> shape = ShapeOf(context);
+  const ProductForm form = FormOf(context);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), shape->y_final));
+  const bool has_bias = context.node().op_type() == "Gemm" && AddsC(context);
+  device::ProductArguments product = {.a = context.Input(0).data(),
+                                      .b = context.Input(1).data(),
+                                      .bias = has_bias ? context.Input(kC).data() : nullptr,
+                                      .y = y->mutable_data(),
+                                      .storage = StorageOf(y->dtype()),
+                                      .m = shape->m,
+                                      .n = shape->n,
+                                      .k = shape->k,
+                                      .batch = 1,
+                                      .a_step = 0,
+                                      .b_step = 0,
+                                      .transposes_a = shape->transposes_a,
+                                      .transposes_b = shape->transposes_b,
+                                      .applies_relu = false,
+                                      .alpha = form.alpha};
+  ProductText& state = context.State<ProductText>();
+  const absl::MutexLock lock(&state.mutex);
+  Accelerator& device = *context.resources().device;
+  const Way way = shape->FirstWay(Way::kFolded);
+  if (way == Way::kAsIs) {
+    AMP_RETURN_IF_ERROR(MultiplyEach(*shape, device, product, state.text));
+  } else {
+    const Dims a = shape->ViewOfA(way), b = shape->ViewOfB(way), view = shape->ViewOfY(way);
+    product.m = view[view.size() - 2];
+    if (way == Way::kOneBatch) {
+      product.batch = view[0];
+      product.a_step = a[0] == 1 ? 0 : a[1] * a[2];
+      product.b_step = b[0] == 1 ? 0 : b[1] * b[2];
+    }
+    AMP_RETURN_IF_ERROR(device.Multiply(product, state.text));
+  }
+  context.Report(state.text, DType::kFloat32);
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    DeviceRow("MatMul", Product, WhyNotProduct),
+    DeviceRow("Gemm", Product, WhyNotGemm),
+    DeviceRow("FusedMatMul", Product, WhyNotFusedMatMul, {}, "com.microsoft"),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> ProductDeviceKernels() { return kRows; }
+
+}  // namespace amp

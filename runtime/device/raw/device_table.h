@@ -1,0 +1,43 @@
+// What a device can do, as the shared object that knows it offers it: functions and a pointer that they take first.
+//
+//   DeviceTable table;
+//   char why_not[kMaxWhyNot];
+//   if (AmpCudaOpen(ordinal, &table, why_not) == 0) { ... table.close(table.self); }
+//
+// Everything happens in the order in which it is asked for, on one stream; copies to the processor wait for it, all else
+// does not. Errors are numbers other than 0 that `error_text` knows; one that is no kOutOfMemory lasts. Any thread may call.
+#ifndef AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_
+#define AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_
+
+#include <cstddef>
+
+#include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/product.h"
+
+namespace amp::device {
+
+inline constexpr size_t kMemoryAlignment = 256;  // of what `allocate` gives
+inline constexpr int kOutOfMemory = 2;
+inline constexpr size_t kMaxWhyNot = 512;
+
+struct DeviceTable {
+  void* self = nullptr;
+  int (*allocate)(void* self, size_t size_bytes, void** memory) = nullptr;
+  void (*release)(void* self, void* memory) = nullptr;
+  int (*copy_in)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;  // `from` may change afterwards
+  int (*copy_out)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;
+  int (*set_zero)(void* self, void* to, size_t size_bytes) = nullptr;
+  int (*finish)(void* self) = nullptr;  // waits
+  // kNoProduct where the library is missing, or does not do it. `text`: of kMaxProductText bytes.
+  int (*multiply)(void* self, const ProductArguments* product, char* text) = nullptr;
+  const char* (*error_text)(int error) = nullptr;
+  void (*close)(void* self) = nullptr;
+  LaunchTable kernels;
+};
+
+}  // namespace amp::device
+
+// What libamp_cuda.so exports. 0, or not and a reason of less than kMaxWhyNot bytes; `table` has its kernels either way. `ordinal`: as the driver counts.
+extern "C" int AmpCudaOpen(int ordinal, amp::device::DeviceTable* table, char* why_not);
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_

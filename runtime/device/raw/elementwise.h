@@ -1,0 +1,223 @@
+// Kernels that compute element by element: functions of one and of two, conversions, comparisons, choices.
+#ifndef AMP_RUNTIME_DEVICE_RAW_ELEMENTWISE_H_
+#define AMP_RUNTIME_DEVICE_RAW_ELEMENTWISE_H_
+
+#include <cstdint>
+
+#include "runtime/device/raw/element.h"
+#include "runtime/device/raw/functions.h"
+#include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/shape.h"
+
+namespace amp::device {
+
+// ---- y = function(x), of floats ---------------------------------------------------------------------------------------
+
+struct MapArguments {
+  static constexpr Kernel kKernel = Kernel::kMap;
+  const void* x;
+  void* y;
+  uint32_t count;
+  Storage storage;
+  UnaryFunction function;
+  float a, b;
+};
+
+template <typename T>
+struct MapBody {
+  MapArguments map;
+  AMP_BOTH void operator()(uint32_t i) const {
+    const float x = Widen(static_cast<const T*>(map.x)[i]);
+    static_cast<T*>(map.y)[i] = Narrow<T>(Apply(map.function, x, map.a, map.b));
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const MapArguments& map) {
+  return VisitFloat(map.storage, kBadArguments,
+                    [&]<typename T>(Tag<T>) { return runner.ForEach(map.count, MapBody<T>{map}); });
+}
+
+// ---- y = x in another type --------------------------------------------------------------------------------------------
+
+// Numbers are cut towards zero where the result is an integer.
+struct ConvertArguments {
+  static constexpr Kernel kKernel = Kernel::kConvert;
+  const void* x;
+  void* y;
+  uint32_t count;
+  Storage from, to;
+};
+
+struct ConvertBody {
+  ConvertArguments convert;
+  AMP_BOTH void operator()(uint32_t i) const {
+    if (IsFloat(convert.from)) {
+      const float x = LoadFloat(convert.x, convert.from, i);
+      if (IsFloat(convert.to)) {
+        StoreFloat(convert.y, convert.to, i, x);
+      } else {
+        StoreInteger(convert.y, convert.to, i, convert.to == Storage::kBool ? x != 0 : static_cast<int64_t>(x));
+      }
+    } else {
+      const int64_t x = LoadInteger(convert.x, convert.from, i);
+      if (IsFloat(convert.to)) {
+        StoreFloat(convert.y, convert.to, i, static_cast<float>(x));
+      } else {
+        StoreInteger(convert.y, convert.to, i, x);
+      }
+    }
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ConvertArguments& convert) {
+  return runner.ForEach(convert.count, ConvertBody{convert});
+}
+
+// ---- y = function(a, b) -----------------------------------------------------------------------------------------------
+
+struct ZipOperands {
+  const void *a, *b;
+  void* y;
+  uint32_t count;
+  Storage storage;
+  StridedShape<2> shape;
+  bool is_flat;  // both operands lie as the result does
+};
+
+AMP_BOTH inline void OperandPlaces(const ZipOperands& operands, uint32_t i, int64_t (&places)[2]) {
+  if (operands.is_flat) {
+    places[0] = places[1] = i;
+  } else {
+    operands.shape.PlacesOf(i, places);
+  }
+}
+
+struct ZipArguments {
+  static constexpr Kernel kKernel = Kernel::kZip;
+  ZipOperands operands;
+  BinaryFunction function;
+};
+
+template <typename T>
+struct ZipBody {
+  ZipArguments zip;
+  AMP_BOTH void operator()(uint32_t i) const {
+    int64_t places[2];
+    OperandPlaces(zip.operands, i, places);
+    const float a = Widen(static_cast<const T*>(zip.operands.a)[places[0]]);
+    const float b = Widen(static_cast<const T*>(zip.operands.b)[places[1]]);
+    static_cast<T*>(zip.operands.y)[i] = Narrow<T>(Apply(zip.function, a, b));
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ZipArguments& zip) {
+  return VisitFloat(zip.operands.storage, kBadArguments,
+                    [&]<typename T>(Tag<T>) { return runner.ForEach(zip.operands.count, ZipBody<T>{zip}); });
+}
+
+// Of integers; of truth values kMin is And, kMax is Or.
+struct ZipIntegersArguments {
+  static constexpr Kernel kKernel = Kernel::kZipIntegers;
+  ZipOperands operands;
+  BinaryFunction function;
+};
+
+struct ZipIntegersBody {
+  ZipIntegersArguments zip;
+  AMP_BOTH void operator()(uint32_t i) const {
+    int64_t places[2];
+    OperandPlaces(zip.operands, i, places);
+    const Storage storage = zip.operands.storage;
+    const int64_t a = LoadInteger(zip.operands.a, storage, places[0]);
+    const int64_t b = LoadInteger(zip.operands.b, storage, places[1]);
+    StoreInteger(zip.operands.y, storage, i, Apply(zip.function, a, b));
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ZipIntegersArguments& zip) {
+  return runner.ForEach(zip.operands.count, ZipIntegersBody{zip});
+}
+
+// ---- truth values -----------------------------------------------------------------------------------------------------
+
+// Of floats, or of integers; y is 0 and 1.
+struct CompareArguments {
+  static constexpr Kernel kKernel = Kernel::kCompare;
+  ZipOperands operands;
+  Comparison comparison;
+  bool is_negated;
+};
+
+struct CompareBody {
+  CompareArguments compare;
+  AMP_BOTH void operator()(uint32_t i) const {
+    const ZipOperands& operands = compare.operands;
+    int64_t places[2];
+    OperandPlaces(operands, i, places);
+    const bool holds = IsFloat(operands.storage)
+                           ? Compare(compare.comparison, LoadFloat(operands.a, operands.storage, places[0]),
+                                     LoadFloat(operands.b, operands.storage, places[1]))
+                           : Compare(compare.comparison, LoadInteger(operands.a, operands.storage, places[0]),
+                                     LoadInteger(operands.b, operands.storage, places[1]));
+    static_cast<uint8_t*>(operands.y)[i] = holds != compare.is_negated ? 1 : 0;
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CompareArguments& compare) {
+  return runner.ForEach(compare.operands.count, CompareBody{compare});
+}
+
+// ---- y = condition ? a : b --------------------------------------------------------------------------------------------
+
+// Calls `visit` with the Tag of an unsigned integer of that size; `otherwise` for other sizes.
+template <typename Result, typename Visit>
+Result VisitSize(size_t element_bytes, Result otherwise, Visit&& visit) {
+  switch (element_bytes) {
+    case 1:
+      return visit(Tag<uint8_t>());
+    case 2:
+      return visit(Tag<uint16_t>());
+    case 4:
+      return visit(Tag<uint32_t>());
+    case 8:
+      return visit(Tag<uint64_t>());
+    default:
+      return otherwise;
+  }
+}
+
+struct ChooseArguments {
+  static constexpr Kernel kKernel = Kernel::kChoose;
+  const void *condition, *a, *b;
+  void* y;
+  uint32_t count;
+  size_t element_bytes;
+  StridedShape<3> shape;
+};
+
+template <typename T>
+struct ChooseBody {
+  ChooseArguments choose;
+  AMP_BOTH void operator()(uint32_t i) const {
+    int64_t places[3];
+    choose.shape.PlacesOf(i, places);
+    const bool takes_a = static_cast<const uint8_t*>(choose.condition)[places[0]] != 0;
+    static_cast<T*>(choose.y)[i] =
+        takes_a ? static_cast<const T*>(choose.a)[places[1]] : static_cast<const T*>(choose.b)[places[2]];
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ChooseArguments& choose) {
+  return VisitSize(choose.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(choose.count, ChooseBody<T>{choose}); });
+}
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_ELEMENTWISE_H_

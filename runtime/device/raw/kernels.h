@@ -1,0 +1,52 @@
+// How the device's kernels are named and started, on a device and by the test double alike.
+//
+// A kernel is the struct of its arguments and a function that starts it with a runner:
+//
+//   struct MapArguments { static constexpr Kernel kKernel = Kernel::kMap; ... };
+//   template <typename Runner> int Start(Runner& runner, const MapArguments& map) {
+//     ... return runner.ForEach(map.count, MapBody<T>{map});
+//   }
+//
+// A runner has two ways to run a body, and gives 0, or an error of its own kind:
+//   ForEach(count, body)   body(i) for each i < count, in any order
+//   ForRows(rows, body)    body(row, team) for each row; a team are the threads that share a row, see rows.h
+#ifndef AMP_RUNTIME_DEVICE_RAW_KERNELS_H_
+#define AMP_RUNTIME_DEVICE_RAW_KERNELS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace amp::device {
+
+enum class Kernel : int32_t {
+  kMap,
+  kConvert,
+  kZip,
+  kZipIntegers,
+  kCompare,
+  kChoose,
+  kCopyStrided,
+  kCopyBlocks,
+  kCopyPicked,
+  kCopyRuns,
+  kReduce,
+  kSoftmax,
+  kNormalize,
+  kNormalizeChannels,
+  kPool,
+  kConvolve,
+};
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolve) + 1;
+
+// What Start gives for arguments that it does not take: a bug of ours.
+inline constexpr int kBadArguments = -1;
+
+// Starts a kernel with the arguments of its struct; 0, or an error.
+using Launch = int (*)(void* self, const void* arguments);
+struct LaunchTable {
+  Launch launches[kNumKernels] = {};
+};
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_KERNELS_H_

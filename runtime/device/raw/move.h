@@ -1,0 +1,133 @@
+// Kernels that move elements and do not look at them.
+#ifndef AMP_RUNTIME_DEVICE_RAW_MOVE_H_
+#define AMP_RUNTIME_DEVICE_RAW_MOVE_H_
+
+#include <cstdint>
+
+#include "runtime/device/raw/elementwise.h"
+#include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/shape.h"
+
+namespace amp::device {
+
+// to[i, j, ...] = from[start + i * strides[0] + j * strides[1] + ...]
+struct CopyStridedArguments {
+  static constexpr Kernel kKernel = Kernel::kCopyStrided;
+  const void* from;
+  void* to;
+  uint32_t count;
+  size_t element_bytes;
+  int64_t start;
+  StridedShape<1> shape;
+};
+
+template <typename T>
+struct CopyStridedBody {
+  CopyStridedArguments copy;
+  AMP_BOTH void operator()(uint32_t i) const {
+    int64_t places[1];
+    copy.shape.PlacesOf(i, places);
+    static_cast<T*>(copy.to)[i] = static_cast<const T*>(copy.from)[copy.start + places[0]];
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CopyStridedArguments& copy) {
+  return VisitSize(copy.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyStridedBody<T>{copy}); });
+}
+
+// Blocks of `run` elements: to[to_first + b * to_step + r] = from[from_first + b * from_step + r]
+struct CopyBlocksArguments {
+  static constexpr Kernel kKernel = Kernel::kCopyBlocks;
+  const void* from;
+  void* to;
+  uint32_t count;  // of elements, in all blocks
+  size_t element_bytes;
+  uint32_t run;
+  int64_t from_first, from_step, to_first, to_step;
+};
+
+template <typename T>
+struct CopyBlocksBody {
+  CopyBlocksArguments copy;
+  AMP_BOTH void operator()(uint32_t i) const {
+    const int64_t block = i / copy.run, within = i % copy.run;
+    static_cast<T*>(copy.to)[copy.to_first + block * copy.to_step + within] =
+        static_cast<const T*>(copy.from)[copy.from_first + block * copy.from_step + within];
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CopyBlocksArguments& copy) {
+  return VisitSize(copy.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyBlocksBody<T>{copy}); });
+}
+
+// to[i, j, ...] = from[picks of axis 0 [i], picks of axis 1 [j], ...], or `fill` where one of these is below 0. `picks`
+// has the lists of all axes, one behind the other, as places in `from`: indices times its strides.
+struct CopyPickedArguments {
+  static constexpr Kernel kKernel = Kernel::kCopyPicked;
+  const void* from;
+  void* to;
+  uint32_t count;
+  size_t element_bytes;
+  uint64_t fill;  // its bytes, the first ones
+  const int64_t* picks;
+  int32_t rank;
+  uint32_t dims[kMaxAxes];
+};
+
+template <typename T>
+struct CopyPickedBody {
+  CopyPickedArguments copy;
+  AMP_BOTH void operator()(uint32_t i) const {
+    uint32_t rest = i, first = 0;
+    for (int axis = 0; axis < copy.rank; ++axis) first += copy.dims[axis];
+    int64_t place = 0;
+    bool is_nowhere = false;
+    for (int axis = copy.rank - 1; axis >= 0; --axis) {
+      first -= copy.dims[axis];
+      const int64_t picked = copy.picks[first + rest % copy.dims[axis]];
+      rest /= copy.dims[axis];
+      is_nowhere |= picked < 0;
+      place += picked;
+    }
+    static_cast<T*>(copy.to)[i] = is_nowhere ? static_cast<T>(copy.fill) : static_cast<const T*>(copy.from)[place];
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CopyPickedArguments& copy) {
+  return VisitSize(copy.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyPickedBody<T>{copy}); });
+}
+
+// Runs of `run` elements, from the places `firsts` on.
+struct CopyRunsArguments {
+  static constexpr Kernel kKernel = Kernel::kCopyRuns;
+  const void* from;
+  void* to;
+  uint32_t count;  // of elements, in all runs
+  size_t element_bytes;
+  uint32_t run;
+  const int64_t* firsts;
+};
+
+template <typename T>
+struct CopyRunsBody {
+  CopyRunsArguments copy;
+  AMP_BOTH void operator()(uint32_t i) const {
+    static_cast<T*>(copy.to)[i] = static_cast<const T*>(copy.from)[copy.firsts[i / copy.run] + i % copy.run];
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CopyRunsArguments& copy) {
+  return VisitSize(copy.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyRunsBody<T>{copy}); });
+}
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_MOVE_H_

@@ -1,0 +1,31 @@
+// Products of matrices, which a library computes on a device.
+#ifndef AMP_RUNTIME_DEVICE_RAW_PRODUCT_H_
+#define AMP_RUNTIME_DEVICE_RAW_PRODUCT_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/device/raw/element.h"
+
+namespace amp::device {
+
+// y [m, n] = relu(alpha * a [m, k] b [k, n] + bias [n]), row by row, for each of `batch` products; accumulated in float32.
+struct ProductArguments {
+  const void *a, *b;
+  const void* bias;  // null: none
+  void* y;
+  Storage storage;  // of all of them
+  int64_t m, n, k;
+  int64_t batch, a_step, b_step;  // elements from one product to the next, 0: the same matrix; of y: m * n
+  bool transposes_a, transposes_b;
+  bool applies_relu;
+  float alpha;
+};
+
+// What a product did not do, and why; or the library's name for what it did.
+inline constexpr size_t kMaxProductText = 160;
+inline constexpr int kNoProduct = -2;  // `text` says why; nothing has happened
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_PRODUCT_H_

@@ -1,0 +1,283 @@
+// Kernels in which the threads of a team share a row: reductions, softmax, norms. And pools, a thread for each window.
+//
+// A team sums up, and finds extremes, over [0, count) of a function:
+//   team.Sum(count, of)   team.Max(count, of)   team.ForEach(count, of)
+// All of a team get the result. Sums are float32, each thread's own first, then over the team.
+#ifndef AMP_RUNTIME_DEVICE_RAW_ROWS_H_
+#define AMP_RUNTIME_DEVICE_RAW_ROWS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/device/raw/element.h"
+#include "runtime/device/raw/functions.h"
+#include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/shape.h"
+
+namespace amp::device {
+
+inline constexpr float kInfinity = __builtin_huge_valf();
+
+// ---- reductions -------------------------------------------------------------------------------------------------------
+
+enum class Reduction : int32_t { kSum, kSumOfMagnitudes, kSumOfSquares, kNorm, kLogOfSum, kLogOfPowers, kMax, kMin };
+
+// y[kept] = reduction of x[kept, reduced] over `reduced`, times `scale`.
+struct ReduceArguments {
+  static constexpr Kernel kKernel = Kernel::kReduce;
+  const void* x;
+  void* y;
+  Storage storage;
+  Reduction reduction;
+  float scale;
+  uint32_t results, count;  // elements of y, elements of x for each of them
+  StridedShape<1> kept, reduced;
+};
+
+template <typename T>
+struct ReduceBody {
+  ReduceArguments reduce;
+
+  AMP_BOTH float At(int64_t first, uint32_t i) const {
+    int64_t places[1];
+    reduce.reduced.PlacesOf(i, places);
+    return Widen(static_cast<const T*>(reduce.x)[first + places[0]]);
+  }
+
+  template <typename Team>
+  AMP_BOTH float Result(int64_t first, Team& team) const {
+    const uint32_t count = reduce.count;
+    switch (reduce.reduction) {
+      case Reduction::kSum:
+      case Reduction::kLogOfSum: {
+        const float sum = team.Sum(count, [=, this](uint32_t i) { return At(first, i); });
+        return reduce.reduction == Reduction::kSum ? sum : logf(sum);
+      }
+      case Reduction::kSumOfMagnitudes:
+        return team.Sum(count, [=, this](uint32_t i) { return fabsf(At(first, i)); });
+      case Reduction::kSumOfSquares:
+      case Reduction::kNorm: {
+        const float sum = team.Sum(count, [=, this](uint32_t i) { return At(first, i) * At(first, i); });
+        return reduce.reduction == Reduction::kNorm ? sqrtf(sum) : sum;
+      }
+      case Reduction::kLogOfPowers: {
+        const float largest = team.Max(count, [=, this](uint32_t i) { return At(first, i); });
+        const float centre = fabsf(largest) == kInfinity ? 0 : largest;
+        return centre + logf(team.Sum(count, [=, this](uint32_t i) { return expf(At(first, i) - centre); }));
+      }
+      case Reduction::kMax:
+        return team.Max(count, [=, this](uint32_t i) { return At(first, i); });
+      case Reduction::kMin:
+        return -team.Max(count, [=, this](uint32_t i) { return -At(first, i); });
+    }
+    return 0;
+  }
+
+  template <typename Team>
+  AMP_BOTH void operator()(uint32_t row, Team& team) const {
+    int64_t first[1];
+    reduce.kept.PlacesOf(row, first);
+    const float result = Result(first[0], team) * reduce.scale;
+    if (team.IsFirst()) static_cast<T*>(reduce.y)[row] = Narrow<T>(result);
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ReduceArguments& reduce) {
+  return VisitFloat(reduce.storage, kBadArguments,
+                    [&]<typename T>(Tag<T>) { return runner.ForRows(reduce.results, ReduceBody<T>{reduce}); });
+}
+
+// ---- softmax ----------------------------------------------------------------------------------------------------------
+
+// Along an axis of `size` elements that lie `inner` apart.
+struct SoftmaxArguments {
+  static constexpr Kernel kKernel = Kernel::kSoftmax;
+  const void* x;
+  void* y;
+  Storage storage;
+  uint32_t rows, size, inner;
+  bool is_log;
+};
+
+template <typename T>
+struct SoftmaxBody {
+  SoftmaxArguments softmax;
+  template <typename Team>
+  AMP_BOTH void operator()(uint32_t row, Team& team) const {
+    const int64_t inner = softmax.inner;
+    const int64_t first = row / inner * softmax.size * inner + row % inner;
+    const T* const x = static_cast<const T*>(softmax.x) + first;
+    T* const y = static_cast<T*>(softmax.y) + first;
+    const float largest = team.Max(softmax.size, [=](uint32_t i) { return Widen(x[i * inner]); });
+    const float sum = team.Sum(softmax.size, [=](uint32_t i) { return expf(Widen(x[i * inner]) - largest); });
+    if (softmax.is_log) {
+      const float shift = logf(sum);
+      team.ForEach(softmax.size, [=](uint32_t i) { y[i * inner] = Narrow<T>(Widen(x[i * inner]) - largest - shift); });
+    } else {
+      team.ForEach(softmax.size,
+                   [=](uint32_t i) { y[i * inner] = Narrow<T>(expf(Widen(x[i * inner]) - largest) / sum); });
+    }
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const SoftmaxArguments& softmax) {
+  return VisitFloat(softmax.storage, kBadArguments,
+                    [&]<typename T>(Tag<T>) { return runner.ForRows(softmax.rows, SoftmaxBody<T>{softmax}); });
+}
+
+// ---- norms ------------------------------------------------------------------------------------------------------------
+
+// y = (x - mean) / deviation * scale + bias, by the statistics of rows of `size` elements. Element i of a row has number
+// row % row_period * operands_per_row + i / operand_run of scale and bias.
+struct NormalizeArguments {
+  static constexpr Kernel kKernel = Kernel::kNormalize;
+  const void *x, *scale, *bias;  // null: one, zero
+  void* y;
+  float *mean, *inverse_deviation;  // by row; null: nobody reads them
+  Storage x_storage, scale_storage, bias_storage, y_storage;
+  uint32_t rows, size, row_period, operands_per_row, operand_run;
+  bool is_centred;  // else the mean is taken for zero
+  float epsilon;
+};
+
+struct NormalizeBody {
+  NormalizeArguments norm;
+
+  AMP_BOTH float At(uint32_t row, uint32_t i) const {
+    return LoadFloat(norm.x, norm.x_storage, static_cast<int64_t>(row) * norm.size + i);
+  }
+
+  template <typename Team>
+  AMP_BOTH void operator()(uint32_t row, Team& team) const {
+    const auto count = static_cast<float>(norm.size);
+    const float mean = norm.is_centred ? team.Sum(norm.size, [=, this](uint32_t i) { return At(row, i); }) / count : 0;
+    const float squares = team.Sum(norm.size, [=, this](uint32_t i) {
+      const float deviation = At(row, i) - mean;
+      return deviation * deviation;
+    });
+    const float factor = 1 / sqrtf(squares / count + norm.epsilon);
+    if (team.IsFirst()) {
+      if (norm.mean != nullptr) norm.mean[row] = mean;
+      if (norm.inverse_deviation != nullptr) norm.inverse_deviation[row] = factor;
+    }
+    const uint32_t operands = row % norm.row_period * norm.operands_per_row;
+    team.ForEach(norm.size, [=, this](uint32_t i) {
+      const uint32_t operand = operands + i / norm.operand_run;
+      float y = (At(row, i) - mean) * factor;
+      if (norm.scale != nullptr) y *= LoadFloat(norm.scale, norm.scale_storage, operand);
+      if (norm.bias != nullptr) y += LoadFloat(norm.bias, norm.bias_storage, operand);
+      StoreFloat(norm.y, norm.y_storage, static_cast<int64_t>(row) * norm.size + i, y);
+    });
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const NormalizeArguments& norm) {
+  return runner.ForRows(norm.rows, NormalizeBody{norm});
+}
+
+// [N, C, pixels] by statistics of each channel that are given.
+struct NormalizeChannelsArguments {
+  static constexpr Kernel kKernel = Kernel::kNormalizeChannels;
+  const void *x, *scale, *bias, *mean, *variance;
+  void* y;
+  Storage storage, scale_storage, bias_storage, mean_storage, variance_storage;  // the first: of x and y
+  uint32_t count, channels, pixels;
+  float epsilon;
+};
+
+struct NormalizeChannelsBody {
+  NormalizeChannelsArguments norm;
+  AMP_BOTH void operator()(uint32_t i) const {
+    const uint32_t channel = i / norm.pixels % norm.channels;
+    const float deviation = sqrtf(LoadFloat(norm.variance, norm.variance_storage, channel) + norm.epsilon);
+    const float factor = LoadFloat(norm.scale, norm.scale_storage, channel) / deviation;
+    const float x = LoadFloat(norm.x, norm.storage, i) - LoadFloat(norm.mean, norm.mean_storage, channel);
+    StoreFloat(norm.y, norm.storage, i, x * factor + LoadFloat(norm.bias, norm.bias_storage, channel));
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const NormalizeChannelsArguments& norm) {
+  return runner.ForEach(norm.count, NormalizeChannelsBody{norm});
+}
+
+// ---- pools ------------------------------------------------------------------------------------------------------------
+
+inline constexpr int kMaxPoolAxes = 3;
+
+struct PoolAxis {
+  int32_t input, output, kernel, stride, dilation, pad_begin, pad_end;
+};
+
+// Of planes [rows, columns, ...]; axes that a plane does not have come first, and are 1.
+struct PoolArguments {
+  static constexpr Kernel kKernel = Kernel::kPool;
+  const void* x;
+  void* y;
+  Storage storage;
+  uint32_t count;  // of y
+  bool is_max, counts_padding;
+  PoolAxis axes[kMaxPoolAxes];
+};
+
+// The taps of one position along an axis.
+struct PoolTaps {
+  int32_t start;  // of tap 0, perhaps in the padding
+  int32_t first, end;
+  int32_t padded_count;  // taps within the input or its padding
+};
+AMP_BOTH inline PoolTaps TapsOf(const PoolAxis& axis, int32_t position) {
+  PoolTaps taps = {position * axis.stride - axis.pad_begin, 0, axis.kernel, 0};
+  if (taps.start < 0) taps.first = (-taps.start + axis.dilation - 1) / axis.dilation;
+  const int32_t room = axis.input - 1 - taps.start, padded_room = room + axis.pad_end;
+  const int32_t within = room < 0 ? 0 : room / axis.dilation + 1;
+  if (within < taps.end) taps.end = within;
+  const int32_t padded = padded_room < 0 ? 0 : padded_room / axis.dilation + 1;
+  taps.padded_count = padded < axis.kernel ? padded : axis.kernel;
+  return taps;
+}
+
+template <typename T>
+struct PoolBody {
+  PoolArguments pool;
+  AMP_BOTH void operator()(uint32_t i) const {
+    const PoolAxis &depth = pool.axes[0], &height = pool.axes[1], &width = pool.axes[2];
+    uint32_t rest = i;
+    const auto along = [&rest](int32_t output) {
+      const auto index = static_cast<int32_t>(rest % static_cast<uint32_t>(output));
+      rest /= static_cast<uint32_t>(output);
+      return index;
+    };
+    const PoolTaps columns = TapsOf(width, along(width.output));
+    const PoolTaps rows = TapsOf(height, along(height.output));
+    const PoolTaps slices = TapsOf(depth, along(depth.output));
+    const int64_t plane = static_cast<int64_t>(rest) * depth.input * height.input * width.input;
+    float result = pool.is_max ? -kInfinity : 0;
+    int32_t count = 0;
+    for (int32_t d = slices.first; d < slices.end; ++d) {
+      for (int32_t r = rows.first; r < rows.end; ++r) {
+        for (int32_t c = columns.first; c < columns.end; ++c, ++count) {
+          const int64_t slice = slices.start + d * depth.dilation, row = rows.start + r * height.dilation;
+          const int64_t at = (slice * height.input + row) * width.input + columns.start + c * width.dilation;
+          const float x = Widen(static_cast<const T*>(pool.x)[plane + at]);
+          result = pool.is_max ? LargerOf(x, result) : result + x;
+        }
+      }
+    }
+    if (pool.counts_padding) count = slices.padded_count * rows.padded_count * columns.padded_count;
+    static_cast<T*>(pool.y)[i] = Narrow<T>(pool.is_max ? result : result / static_cast<float>(count));
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const PoolArguments& pool) {
+  return VisitFloat(pool.storage, kBadArguments,
+                    [&]<typename T>(Tag<T>) { return runner.ForEach(pool.count, PoolBody<T>{pool}); });
+}
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_ROWS_H_

@@ -1,0 +1,33 @@
+// Where elements lie: shapes with strides, small enough to travel with a kernel's arguments.
+#ifndef AMP_RUNTIME_DEVICE_RAW_SHAPE_H_
+#define AMP_RUNTIME_DEVICE_RAW_SHAPE_H_
+
+#include <cstdint>
+
+#include "runtime/device/raw/element.h"
+
+namespace amp::device {
+
+inline constexpr int kMaxAxes = 8;
+
+// Dims, and for each of `kOperands` operands the elements from one index of an axis to the next; 0: repeated.
+template <int kOperands>
+struct StridedShape {
+  int32_t rank = 0;
+  uint32_t dims[kMaxAxes] = {};
+  int64_t strides[kOperands][kMaxAxes] = {};
+
+  // The place of element `index`, counted row by row, in each operand.
+  AMP_BOTH void PlacesOf(uint32_t index, int64_t (&places)[kOperands]) const {
+    for (int operand = 0; operand < kOperands; ++operand) places[operand] = 0;
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      const uint32_t along = index % dims[axis];
+      index /= dims[axis];
+      for (int operand = 0; operand < kOperands; ++operand) places[operand] += along * strides[operand][axis];
+    }
+  }
+};
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_SHAPE_H_

@@ -1,0 +1,115 @@
+// Reductions of floats along any axes on a device, and global pooling.
+#include <cmath>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/device/families.h"
+#include "runtime/device/raw/rows.h"
+#include "runtime/device/storage.h"
+#include "runtime/kernel/reduced_axes.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+// The axes of x that are kept, or reduced, with their strides in x, neighbours of one kind merged.
+struct Axes {
+  Broadcast kept, reduced;
+};
+
+Axes SplitAxes(const Dims& dims, absl::Span<const size_t> axes) {
+  const Dims strides = RowStrides(dims);
+  std::vector<bool> is_reduced(dims.size(), false);
+  for (const size_t axis : axes) is_reduced[axis] = true;
+  Axes split = {.kept = {{}, {{}}}, .reduced = {{}, {{}}}};
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    Broadcast& side = is_reduced[axis] ? split.reduced : split.kept;
+    side.dims.push_back(dims[axis]);
+    side.strides[0].push_back(strides[axis]);
+  }
+  split.kept = MergeAxes(split.kept);
+  split.reduced = MergeAxes(split.reduced);
+  return split;
+}
+
+std::vector<size_t> AxesBehindChannels(const Tensor& x) {
+  std::vector<size_t> axes;
+  for (size_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
+
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
+  if (x.num_elements() == 0) return "nothing to reduce";
+  return x.rank() > device::kMaxAxes ? kTooManyAxes : nullptr;
+}
+
+const char* WhyNotGlobal(const KernelContext& context) {
+  return context.Input(0).rank() < 2 ? "no channels" : WhyNot(context);
+}
+
+struct Rule {
+  device::Reduction reduction;
+  bool is_mean = false;
+};
+
+absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, int64_t keepdims, const Rule& rule) {
+  context.Report("reduce", DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), ReducedDims(x.dims(), axes, keepdims)));
+  const Axes split = SplitAxes(x.dims(), axes);
+  const int64_t count = x.num_elements() / y->num_elements();
+  context.resources().device->Start(
+      device::ReduceArguments{.x = x.data(),
+                              .y = y->mutable_data(),
+                              .storage = StorageOf(x.dtype()),
+                              .reduction = rule.reduction,
+                              .scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1,
+                              .results = CountOf(*y),
+                              .count = static_cast<uint32_t>(count),
+                              .kept = ShapeOf<1>(split.kept),
+                              .reduced = ShapeOf<1>(split.reduced)});
+  return absl::OkStatus();
+}
+
+constexpr Rule kSum = {device::Reduction::kSum};
+constexpr Rule kMean = {device::Reduction::kSum, true};
+constexpr Rule kSumOfMagnitudes = {device::Reduction::kSumOfMagnitudes};
+constexpr Rule kSumOfSquares = {device::Reduction::kSumOfSquares};
+constexpr Rule kNorm = {device::Reduction::kNorm};
+constexpr Rule kLogOfSum = {device::Reduction::kLogOfSum};
+constexpr Rule kLogOfPowers = {device::Reduction::kLogOfPowers};
+constexpr Rule kMax = {device::Reduction::kMax};
+constexpr Rule kMin = {device::Reduction::kMin};
+
+template <const Rule& kRule>
+absl::Status Reduce(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, ReducedAxes(context, context.Input(0).rank()));
+  return ReduceAlong(context, axes, GetInt(context.node(), "keepdims", 1), kRule);
+}
+
+template <const Rule& kRule>
+absl::Status ReduceImages(KernelContext& context) {
+  return ReduceAlong(context, AxesBehindChannels(context.Input(0)), /*keepdims=*/1, kRule);
+}
+
+constexpr KernelRow kRows[] = {
+    DeviceRow("ReduceL1", Reduce<kSumOfMagnitudes>, WhyNot, {1}),
+    DeviceRow("ReduceL2", Reduce<kNorm>, WhyNot, {1}),
+    DeviceRow("ReduceLogSum", Reduce<kLogOfSum>, WhyNot, {1}),
+    DeviceRow("ReduceLogSumExp", Reduce<kLogOfPowers>, WhyNot, {1}),
+    DeviceRow("ReduceMax", Reduce<kMax>, WhyNot, {1}),
+    DeviceRow("ReduceMean", Reduce<kMean>, WhyNot, {1}),
+    DeviceRow("ReduceMin", Reduce<kMin>, WhyNot, {1}),
+    DeviceRow("ReduceSum", Reduce<kSum>, WhyNot, {1}),
+    DeviceRow("ReduceSumSquare", Reduce<kSumOfSquares>, WhyNot, {1}),
+    DeviceRow("GlobalAveragePool", ReduceImages<kMean>, WhyNotGlobal),
+    DeviceRow("GlobalMaxPool", ReduceImages<kMax>, WhyNotGlobal),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> ReductionDeviceKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,54 @@
+// Tensors as arguments of the device's kernels.
+#ifndef AMP_RUNTIME_DEVICE_STORAGE_H_
+#define AMP_RUNTIME_DEVICE_STORAGE_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "absl/types/span.h"
+#include "runtime/device/accelerator.h"
+#include "runtime/device/raw/element.h"
+#include "runtime/device/raw/shape.h"
+#include "runtime/kernel/broadcast.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+device::Storage StorageOf(DType type);
+// float32, float16 and bfloat16: what kernels compute in float32.
+inline bool IsDeviceFloat(DType type) { return device::IsFloat(StorageOf(type)); }
+inline constexpr char kNoDeviceFloat[] = "another type than float32, float16 and bfloat16";
+inline constexpr char kTooManyAxes[] = "more than 8 axes";
+
+// REQUIRES: at most kMaxAxes dims.
+template <int kOperands>
+device::StridedShape<kOperands> ShapeOf(const Broadcast& merged) {
+  device::StridedShape<kOperands> shape;
+  shape.rank = static_cast<int32_t>(merged.dims.size());
+  for (size_t axis = 0; axis < merged.dims.size(); ++axis) {
+    shape.dims[axis] = static_cast<uint32_t>(merged.dims[axis]);
+    for (size_t operand = 0; operand < kOperands; ++operand) {
+      shape.strides[operand][axis] = merged.strides[operand][axis];
+    }
+  }
+  return shape;
+}
+
+inline uint32_t CountOf(const Tensor& tensor) { return static_cast<uint32_t>(tensor.num_elements()); }
+
+// A row of a kernel for devices.
+constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function,
+                              const char* (*why_not)(const KernelContext&), PortSet host_inputs = {},
+                              absl::string_view domain = "") {
+  return {.op_type = op_type,
+          .function = function,
+          .domain = domain,
+          .why_not = why_not,
+          .family = "device",
+          .host_inputs = host_inputs,
+          .runs_on_device = true};
+}
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_DEVICE_STORAGE_H_

@@ -1,0 +1,66 @@
+#include "runtime/value_frame.h"
+
+#include <utility>
+
+#include "ir/base/status.h"
+
+namespace amp {
+
+absl::StatusOr<Datum> DeviceConstants::Get(Accelerator& device, ValueId value, const Tensor& tensor) {
+  const absl::MutexLock lock(&mutex_);
+  Datum& copy = copies_[static_cast<int>(value.index())];
+  if (copy.IsEmpty()) {
+    AMP_ASSIGN_OR_RETURN(Tensor copied, device.CopyIn(tensor, nullptr));
+    size_bytes_ += static_cast<int64_t>(copied.size_bytes());
+    copy = Datum(std::move(copied));
+  }
+  return copy;
+}
+
+int64_t DeviceConstants::size_bytes() const {
+  const absl::MutexLock lock(&mutex_);
+  return size_bytes_;
+}
+
+ValueFrame::ValueFrame(const IdVector<ValueId, Datum>& constants, const DevicePlace& place, TensorMemory* memory)
+    : constants_(constants),
+      place_(place),
+      memory_(memory),
+      values_(constants),
+      copies_(place.device == nullptr ? 0 : constants.size()) {}
+
+void ValueFrame::Set(ValueId value, Datum datum) {
+  values_[value] = std::move(datum);
+  if (place_.device != nullptr) copies_[value] = Datum();
+}
+
+absl::StatusOr<const Datum*> ValueFrame::OnHost(ValueId value) {
+  const Datum& made = values_[value];
+  if (made.tensor() == nullptr || made.tensor()->IsOnHost()) return &made;
+  Datum& copy = copies_[value];
+  if (copy.IsEmpty()) {
+    AMP_ASSIGN_OR_RETURN(copy, place_.device->CopyOut(*made.tensor(), memory_));
+    ++counts_.out;
+    counts_.out_bytes += static_cast<int64_t>(made.tensor()->size_bytes());
+  }
+  return &copy;
+}
+
+absl::StatusOr<const Datum*> ValueFrame::OnDevice(ValueId value) {
+  const Datum& made = values_[value];
+  const Tensor* const tensor = made.tensor();
+  if (tensor == nullptr || tensor->dtype() == DType::kString || !tensor->IsOnHost()) return &made;
+  Datum& copy = copies_[value];
+  if (!copy.IsEmpty()) return &copy;
+  const Tensor* const constant = constants_[value].tensor();
+  if (constant != nullptr && constant->data() == tensor->data()) {
+    AMP_ASSIGN_OR_RETURN(copy, place_.constants->Get(*place_.device, value, *tensor));
+  } else {
+    AMP_ASSIGN_OR_RETURN(copy, place_.device->CopyIn(*tensor, place_.memory));
+    ++counts_.in;
+    counts_.in_bytes += static_cast<int64_t>(tensor->size_bytes());
+  }
+  return &copy;
+}
+
+}  // namespace amp

@@ -1,0 +1,151 @@
+// Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs are
+// those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
+//
+//   compare_devices [--device double|cuda] [--tolerance X] MODEL.onnx...
+//   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
+//
+// double is the test double, which computes as the kernels of a device do, but for convolutions, which would take it minutes:
+// device_kernels_test and conformance_on_double have those. Exit code 1 where an output is off by more than
+// the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "ir/base/status.h"
+#include "runtime/all_kernels.h"
+#include "runtime/compare_values.h"
+#include "runtime/npy.h"
+#include "runtime/random_inputs.h"
+#include "runtime/session.h"
+#include "tests/runtime/device/named_device.h"
+
+namespace amp {
+namespace {
+
+struct Arguments {
+  std::string device = "double";
+  double tolerance = 1e-4;
+  std::vector<std::string> models;
+};
+
+struct Counts {
+  int on_device = 0, all = 0;
+};
+
+std::vector<const KernelRow*> FindAllButConvolutions(absl::string_view domain, absl::string_view op_type, int version) {
+  std::vector<const KernelRow*> rows = FindAllKernelsAndDevices(domain, op_type, version);
+  std::erase_if(rows,
+                [](const KernelRow* row) { return row->runs_on_device && absl::StartsWith(row->op_type, "Conv"); });
+  return rows;
+}
+
+int CountThatRan(const Session& session) {
+  int count = 0;
+  for (const auto& block : session.program().blocks) {
+    for (const Instruction& instruction : block) {
+      const absl::MutexLock lock(&instruction.site->mutex);
+      if (instruction.site->row != nullptr) ++count;
+    }
+  }
+  return count;
+}
+
+struct Outcome {
+  std::vector<Datum> outputs;
+  Counts counts;
+  CopyCounts copies;
+};
+
+absl::StatusOr<NamedDatums> InputsFor(const std::string& model, const Session& session) {
+  const std::filesystem::path path = model;
+  const std::filesystem::path file = path.parent_path() / "refs" / path.stem().concat(".npz");
+  if (!std::filesystem::exists(file)) return MakeRandomInputs(session, {});
+  constexpr absl::string_view kInput = "in::";
+  AMP_ASSIGN_OR_RETURN(const NamedTensors arrays, ReadNpz(file.string()));
+  NamedDatums inputs;
+  for (const auto& [name, tensor] : arrays) {
+    if (absl::StartsWith(name, kInput)) inputs[name.substr(kInput.size())] = tensor;
+  }
+  return inputs;
+}
+
+absl::StatusOr<Outcome> RunTwice(const std::string& model, const SessionOptions& options) {
+  AMP_ASSIGN_OR_RETURN(const auto session, Session::Create(model, options));
+  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, InputsFor(model, *session));
+  Outcome outcome;
+  for (int run = 0; run < 2; ++run) {
+    AMP_ASSIGN_OR_RETURN(outcome.outputs, session->Run(inputs));
+  }
+  outcome.counts = {.on_device = CountOnDevice(*session), .all = CountThatRan(*session)};
+  outcome.copies = session->LastCopies();
+  return outcome;
+}
+
+// Nothing to compare where the processor does not run it either.
+enum class Verdict { kAgree, kDiffer, kNotRun };
+
+Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, double tolerance) {
+  const std::string name = std::filesystem::path(model).filename().string();
+  SessionOptions options;
+  const absl::StatusOr<Outcome> expected = RunTwice(model, OneByOne(options));
+  options.device = device;
+  if (device->name() == "double") options.find_kernels = FindAllButConvolutions;
+  const absl::StatusOr<Outcome> found = RunTwice(model, OneByOne(options));
+  if (!expected.ok() || !found.ok()) {
+    const bool both_fail = !expected.ok() && !found.ok();
+    std::printf("%-34s %s: %s\n", name.c_str(), both_fail ? "not run" : "FAILED in one place alone",
+                std::string((found.ok() ? expected : found).status().message()).c_str());
+    return both_fail ? Verdict::kNotRun : Verdict::kDiffer;
+  }
+  ValueDifference difference;
+  for (size_t i = 0; i < expected->outputs.size(); ++i) {
+    difference.Add(CompareValues(expected->outputs[i], found->outputs[i]));
+  }
+  const bool agree = difference.misfit.empty() && difference.new_non_finite == 0 && difference.unequal == 0 &&
+                     difference.relative_error <= tolerance;
+  std::printf("%-34s %4d of %4d instructions on %s, %2d copies in, %2d out, relative error %.2g%s%s\n", name.c_str(),
+              found->counts.on_device, found->counts.all, device->name().c_str(), static_cast<int>(found->copies.in),
+              static_cast<int>(found->copies.out), difference.relative_error, agree ? "" : " FAILED ",
+              difference.misfit.c_str());
+  return agree ? Verdict::kAgree : Verdict::kDiffer;
+}
+
+Arguments Parse(int count, char** words) {
+  Arguments arguments;
+  for (int i = 1; i < count; ++i) {
+    if (std::strcmp(words[i], "--device") == 0 && i + 1 < count) {
+      arguments.device = words[++i];
+    } else if (std::strcmp(words[i], "--tolerance") == 0 && i + 1 < count) {
+      arguments.tolerance = std::stod(words[++i]);
+    } else {
+      arguments.models.emplace_back(words[i]);
+    }
+  }
+  return arguments;
+}
+
+int Run(const Arguments& arguments) {
+  const absl::StatusOr<std::shared_ptr<Accelerator>> device = OpenNamedDevice(arguments.device);
+  if (!device.ok() || *device == nullptr) {
+    std::printf("no device: %s\n", std::string(device.status().message()).c_str());
+    return device.ok() ? 2 : ExitCode(device.status());
+  }
+  int agree = 0, differ = 0;
+  for (const std::string& model : arguments.models) {
+    const Verdict verdict = Compare(model, *device, arguments.tolerance);
+    agree += verdict == Verdict::kAgree ? 1 : 0;
+    differ += verdict == Verdict::kDiffer ? 1 : 0;
+  }
+  std::printf("%d models agree, %d differ, %d were not run\n", agree, differ,
+              static_cast<int>(arguments.models.size()) - agree - differ);
+  if (differ > 0) return 1;
+  return agree > 0 ? 0 : 2;
+}
+
+}  // namespace
+}  // namespace amp
+
+int main(int count, char** words) { return amp::Run(amp::Parse(count, words)); }

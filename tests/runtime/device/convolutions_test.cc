@@ -1,0 +1,58 @@
+// Convolutions on a device, against the reference.
+#include "tests/catch2.h"
+#include "tests/runtime/device/run_on_device.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+struct ConvolutionCase {
+  Dims x, w;
+  std::string attributes;
+};
+
+std::string RunConvolution(const std::string& op, const ConvolutionCase& each, DType dtype, int64_t filters) {
+  return RunOnDevice({.node = "y = " + op + "<" + each.attributes + ">(a, b, c)",
+                      .inputs = {RandomTensor(dtype, each.x), RandomTensor(dtype, each.w, Values::kPlain, 0.3),
+                                 RandomTensor(dtype, {filters})},
+                      .opset = 22,
+                      .relative = 1e-5,
+                      .absolute = 1e-4});
+}
+
+TEST_CASE("device: convolutions of one to three axes, in groups, with strides, dilations and pads") {
+  const ConvolutionCase cases[] = {
+      {{2, 3, 11}, {4, 3, 3}, "strides = [2], pads = [1, 0]"},
+      {{2, 4, 9, 8}, {6, 4, 3, 2}, "strides = [2, 1], pads = [1, 0, 1, 1]"},
+      {{1, 4, 9, 8}, {6, 2, 3, 3}, "group = 2, dilations = [2, 1]"},
+      {{1, 6, 7, 7}, {6, 1, 3, 3}, "group = 6, auto_pad = \"SAME_UPPER\", strides = [2, 2]"},
+      {{1, 3, 5, 6}, {5, 3, 1, 1}, "group = 1"},
+      {{1, 2, 5, 6, 7}, {3, 2, 2, 3, 2}, "strides = [1, 2, 2], pads = [1, 1, 0, 0, 1, 1]"}};
+  for (const ConvolutionCase& each : cases) {
+    for (const DType dtype : kLoopFloats) CHECK(RunConvolution("Conv", each, dtype, each.w[0]) == "");
+  }
+}
+
+TEST_CASE("device: transposed convolutions") {
+  const ConvolutionCase cases[] = {
+      {{2, 3, 5}, {3, 4, 3}, "strides = [2]"},
+      {{1, 4, 5, 4}, {4, 2, 3, 2}, "strides = [2, 3], pads = [1, 0, 1, 1], output_padding = [1, 0]"},
+      {{1, 4, 5, 4}, {4, 3, 3, 3}, "group = 2, dilations = [2, 1]"},
+      {{1, 2, 4, 4}, {2, 3, 3, 3}, "auto_pad = \"SAME_LOWER\", strides = [2, 2]"},
+      {{1, 2, 3, 4, 3}, {2, 2, 2, 2, 3}, "strides = [2, 1, 2]"}};
+  for (const ConvolutionCase& each : cases) {
+    const int64_t groups = each.attributes.starts_with("group = 2") ? 2 : 1;
+    for (const DType dtype : kLoopFloats) CHECK(RunConvolution("ConvTranspose", each, dtype, each.w[1] * groups) == "");
+  }
+}
+
+TEST_CASE("device: what does not fit is left to the processor, which says what is wrong") {
+  const Tensor x = RandomTensor(DType::kFloat32, {1, 3, 5, 5}), w = RandomTensor(DType::kFloat32, {2, 4, 3, 3});
+  CHECK_THAT(WhyOnHost({.node = "y = Conv(a, b)", .inputs = {x, w}}), Contains("error: ") && Contains("expected W"));
+  const Tensor list = RandomTensor(DType::kFloat64, {1, 1, 4});
+  CHECK_THAT(WhyOnHost({.node = "y = Conv(a, b)", .inputs = {list, list}}), Contains("another type than float32"));
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Runs all real models on a device and on the processor, as they are and rewritten to both 16-bit types: their outputs must
+agree within the bound of the type, and runs end in both places or in neither.
+
+    tests/runtime/device/device_models.py --program build/tests/compare_devices --tool build/tools/amp-rewrite [--device cuda]
+
+Without --device by the test double, which computes as the kernels of a device do. The models are looked for in
+$AMP_SHARED or beside the repository; absent folder: exit 77 (skipped).
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# Relative errors: both places round every 16-bit value, after sums in another order.
+BOUNDS = {"float32": 1e-4, "float16": 0.01, "bfloat16": 0.05}
+
+
+def rewritten(tool, models, dtype, folder):
+    """The models in the low type, those that can be; their reference inputs beside them."""
+    (folder / "refs").symlink_to(models[0].parent / "refs")
+    for model in models:
+        out = folder / model.name
+        done = subprocess.run([tool, model, "-o", out, "--dtype", dtype], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            yield out
+        else:
+            print(f"{model.name}: not rewritten to {dtype}: {done.stderr.strip()[:200]}")
+
+
+def compare(args, models, dtype):
+    print(f"{dtype}:", flush=True)
+    command = [args.program, "--device", args.device, "--tolerance", str(BOUNDS[dtype]), *models]
+    return subprocess.run(command, check=False).returncode
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--device", default="double")
+    args = parser.parse_args()
+    beside = pathlib.Path(__file__).resolve().parents[3].parent / "shared"
+    folder = pathlib.Path(os.environ.get("AMP_SHARED", beside)) / "models"
+    models = sorted(folder.glob("*.onnx"))
+    if not models:
+        print(f"SKIPPED: no models in {folder} (set AMP_SHARED): NOTHING WAS COMPARED")
+        sys.exit(77)
+    worst = compare(args, models, "float32")
+    for dtype in ("float16", "bfloat16"):
+        if worst == 8:  # there is no such device
+            break
+        with tempfile.TemporaryDirectory() as low:
+            worst = max(worst, compare(args, list(rewritten(args.tool, models, dtype, pathlib.Path(low))), dtype))
+    sys.exit(worst)
+
+
+if __name__ == "__main__":
+    main()

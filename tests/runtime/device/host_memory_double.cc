@@ -1,0 +1,197 @@
+#include "tests/runtime/device/host_memory_double.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "absl/synchronization/mutex.h"
+#include "ir/base/check.h"
+#include "runtime/device/raw/convolution.h"
+#include "runtime/device/raw/elementwise.h"
+#include "runtime/device/raw/move.h"
+#include "runtime/device/raw/rows.h"
+
+namespace amp {
+namespace {
+
+constexpr int kFailedLaunch = 700;
+constexpr int kFillByte = 0xcd;  // memory that nobody has written to
+
+struct Double {
+  absl::Mutex mutex = {};
+  DoubleLimits limits;
+  std::shared_ptr<DoubleState> state;
+  std::map<void*, size_t> blocks;
+};
+Double& Of(void* self) { return *static_cast<Double*>(self); }
+
+// As many lanes as a warp, one after another, so that sums are added up in about the order of a device.
+class HostTeam {
+ public:
+  bool IsFirst() const { return true; }
+
+  template <typename Of>
+  void ForEach(uint32_t count, Of of) const {
+    for (uint32_t i = 0; i < count; ++i) of(i);
+  }
+  template <typename Of>
+  float Sum(uint32_t count, Of of) const {
+    float lanes[kLanes] = {};
+    for (uint32_t i = 0; i < count; ++i) lanes[i % kLanes] += of(i);
+    for (uint32_t step = kLanes / 2; step > 0; step /= 2) {
+      for (uint32_t lane = 0; lane < step; ++lane) lanes[lane] += lanes[lane + step];
+    }
+    return lanes[0];
+  }
+  template <typename Of>
+  float Max(uint32_t count, Of of) const {
+    float largest = -device::kInfinity;
+    for (uint32_t i = 0; i < count; ++i) largest = device::LargerOf(of(i), largest);
+    return largest;
+  }
+
+ private:
+  static constexpr uint32_t kLanes = 256;
+};
+
+struct HostRunner {
+  template <typename Body>
+  int ForEach(uint32_t count, const Body& body) const {
+    for (uint32_t i = 0; i < count; ++i) body(i);
+    return 0;
+  }
+  template <typename Body>
+  int ForRows(uint32_t rows, const Body& body) const {
+    HostTeam team;
+    for (uint32_t row = 0; row < rows; ++row) body(row, team);
+    return 0;
+  }
+};
+
+template <typename Arguments>
+int LaunchOnHost(void* self, const void* arguments) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  if (opened.state->launches++ >= opened.limits.launches) return kFailedLaunch;
+  HostRunner runner;
+  return Start(runner, *static_cast<const Arguments*>(arguments));
+}
+
+template <typename... Arguments>
+device::LaunchTable Launches() {
+  device::LaunchTable table;
+  ((table.launches[static_cast<size_t>(Arguments::kKernel)] = LaunchOnHost<Arguments>), ...);
+  for (const device::Launch launch : table.launches) AMP_CHECK(launch != nullptr);
+  return table;
+}
+
+int Allocate(void* self, size_t size_bytes, void** memory) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  DoubleState& state = *opened.state;
+  if (size_bytes > opened.limits.memory_bytes - state.live_bytes) return device::kOutOfMemory;
+  const size_t rounded =
+      (size_bytes + device::kMemoryAlignment - 1) / device::kMemoryAlignment * device::kMemoryAlignment;
+  *memory = std::aligned_alloc(device::kMemoryAlignment, rounded);
+  std::memset(*memory, kFillByte, rounded);
+  opened.blocks[*memory] = size_bytes;
+  state.live_bytes += size_bytes;
+  state.peak_bytes = std::max(state.peak_bytes, state.live_bytes);
+  ++state.live_blocks;
+  ++state.allocations;
+  return 0;
+}
+
+void Release(void* self, void* memory) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  const auto block = opened.blocks.find(memory);
+  AMP_CHECK(block != opened.blocks.end());
+  opened.state->live_bytes -= block->second;
+  --opened.state->live_blocks;
+  opened.blocks.erase(block);
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+
+int Copy(void*, void* to, const void* from, size_t size_bytes) {
+  std::memcpy(to, from, size_bytes);
+  return 0;
+}
+
+int SetZero(void*, void* to, size_t size_bytes) {
+  std::memset(to, 0, size_bytes);
+  return 0;
+}
+
+int Finish(void*) { return 0; }
+
+float ProductElement(const device::ProductArguments& product, int64_t which, int64_t row, int64_t column) {
+  const int64_t m = product.m, n = product.n, k = product.k;
+  float sum = 0;
+  for (int64_t i = 0; i < k; ++i) {
+    const int64_t a = product.transposes_a ? i * m + row : row * k + i;
+    const int64_t b = product.transposes_b ? column * k + i : i * n + column;
+    sum += device::LoadFloat(product.a, product.storage, which * product.a_step + a) *
+           device::LoadFloat(product.b, product.storage, which * product.b_step + b);
+  }
+  sum *= product.alpha;
+  if (product.bias != nullptr) sum += device::LoadFloat(product.bias, product.storage, column);
+  return product.applies_relu && sum < 0 ? 0 : sum;
+}
+
+int Multiply(void* self, const device::ProductArguments* product, char* text) {
+  if (!Of(self).limits.has_products) {
+    std::snprintf(text, device::kMaxProductText, "the double has no products");
+    return device::kNoProduct;
+  }
+  int64_t at = 0;
+  for (int64_t which = 0; which < product->batch; ++which) {
+    for (int64_t row = 0; row < product->m; ++row) {
+      for (int64_t column = 0; column < product->n; ++column) {
+        device::StoreFloat(product->y, product->storage, at++, ProductElement(*product, which, row, column));
+      }
+    }
+  }
+  std::snprintf(text, device::kMaxProductText, "product of the double");
+  return 0;
+}
+
+const char* ErrorText(int error) { return error == kFailedLaunch ? "planted" : "no error of the double's"; }
+
+void Close(void* self) {
+  AMP_CHECK(Of(self).blocks.empty());  // tensors do not outlive their device
+  Of(self).state->is_closed = true;
+  delete static_cast<Double*>(self);
+}
+
+}  // namespace
+
+std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleState>& state,
+                                                  const DoubleLimits& limits) {
+  auto* const opened =
+      new Double{.limits = limits, .state = state == nullptr ? std::make_shared<DoubleState>() : state, .blocks = {}};
+  return std::make_shared<Accelerator>(
+      "double",
+      device::DeviceTable{
+          .self = opened,
+          .allocate = Allocate,
+          .release = Release,
+          .copy_in = Copy,
+          .copy_out = Copy,
+          .set_zero = SetZero,
+          .finish = Finish,
+          .multiply = Multiply,
+          .error_text = ErrorText,
+          .close = Close,
+          .kernels = Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,
+                              device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments,
+                              device::CopyStridedArguments, device::CopyBlocksArguments, device::CopyPickedArguments,
+                              device::CopyRunsArguments, device::ReduceArguments, device::SoftmaxArguments,
+                              device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
+                              device::ConvolveArguments>()});
+}
+
+}  // namespace amp

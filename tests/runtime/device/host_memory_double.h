@@ -1,0 +1,36 @@
+// A test double of a device: its memory is the processor's, its kernels are those of runtime/device/raw in plain loops.
+// For tests alone: the numbers of the real device's kernels, and all that happens around them, without one.
+//
+// Tensors in its memory are as far away as those of a real device: whoever looks at their elements ends the process.
+#ifndef AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
+#define AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+
+#include "runtime/device/accelerator.h"
+
+namespace amp {
+
+// What it has, and when it fails.
+struct DoubleLimits {
+  size_t memory_bytes = std::numeric_limits<size_t>::max();
+  int launches = std::numeric_limits<int>::max();  // the next one fails, with error 700
+  bool has_products = true;                        // else it is as a device without its library
+};
+
+// What is left of it, also after it was closed.
+struct DoubleState {
+  size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
+  int launches = 0, allocations = 0;
+  bool is_closed = false;
+};
+
+// `state` is kept up to date, unless it is null.
+std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleState>& state = nullptr,
+                                                  const DoubleLimits& limits = {});
+
+}  // namespace amp
+
+#endif  // AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_

@@ -1,0 +1,62 @@
+// Products of matrices on a device, against the reference; on the test double their numbers are plain loops', on a GPU the
+// library's.
+#include "tests/catch2.h"
+#include "tests/runtime/device/run_on_device.h"
+#include "tests/runtime/run_session.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("device: products, folded, in batches, and repeated in every way") {
+  const std::vector<std::pair<Dims, Dims>> shapes = {
+      {{5, 7}, {7, 3}},       {{2, 4, 5, 7}, {7, 3}},    {{2, 4, 5, 7}, {2, 4, 7, 3}},
+      {{4, 5, 7}, {1, 7, 3}}, {{1, 5, 7}, {4, 7, 3}},    {{7}, {7, 3}},
+      {{5, 7}, {7}},          {{2, 1, 5, 7}, {3, 7, 4}}, {{7}, {7}}};
+  for (const auto& [dims_a, dims_b] : shapes) {
+    for (const DType dtype : kLoopFloats) {
+      const Tensor a = RandomTensor(dtype, dims_a), b = RandomTensor(dtype, dims_b);
+      CHECK(RunOnDevice({.node = "y = MatMul(a, b)", .inputs = {a, b}, .relative = 1e-5, .absolute = 1e-4}) == "");
+    }
+  }
+}
+
+TEST_CASE("device: Gemm, with all of its attributes") {
+  const Tensor a = RandomTensor(DType::kFloat32, {5, 7}), b = RandomTensor(DType::kFloat32, {7, 3});
+  const Tensor ta = RandomTensor(DType::kFloat32, {7, 5}), tb = RandomTensor(DType::kFloat32, {3, 7});
+  const auto gemm = [](const std::string& attributes, const std::vector<Tensor>& inputs) {
+    const std::string c = inputs.size() > 2 ? ", c" : "";
+    return RunOnDevice(
+        {.node = "y = Gemm<" + attributes + ">(a, b" + c + ")", .inputs = inputs, .relative = 1e-5, .absolute = 1e-4});
+  };
+  const Tensor row = RandomTensor(DType::kFloat32, {3}), rows = RandomTensor(DType::kFloat32, {1, 3});
+  CHECK(gemm("alpha = 0.5", {a, b}) == "");
+  CHECK(gemm("alpha = 1.0", {a, b, row}) == "");
+  CHECK(gemm("transA = 1, alpha = 2.0", {ta, b, rows}) == "");
+  CHECK(gemm("transB = 1", {a, tb, row}) == "");
+  CHECK(gemm("transA = 1, transB = 1, beta = 0.0", {ta, tb, row}) == "");
+  CHECK_THAT(gemm("beta = 0.5", {a, b, row}), Contains("beta is neither 1 nor 0"));
+  CHECK_THAT(gemm("alpha = 1.0", {a, b, RandomTensor(DType::kFloat32, {5, 1})}), Contains("C is not one row"));
+  CHECK(RunOnDevice({.node = "y = com.microsoft.FusedMatMul<transA = 1, alpha = 0.25>(a, b)",
+                     .inputs = {RandomTensor(DType::kFloat32, {2, 7, 5}), RandomTensor(DType::kFloat32, {2, 7, 3})},
+                     .relative = 1e-5,
+                     .absolute = 1e-4}) == "");
+}
+
+TEST_CASE("device: without its library products run on the processor, which says so") {
+  SessionOptions options;
+  options.device = OpenHostMemoryDouble(nullptr, {.has_products = false});
+  const auto session = MakeSession({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,4] x) => (float[n,4] y) { h = MatMul (x, w) y = Relu (h) })",
+                                    .constants = {{"w", RandomTensor(DType::kFloat32, {4, 4})}}},
+                                   options);
+  RunSession(*session, {{"x", RandomTensor(DType::kFloat32, {3, 4})}});
+  const Instruction& product = session->program().blocks[kMainGraph][0];
+  const absl::MutexLock lock(&product.site->mutex);
+  CHECK_FALSE(product.site->row->runs_on_device);
+  CHECK_THAT(product.site->why_not_better, Contains("device: the double has no products"));
+}
+
+}  // namespace
+}  // namespace amp

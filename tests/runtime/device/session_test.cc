@@ -1,0 +1,195 @@
+// Sessions with a device, by its test double: where nodes run, what is copied, the memory there, and what happens when it
+// is short of memory or fails.
+#include <thread>
+
+#include "ir/base/status.h"
+#include "runtime/arena.h"
+#include "tests/catch2.h"
+#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/run_session.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+SessionOptions WithDouble(const std::shared_ptr<DoubleState>& state = nullptr, const DoubleLimits& limits = {}) {
+  SessionOptions options;
+  options.device = OpenHostMemoryDouble(state, limits);
+  return options;
+}
+
+// What the outputs differ by from those of the processor, in three runs.
+std::string Differs(const SessionText& text, const NamedDatums& inputs, double tolerance = 1e-5) {
+  const auto session = MakeSession(text, WithDouble());
+  const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
+  for (int run = 0; run < 3; ++run) {
+    const std::string difference = DifferenceOf(RunSession(*session, inputs), expected, tolerance);
+    if (!difference.empty()) return difference;
+  }
+  return "";
+}
+
+const SessionText kChain = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+  g (float[n,8] x) => (float[n,8] y) { h = Mul (x, w) s = Sigmoid (h) t = Add (s, w) y = Relu (t) })",
+                            .constants = {{"w", RandomTensor(DType::kFloat32, {8})}}};
+
+TEST_CASE("inputs go to the device and outputs come back, and nothing else is copied") {
+  const auto session = MakeSession(kChain, WithDouble());
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {5, 8})}};
+  for (int run = 0; run < 3; ++run) {
+    RunSession(*session, inputs);
+    const CopyCounts copies = session->LastCopies();
+    CHECK(copies.in == 1);
+    CHECK(copies.in_bytes == 5 * 8 * 4);
+    CHECK(copies.out == 1);
+    CHECK(copies.out_bytes == 5 * 8 * 4);
+    CHECK(session->DeviceConstantBytes() == 8 * 4);
+  }
+  CHECK(KernelsOf(*session) == std::vector<std::string>{"device Mul", "device Sigmoid", "device Add", "device Relu"});
+  CHECK(session->DeviceName() == "double");
+  CHECK(Differs(kChain, inputs) == "");
+}
+
+TEST_CASE("a value that several read is copied once in each direction") {
+  // Cumulative sums have no kernel there; x is read by it and by the device, c by two nodes there.
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,8] x) => (float[n,8] y, float[n,8] z) {
+      axis = Constant <value_int = 1> ()
+      a = Relu (x) c = CumSum (a, axis) y = Add (c, x) z = Mul (c, a) })"};
+  const auto session = MakeSession(text, WithDouble());
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 8})}};
+  RunSession(*session, inputs);
+  CHECK(KernelsOf(*session) == std::vector<std::string>{"device Relu", "reference CumSum", "device Add", "device Mul"});
+  CHECK(session->LastCopies().in == 2);   // x, c
+  CHECK(session->LastCopies().out == 3);  // a, y, z
+  CHECK(Differs(text, inputs) == "");
+}
+
+TEST_CASE("arithmetic with shapes stays on the processor, and copies nothing") {
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,8] x) => (float[m,k] y) {
+      r = Relu (x)
+      s = Shape (r)
+      zero = Constant <value_ints = [0]> () one = Constant <value_ints = [1]> () two = Constant <value_ints = [2]> ()
+      n = Gather (s, zero) k = Gather (s, one)
+      half = Div (k, two) twice = Mul (n, two)
+      target = Concat <axis = 0> (twice, half)
+      y = Reshape (r, target) })"};
+  const auto session = MakeSession(text, WithDouble());
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 8})}};
+  CHECK(Differs(text, inputs) == "");
+  RunSession(*session, inputs);
+  CHECK(session->LastCopies().in == 1);
+  CHECK(session->LastCopies().out == 1);
+  std::vector<std::string> reasons;
+  for (const Instruction& instruction : session->program().blocks[kMainGraph]) {
+    if (instruction.why_on_host == nullptr) continue;
+    reasons.push_back(absl::StrCat(session->model().node(instruction.node).op_type(), ": ", instruction.why_on_host));
+  }
+  CHECK(reasons == std::vector<std::string>{"Shape: made of shapes", "Gather: made of shapes", "Gather: made of shapes",
+                                            "Div: made of shapes", "Mul: made of shapes", "Concat: made of shapes"});
+}
+
+TEST_CASE("floats that are made of shapes are data where they have more than one axis") {
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,8] x) => (float[n,8] y) {
+      s = Shape (x) e = Expand (c, s) y = Add (e, x) })",
+                            .constants = {{"c", RandomTensor(DType::kFloat32, {8})}}};
+  const auto session = MakeSession(text, WithDouble());
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 8})}};
+  CHECK(Differs(text, inputs) == "");
+  RunSession(*session, inputs);
+  CHECK(KernelsOf(*session) == std::vector<std::string>{"reference Shape", "device Expand", "device Add"});
+}
+
+TEST_CASE("bodies run with values of both places") {
+  const SessionText branches = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,8] x, bool c) => (float[n,8] y) {
+      h = Relu (x)
+      z = If (c) <then_branch = t () => (float[n,8] a) { a = Exp (h) },
+                  else_branch = e () => (float[n,8] b) { b = Neg (h) }>
+      y = Add (z, h) })"};
+  for (const bool condition : {true, false}) {
+    const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 8})}, {"c", Tensor::Scalar(condition)}};
+    CHECK(Differs(branches, inputs) == "");
+  }
+  const SessionText loop = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[8] x) => (float[8] y, float[m,8] all) {
+      h = Relu (x)
+      count = Constant <value_int = 4> ()
+      y, all = Loop (count, , h) <body = b (int64 i, bool c, float[8] v) => (bool o, float[8] w, float[8] each) {
+        o = Identity (c) w = Add (v, h) each = Sigmoid (w) }> })"};
+  CHECK(Differs(loop, {{"x", RandomTensor(DType::kFloat32, {8})}}) == "");
+}
+
+TEST_CASE("observers see values of the device as of the processor") {
+  const auto session = MakeSession(kChain, WithDouble());
+  int seen = 0;
+  const ValueObserver observe = [&](ValueId, const Datum& datum) {
+    if (datum.tensor() != nullptr) seen += datum.tensor()->elements<float>().empty() ? 0 : 1;
+  };
+  CHECK(session->Run({{"x", RandomTensor(DType::kFloat32, {2, 8})}}, &observe).ok());
+  CHECK(seen == 5);
+}
+
+TEST_CASE("memory of the device is planned, and one block from the second run on") {
+  const auto state = std::make_shared<DoubleState>();
+  {
+    const auto session = MakeSession(kChain, WithDouble(state));
+    const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {100, 8})}};
+    RunSession(*session, inputs);
+    RunSession(*session, inputs);
+    const int allocations = state->allocations;
+    CHECK(state->live_blocks == 2);  // arena and constant
+    for (int run = 0; run < 3; ++run) RunSession(*session, inputs);
+    CHECK(state->allocations == allocations);
+    CHECK(session->ActivationBytes() % 256 == 0);
+  }
+  CHECK(state->is_closed);
+  CHECK(state->live_bytes == 0);
+}
+
+TEST_CASE("plans keep the alignment that is asked for") {
+  std::vector<ArenaBlock> blocks = {{.size_bytes = 100, .born = 1, .died = 4},
+                                    {.size_bytes = 300, .born = 2, .died = 5},
+                                    {.size_bytes = 10, .born = 3, .died = 6}};
+  CHECK(PlanOffsets(blocks, 256) == 1024);
+  for (const ArenaBlock& block : blocks) CHECK(block.offset % 256 == 0);
+  CHECK(LargestLiveBytes(blocks, 256) == 1024);
+}
+
+TEST_CASE("a device without memory is a limit, one that fails is exit code 8, and both leave the session whole") {
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {100, 8})}};
+  const auto small = MakeSession(kChain, WithDouble(nullptr, {.memory_bytes = 5000}));
+  const absl::Status short_of_memory = TryToRun(*small, inputs).status();
+  CHECK(ExitCode(short_of_memory) == 5);
+  CHECK_THAT(std::string(short_of_memory.message()),
+             Contains("the device is out of memory for a tensor float32[100,8]"));
+  CHECK(TryToRun(*small, {{"x", RandomTensor(DType::kFloat32, {1, 8})}}).ok());
+
+  const auto failing = MakeSession(kChain, WithDouble(nullptr, {.launches = 2}));
+  const absl::Status failed = TryToRun(*failing, inputs).status();
+  CHECK(ExitCode(failed) == 8);
+  CHECK_THAT(std::string(failed.message()), Contains("Add") && Contains("double failed: planted (error 700)"));
+}
+
+TEST_CASE("several threads may run a session with a device") {
+  const auto session = MakeSession(kChain, WithDouble());
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {30, 8})}};
+  const std::vector<Tensor> expected = RunSession(*MakeSession(kChain), inputs);
+  std::vector<std::string> differences(3);
+  std::vector<std::thread> threads;
+  for (std::string& difference : differences) {
+    threads.emplace_back([&] {
+      for (int run = 0; run < 20 && difference.empty(); ++run) {
+        difference = DifferenceOf(*TryToRun(*session, inputs), expected, 1e-5);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(differences == std::vector<std::string>(3));
+}
+
+}  // namespace
+}  // namespace amp
