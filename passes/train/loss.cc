@@ -72,7 +72,10 @@ class LossWriter {
   absl::StatusOr<Loss> OfPrediction() {
     AMP_ASSIGN_OR_RETURN(Prediction prediction, FindPrediction());
     const bool is_error = options_.kind == LossKind::kMse;
-    if (!is_error) AMP_RETURN_IF_ERROR(FindLogits(prediction));
+    if (!is_error) {
+      AMP_RETURN_IF_ERROR(FindLogits(prediction));
+      AMP_RETURN_IF_ERROR(CheckClasses(prediction));
+    }
     const bool is_sparse = !is_error && options_.label_kind == LabelKind::kSparse;
     AMP_ASSIGN_OR_RETURN(const ValueId labels, AddLabels(prediction, is_sparse));
     const AmpFunction& function = is_error    ? kMeanSquaredError
@@ -149,6 +152,14 @@ class LossWriter {
       return ModelError("node '", name, "': its classes are not along the last axis of '",
                         Escaped(model_.value(prediction.output).name),
                         "' any more, behind a change of shape; expected --logits to name the logits themselves");
+  absl::Status CheckClasses(const Prediction& prediction) const {
+    const int64_t num_classes = prediction.dims[static_cast<size_t>(prediction.axis)];
+    if (num_classes == kUnknownDim || num_classes >= 2) return absl::OkStatus();
+    return ModelError("'", Escaped(model_.value(prediction.output).name), "' is ", TypeText(model_, prediction.output),
+                      ": the softmax cross-entropy of ", num_classes, num_classes == 1 ? " class" : " classes",
+                      " along axis ", prediction.axis, " is constant; expected 2 or more, or another --loss");
+  }
+
     }
     prediction.term = ReshapeLike(logits, prediction.output);
     prediction.axis = static_cast<int64_t>(prediction.dims.size()) - 1;
