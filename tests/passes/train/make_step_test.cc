@@ -316,6 +316,18 @@ TEST_CASE("a caller's own loss scale takes the place of the rule") {
   CHECK(absl::StrContains(ErrorOf(kTwoLayers, options, absl::StatusCode::kInvalidArgument), "expected opset 17"));
 }
 
+TEST_CASE("a pool with ceil_mode behind a GroupNormalization knows the sizes of its images") {
+  const onnx::ModelProto step = StepOf(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,2,7,7] x) => (float[n,m] y) <float[4,2,1,1] w = {1,2,3,4,5,6,7,8}, float[4] s = {1,1,1,1}, float[4] b = {0,0,0,0}> {
+      c = Conv (x, w)
+      h = GroupNormalization <num_groups = 2> (c, s, b)
+      p = AveragePool <kernel_shape = [2,2], strides = [2,2], ceil_mode = 1> (h)
+      y = Flatten (p)
+    })",
+                                       Training());
+  CHECK(HasOperator(step, "AveragePoolGradient"));
+}
+
 TEST_CASE("the report and the line say what was made") {
   RewriteOptions options = Training();
   options.report = options.explain = options.diff = true;
