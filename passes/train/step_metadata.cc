@@ -187,7 +187,7 @@ absl::StatusOr<StepDescription> FindStep(const onnx::ModelProto& model) {
   const std::optional<std::string> states = FindMetadata(model, kStateKey), step = FindMetadata(model, kStepKey);
   if (!states || !step) {
     return ModelError("no step graph: expected metadata '", kStateKey, "' and '", kStepKey, "', found ",
-                      states ? "the first alone"
+                      states ? "the first alone: a loss scale was put into this graph, which a loop of its own runs"
                       : step ? "the second alone"
                              : "neither; amp-rewrite --train makes one of a model");
   }
