@@ -126,6 +126,18 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
 
 }  // namespace
 
+// Of inputs that a caller gives, without those that have a default, as states have.
+std::string GivenNames(const Model& model, const Program& program, const NamedDatums& inputs) {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : inputs) {
+    const auto it = model.graph(kMainGraph).names.find(name);
+    const bool has_default = it != model.graph(kMainGraph).names.end() && !program.constants[it->second].IsEmpty();
+    if (!has_default) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return QuotedFirstOf(names);
+}
+
 struct Session::State {
   std::unique_ptr<Model> model;
   Program program;
@@ -180,13 +192,14 @@ std::vector<std::string> Session::OutputNames() const { return NamesOf(model(), 
 absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   for (const ValueId input : this->inputs()) {
     const std::string& name = model().value(input).name;
-    if (!inputs.contains(name)) return UsageError("expected input '", Escaped(name), "', found none of that name");
+    if (inputs.contains(name)) continue;
+    return UsageError("expected input '", Escaped(name), "', found ", GivenNames(model(), program(), inputs));
   }
   for (const auto& [name, datum] : inputs) {
     const auto& names = model().graph(kMainGraph).names;
     const auto it = names.find(name);
     if (it == names.end() || !model().value(it->second).is_graph_input) {
-      return UsageError("'", Escaped(name), "' is no input of the model");
+      return UsageError("'", Escaped(name), "' is no input of the model, which has ", QuotedFirstOf(InputNames()));
     }
     const bool wants_tensor = model().value(it->second).is_tensor;
     if (wants_tensor && datum.tensor() == nullptr) {

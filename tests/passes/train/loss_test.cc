@@ -122,7 +122,10 @@ TEST_CASE("names that are not there, or taken, or ambiguous are said") {
   const std::string model = "g (float[N, 4] x) => (float[N, 4] y, float[N, 4] z) { y = Neg (x)  z = Abs (x) }";
   CHECK(Attach(model).error() ==
         "the model has 2 outputs ('y', 'z'): expected --logits to name the one that the labels are for");
-  CHECK(Attach(model, Named("q")).error() == "--logits 'q': the model has no value of this name");
+  CHECK(Attach(model, Named("scores")).error() ==
+        "--logits 'scores': the model has no value of this name; its outputs are 'y', 'z'");
+  CHECK(Attach("g (float[N, 4] x) => (float[N, 4] y) { scores = Neg (x)  y = Abs (scores) }", Named("score")).error() ==
+        "--logits 'score': the model has no value of this name; did you mean 'scores'?");
   CHECK(Attach(model, Named("y", "x")).error() == "--labels 'x': the model has this name already");
   CHECK(Attach(model, Named("z")).loss.ok());
   CHECK(Attach(model, OfGraph("y")).error() == "the loss 'y' is float32[N,4]; expected a float type and one element");

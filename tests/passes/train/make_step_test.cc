@@ -201,7 +201,7 @@ TEST_CASE("a head on rows needs no pool") {
                                 return bad;
                               }(),
                               absl::StatusCode::kInvalidArgument),
-                          "the model has no tensor 'rr'"));
+                          "--head 'rr': the model has no value of this name; did you mean 'r'?"));
 }
 
 TEST_CASE("masters that are not float32 are refused, in a model and in a step graph") {
