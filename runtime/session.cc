@@ -12,6 +12,7 @@
 #include "ir/functions/schema_functions.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
+#include "ir/graph/metadata.h"
 #include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
 #include "runtime/all_kernels.h"
@@ -48,10 +49,11 @@ constexpr int kMaxBodyDepth = 8;
 
 constexpr absl::string_view kTrainingDomain = "ai.amp";
 
-// "ai.amp::Rmsprop", of the model's functions those that have a kernel.
+// "ai.amp::Rmsprop", of the model's functions those that have a kernel. What is no step of training may have functions of
+// its own under these names: their bodies count.
 std::vector<std::string> FusedFunctions(const onnx::ModelProto& model, const SessionOptions& options) {
   std::vector<std::string> functions;
-  if (!options.fuse_training) return functions;
+  if (!options.fuse_training || !FindMetadata(model, kStateKey).has_value()) return functions;
   ForEachFunction(model, [&](absl::string_view domain, absl::string_view name) {
     constexpr int kFirstVersion = 1;
     if (domain == kTrainingDomain && !options.find_kernels(domain, name, kFirstVersion).empty()) {
@@ -124,8 +126,6 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
   return names;
 }
 
-}  // namespace
-
 // Of inputs that a caller gives, without those that have a default, as states have.
 std::string GivenNames(const Model& model, const Program& program, const NamedDatums& inputs) {
   std::vector<std::string> names;
@@ -137,6 +137,8 @@ std::string GivenNames(const Model& model, const Program& program, const NamedDa
   std::sort(names.begin(), names.end());
   return QuotedFirstOf(names);
 }
+
+}  // namespace
 
 struct Session::State {
   std::unique_ptr<Model> model;

@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
-#include "ir/graph/metadata.h"
 #include "passes/record/metadata_json.h"
 
 namespace amp {

@@ -314,6 +314,13 @@ TEST_CASE("a caller's own loss scale takes the place of the rule") {
   options.train.loss_scale_function = Rule(R"(<domain: "mine", opset_import: ["" : 9]>
     Old (scale, good_steps, finite) => (scale, good_steps) { a = Identity (scale) })");
   CHECK(absl::StrContains(ErrorOf(kTwoLayers, options, absl::StatusCode::kInvalidArgument), "expected opset 17"));
+  options.train.loss_scale_function = Rule(R"(<domain: "ai.amp", opset_import: ["" : 17]>
+    UpdateLossScale (scale, good_steps, finite) => (scale_2, good_steps_2) {
+      scale_2 = Identity (scale)
+      good_steps_2 = Identity (good_steps)
+    })");
+  CHECK(absl::StrContains(ErrorOf(kTwoLayers, options, absl::StatusCode::kInvalidArgument),
+                          "expected another domain than ai.amp"));
 }
 
 TEST_CASE("a pool with ceil_mode behind a GroupNormalization knows the sizes of its images") {
@@ -326,6 +333,16 @@ TEST_CASE("a pool with ceil_mode behind a GroupNormalization knows the sizes of 
     })",
                                        Training());
   CHECK(HasOperator(step, "AveragePoolGradient"));
+}
+
+TEST_CASE("a forward model with functions of domain ai.amp is refused: a step has its own of these names") {
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1]>
+    g (float[n,4] x) => (float[n,4] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> {
+      h = MatMul (x, w)  y = ai.amp.AllFinite (h)
+    }
+    <domain: "ai.amp", opset_import: ["" : 17]> AllFinite (a) => (b) { b = Neg (a) })";
+  CHECK(absl::StrContains(ErrorOf(text.c_str(), Training(), absl::StatusCode::kDataLoss),
+                          "--train: the model has a function ai.amp::AllFinite; expected other domains than ai.amp"));
 }
 
 TEST_CASE("the report and the line say what was made") {
