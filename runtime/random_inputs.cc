@@ -46,11 +46,14 @@ class InputMaker {
   absl::Status CheckNames() const {
     std::set<std::string> known;
     for (const ValueId input : session_.inputs()) {
-      for (const std::string& symbol : DimSymbols(model_, input)) known.insert(symbol);
+      for (const std::string& symbol : DimSymbols(model_, input)) {
+        if (!symbol.empty()) known.insert(symbol);
+      }
     }
     for (const auto& [name, dim] : options_.dims) {
-      if (name.empty() || !known.contains(name)) {
-        return UsageError("no input has a dimension of the name '", Escaped(name), "'");
+      if (!known.contains(name)) {
+        return UsageError("no input has a dimension of the name '", Escaped(name), "'; they have ",
+                          QuotedFirstOf(std::vector<std::string>(known.begin(), known.end())));
       }
     }
     return absl::OkStatus();

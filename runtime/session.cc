@@ -12,6 +12,7 @@
 #include "ir/functions/schema_functions.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/infer.h"
+#include "ir/graph/metadata.h"
 #include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
 #include "runtime/all_kernels.h"
@@ -51,10 +52,11 @@ constexpr int kMaxBodyDepth = 8;
 
 constexpr absl::string_view kTrainingDomain = "ai.amp";
 
-// "ai.amp::Rmsprop", of the model's functions those that have a kernel.
+// "ai.amp::Rmsprop", of the model's functions those that have a kernel. What is no step of training may have functions of
+// its own under these names: their bodies count.
 std::vector<std::string> FusedFunctions(const onnx::ModelProto& model, const SessionOptions& options) {
   std::vector<std::string> functions;
-  if (!options.fuse_training) return functions;
+  if (!options.fuse_training || !FindMetadata(model, kStateKey).has_value()) return functions;
   ForEachFunction(model, [&](absl::string_view domain, absl::string_view name) {
     constexpr int kFirstVersion = 1;
     if (domain == kTrainingDomain && !options.find_kernels(domain, name, kFirstVersion).empty()) {
@@ -138,6 +140,18 @@ SessionOptions Completed(SessionOptions options) {
   return options;
 }
 
+// Of inputs that a caller gives, without those that have a default, as states have.
+std::string GivenNames(const Model& model, const Program& program, const NamedDatums& inputs) {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : inputs) {
+    const auto it = model.graph(kMainGraph).names.find(name);
+    const bool has_default = it != model.graph(kMainGraph).names.end() && !program.constants[it->second].IsEmpty();
+    if (!has_default) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return QuotedFirstOf(names);
+}
+
 }  // namespace
 
 struct Session::State {
@@ -200,13 +214,14 @@ std::vector<std::string> Session::OutputNames() const { return NamesOf(model(), 
 absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   for (const ValueId input : this->inputs()) {
     const std::string& name = model().value(input).name;
-    if (!inputs.contains(name)) return UsageError("expected input '", Escaped(name), "', found none of that name");
+    if (inputs.contains(name)) continue;
+    return UsageError("expected input '", Escaped(name), "', found ", GivenNames(model(), program(), inputs));
   }
   for (const auto& [name, datum] : inputs) {
     const auto& names = model().graph(kMainGraph).names;
     const auto it = names.find(name);
     if (it == names.end() || !model().value(it->second).is_graph_input) {
-      return UsageError("'", Escaped(name), "' is no input of the model");
+      return UsageError("'", Escaped(name), "' is no input of the model, which has ", QuotedFirstOf(InputNames()));
     }
     const bool wants_tensor = model().value(it->second).is_tensor;
     if (wants_tensor && datum.tensor() == nullptr) {

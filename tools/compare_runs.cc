@@ -80,7 +80,7 @@ absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& nam
   for (size_t i = 0; i < session.outputs().size(); ++i) {
     if (session.model().value(session.outputs()[i]).name == name) return i;
   }
-  return UsageError("expected an output '", Escaped(name), "', found none of that name");
+  return UsageError("expected an output '", Escaped(name), "', found ", QuotedFirstOf(session.OutputNames()));
 }
 
 }  // namespace

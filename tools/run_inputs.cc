@@ -33,7 +33,8 @@ absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& nam
   const auto& names = session.model().graph(kMainGraph).names;
   const auto it = names.find(name);
   if (it == names.end() || !session.model().value(it->second).is_graph_input) {
-    return UsageError("--input: '", Escaped(name), "' is no input of the model");
+    return UsageError("--input: '", Escaped(name), "' is no input of the model, which has ",
+                      QuotedFirstOf(session.InputNames()));
   }
   return it->second;
 }

@@ -21,7 +21,9 @@ absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& s
     const std::string input(names.contains(name) ? name : absl::StripPrefix(name, "in::"));
     const auto it = names.find(input);
     if (it == names.end() || !session.model().value(it->second).is_graph_input) {
-      return InFile(Escaped(path), UsageError("array '", Escaped(name), "' is named after no input of the model"));
+      return InFile(Escaped(path),
+                    UsageError("array '", Escaped(name), "' is named after no input of the model, which has ",
+                               QuotedFirstOf(session.InputNames())));
     }
     sample.insert_or_assign(input, std::move(tensor));
   }

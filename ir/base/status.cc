@@ -74,4 +74,10 @@ std::string FirstOf(absl::Span<const std::string> names) {
   return more == 0 ? shown : absl::StrCat(shown, " and ", more, " more");
 }
 
+std::string QuotedFirstOf(absl::Span<const std::string> names) {
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back(absl::StrCat("'", Escaped(name), "'"));
+  return quoted.empty() ? "none" : FirstOf(quoted);
+}
+
 }  // namespace amp

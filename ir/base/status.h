@@ -57,6 +57,8 @@ std::string Escaped(absl::string_view name);
 absl::Status InFile(absl::string_view file, absl::Status status);
 // "a, b, c and 2 more"
 std::string FirstOf(absl::Span<const std::string> names);
+// "'a', 'b', 'c' and 2 more", escaped; "none" of none: what there is, beside a name that is not.
+std::string QuotedFirstOf(absl::Span<const std::string> names);
 
 }  // namespace amp
 

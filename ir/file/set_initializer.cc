@@ -1,6 +1,7 @@
 #include "ir/file/set_initializer.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -47,7 +48,9 @@ absl::Status ReplaceInitializer(onnx::ModelProto& model, const std::string& name
     SetPayload(tensor, content.bytes);
     return absl::OkStatus();
   }
-  return ModelError("expected an initializer '", Escaped(name), "', found none of that name");
+  std::vector<std::string> names;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) names.push_back(tensor.name());
+  return ModelError("expected an initializer '", Escaped(name), "', found ", QuotedFirstOf(names));
 }
 
 }  // namespace amp

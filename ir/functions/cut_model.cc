@@ -49,7 +49,9 @@ absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, con
     return [&name](const auto& value) { return value.name() == name; };
   };
   if (std::none_of(graph.output().begin(), graph.output().end(), has_name(output))) {
-    return ModelError("expected an output '", Escaped(output), "', found none of that name");
+    std::vector<std::string> names;
+    for (const auto& value : graph.output()) names.push_back(value.name());
+    return ModelError("expected an output '", Escaped(output), "', found ", QuotedFirstOf(names));
   }
   EraseIf(*graph.mutable_output(), [&](const auto& value) { return value.name() != output; });
   const Names needed = NeededFor(graph, output);

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/status.h"
+#include "ir/graph/attributes.h"
 #include "ir/graph/control_flow.h"
 #include "ir/graph/einsum_equation.h"
 #include "ir/graph/infer_call.h"
@@ -125,10 +126,22 @@ class NodeContext : public onnx::InferenceContext {
     return nullptr;
   }
   const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
-  const onnx::TensorShapeProto* getSymbolicInput(size_t) const override { return nullptr; }
+  // What Shape gives, as far as it is known: what is reshaped or expanded to it has these dimensions.
+  const onnx::TensorShapeProto* getSymbolicInput(size_t index) const override {
+    const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
+    const NodeId producer = id == kNone ? kNone : model().value(id).producer;
+    const ValueId operand = producer != kNone && IsWholeShape(producer) ? model().node(producer).Input(0) : kNone;
+    const onnx::TypeProto* const type = operand == kNone ? nullptr : model().value(operand).type.get();
+    return type != nullptr && type->tensor_type().has_shape() ? &type->tensor_type().shape() : nullptr;
+  }
 
  private:
   const Model& model() const { return inference_.model(); }
+  bool IsWholeShape(NodeId id) const {
+    const Node& node = model().node(id);
+    return node.Has(Role::kReadsShape) && !node.Has(Role::kCountsElements) && !model().IsCallOfFunction(id) &&
+           !HasAttribute(node, "start") && !HasAttribute(node, "end");
+  }
 
   Inference& inference_;
   const Node& node_;

@@ -14,6 +14,9 @@ class ModelProto;
 
 namespace amp {
 
+// Of a graph that does one step of training: its states, see passes/train/step_metadata.h.
+inline constexpr absl::string_view kStateKey = "amp.state";
+
 // The first entry of that key.
 std::optional<std::string> FindMetadata(const onnx::ModelProto& model, absl::string_view key);
 std::optional<std::string> FindMetadata(const Model& model, absl::string_view key);

@@ -36,7 +36,8 @@ std::string ClosestName(absl::string_view name, absl::Span<const std::string> ca
   constexpr size_t kMaxNameBytes = 64, kShortestPrefix = 4;
   if (name.size() > kMaxNameBytes) return "";
   const std::string* closest = nullptr;
-  size_t limit = std::max<size_t>(name.size() / 3, 1) + 1;  // distances must stay below
+  // Distances must stay below: not every other letter is meant by a letter.
+  size_t limit = std::min(std::max<size_t>(name.size() / 3, 1) + 1, name.size());
   for (const std::string& candidate : candidates) {
     if (const size_t distance = EditDistance(name, candidate); distance < limit) {
       limit = distance;

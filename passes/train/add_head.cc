@@ -14,27 +14,13 @@
 #include "ir/graph/graph_ports.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
-#include "passes/classify/suggest.h"
+#include "passes/train/find_value.h"
 
 namespace amp {
 namespace {
 
 constexpr size_t kRankOfRows = 2, kRankOfImages = 4;
 constexpr int64_t kMostWeights = int64_t{1} << 28;  // of the new layer
-
-std::vector<std::string> NamesOfValues(const Model& model) {
-  std::vector<std::string> names;
-  for (const auto& [name, unused] : model.graph(kMainGraph).names) names.push_back(name);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-absl::StatusOr<ValueId> FindTensor(const Model& model, const std::string& name) {
-  const auto& names = model.graph(kMainGraph).names;
-  const auto found = names.find(name);
-  if (found != names.end()) return found->second;
-  return UsageError("--head: the model has no tensor '", Escaped(name), "'", DidYouMean(name, NamesOfValues(model)));
-}
 
 // Its number of channels.
 absl::StatusOr<int64_t> ChannelsOf(const Model& model, ValueId tensor) {
@@ -111,7 +97,7 @@ FloatTensor GlorotUniform(int64_t inputs, int64_t outputs, uint64_t seed) {
 }  // namespace
 
 absl::StatusOr<Head> AddHead(Model& model, const HeadSettings& settings) {
-  AMP_ASSIGN_OR_RETURN(const ValueId tensor, FindTensor(model, settings.tensor));
+  AMP_ASSIGN_OR_RETURN(const ValueId tensor, FindNamedValue(model, settings.tensor, "--head"));
   AMP_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf(model, tensor));
   if (settings.units > kMostWeights / channels) {
     return LimitError("--head: ", channels, " x ", settings.units, " weights; expected at most ", kMostWeights);

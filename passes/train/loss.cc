@@ -12,6 +12,7 @@
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
+#include "passes/train/find_value.h"
 #include "passes/train/gradient/loss_functions.h"
 #include "passes/train/gradient/term.h"
 
@@ -31,21 +32,14 @@ struct Prediction {
 
 bool IsFloat(const Value& value) { return LargestFinite(value.dtype) > 0; }
 
-absl::StatusOr<ValueId> FindValue(const Model& model, const std::string& name, absl::string_view flag) {
-  const auto& names = model.graph(kMainGraph).names;
-  const auto it = names.find(name);
-  if (it == names.end()) return UsageError(flag, " '", Escaped(name), "': the model has no value of this name");
-  return it->second;
-}
-
 absl::StatusOr<ValueId> FindOutput(const Model& model, const LossOptions& options) {
-  if (!options.logits.empty()) return FindValue(model, options.logits, "--logits");
+  if (!options.logits.empty()) return FindNamedValue(model, options.logits, "--logits");
   const std::vector<ValueId>& outputs = model.graph(kMainGraph).outputs;
   if (outputs.size() == 1) return outputs.front();
   std::vector<std::string> names;
   names.reserve(outputs.size());
-  for (const ValueId output : outputs) names.push_back(absl::StrCat("'", Escaped(model.value(output).name), "'"));
-  return UsageError("the model has ", outputs.size(), " outputs (", FirstOf(names),
+  for (const ValueId output : outputs) names.push_back(model.value(output).name);
+  return UsageError("the model has ", outputs.size(), " outputs (", QuotedFirstOf(names),
                     "): expected --logits to name the one that the labels are for");
 }
 
@@ -56,7 +50,7 @@ class LossWriter {
   }
 
   absl::StatusOr<Loss> OfGraph() {
-    AMP_ASSIGN_OR_RETURN(const ValueId value, FindValue(model_, options_.graph_loss, "--loss graph:"));
+    AMP_ASSIGN_OR_RETURN(const ValueId value, FindNamedValue(model_, options_.graph_loss, "--loss graph:"));
     if (!IsFloat(model_.value(value)) || NumElements(model_, value) != 1) {
       return ModelError("the loss '", Escaped(options_.graph_loss), "' is ", TypeText(model_, value),
                         "; expected a float type and one element");
@@ -64,7 +58,7 @@ class LossWriter {
     Loss loss;
     loss.loss = Cast(write_.Of(value), DType::kFloat32).value();
     if (!options_.logits.empty()) {
-      AMP_ASSIGN_OR_RETURN(loss.logits, FindValue(model_, options_.logits, "--logits"));
+      AMP_ASSIGN_OR_RETURN(loss.logits, FindNamedValue(model_, options_.logits, "--logits"));
     }
     return loss;
   }
@@ -72,7 +66,10 @@ class LossWriter {
   absl::StatusOr<Loss> OfPrediction() {
     AMP_ASSIGN_OR_RETURN(Prediction prediction, FindPrediction());
     const bool is_error = options_.kind == LossKind::kMse;
-    if (!is_error) AMP_RETURN_IF_ERROR(FindLogits(prediction));
+    if (!is_error) {
+      AMP_RETURN_IF_ERROR(FindLogits(prediction));
+      AMP_RETURN_IF_ERROR(CheckClasses(prediction));
+    }
     const bool is_sparse = !is_error && options_.label_kind == LabelKind::kSparse;
     AMP_ASSIGN_OR_RETURN(const ValueId labels, AddLabels(prediction, is_sparse));
     const AmpFunction& function = is_error    ? kMeanSquaredError
@@ -153,6 +150,14 @@ class LossWriter {
     prediction.term = ReshapeLike(logits, prediction.output);
     prediction.axis = static_cast<int64_t>(prediction.dims.size()) - 1;
     return absl::OkStatus();
+  }
+
+  absl::Status CheckClasses(const Prediction& prediction) const {
+    const int64_t num_classes = prediction.dims[static_cast<size_t>(prediction.axis)];
+    if (num_classes == kUnknownDim || num_classes >= 2) return absl::OkStatus();
+    return ModelError("'", Escaped(model_.value(prediction.output).name), "' is ", TypeText(model_, prediction.output),
+                      ": the softmax cross-entropy of ", num_classes, num_classes == 1 ? " class" : " classes",
+                      " along axis ", prediction.axis, " is constant; expected 2 or more, or another --loss");
   }
 
   absl::StatusOr<ValueId> AddLabels(const Prediction& prediction, bool is_sparse) {

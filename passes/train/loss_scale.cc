@@ -64,6 +64,10 @@ absl::StatusOr<std::vector<ValueId>> CallCallersRule(StepGraph& step, const std:
                                                      const std::string& function) {
   const absl::StatusOr<FunctionPorts> ports = AddCallersFunction(step.model(), function);
   if (!ports.ok()) return UsageError("the loss scale's function: ", ports.status().message());
+  if (ports->domain == kOwnDomain) {
+    return UsageError("the loss scale's function: expected another domain than ", kOwnDomain,
+                      ", whose functions are this program's own");
+  }
   if (ports->num_inputs != 3 || ports->num_outputs != 2) {
     return UsageError("the loss scale's function: expected (scale, good_steps, finite) -> (scale, good_steps), found ",
                       ports->num_inputs, " inputs and ", ports->num_outputs, " outputs");

@@ -8,13 +8,16 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
+#include "ir/file/model_walk.h"
 #include "ir/file/validate.h"
+#include "ir/functions/add_functions.h"
 #include "ir/functions/inline_by_mode.h"
 #include "ir/functions/inline_functions.h"
 #include "ir/graph/constant.h"
 #include "ir/graph/graph_ports.h"
 #include "ir/graph/infer.h"
 #include "ir/opset/opset_adapters.h"
+#include "ir/schema/operator_label.h"
 #include "passes/train/add_head.h"
 #include "passes/train/combine_gradients.h"
 #include "passes/train/differentiate.h"
@@ -44,6 +47,14 @@ CountStep (steps) => (next) {
 absl::Status CheckInput(const Model& model) {
   if (IsStepGraph(model.proto()))
     return ModelError("--train: the model is a step graph already; expected a forward model");
+  std::string taken;
+  ForEachFunction(model.proto(), [&](absl::string_view domain, absl::string_view name) {
+    if (domain == kOwnDomain) taken = OperatorLabel(domain, name);
+  });
+  if (!taken.empty()) {
+    return ModelError("--train: the model has a function ", Escaped(taken), "; expected other domains than ",
+                      kOwnDomain, ", whose functions are those that steps are made of");
+  }
   for (const ValueId id : model.graph(kMainGraph).initializers) {
     if (!model.value(id).is_training_state) continue;
     return ModelError("--train: '", Escaped(model.value(id).name),

@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
-#include "ir/graph/metadata.h"
 #include "passes/record/metadata_json.h"
 
 namespace amp {
@@ -187,7 +186,7 @@ absl::StatusOr<StepDescription> FindStep(const onnx::ModelProto& model) {
   const std::optional<std::string> states = FindMetadata(model, kStateKey), step = FindMetadata(model, kStepKey);
   if (!states || !step) {
     return ModelError("no step graph: expected metadata '", kStateKey, "' and '", kStepKey, "', found ",
-                      states ? "the first alone"
+                      states ? "the first alone: a loss scale was put into this graph, which a loop of its own runs"
                       : step ? "the second alone"
                              : "neither; amp-rewrite --train makes one of a model");
   }

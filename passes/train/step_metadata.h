@@ -16,10 +16,11 @@
 #include "absl/strings/string_view.h"
 #include "ir/base/dtype.h"
 #include "ir/graph/graph.h"
+#include "ir/graph/metadata.h"
 
 namespace amp {
 
-inline constexpr absl::string_view kStateKey = "amp.state", kStepKey = "amp.step";  // of metadata_props
+inline constexpr absl::string_view kStepKey = "amp.step";  // of metadata_props; the other one is kStateKey
 
 // Names that a step graph has for what every one has.
 inline constexpr absl::string_view kLossName = "amp.loss", kFiniteName = "amp.all_finite",

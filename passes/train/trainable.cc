@@ -109,6 +109,14 @@ class LearntReads {
   const Model& model_;
 };
 
+std::vector<std::string> FloatInitializers(const Model& model) {
+  std::vector<std::string> names;
+  for (const ValueId id : model.graph(kMainGraph).initializers) {
+    if (IsFloat(model.value(id))) names.push_back(model.value(id).name);
+  }
+  return names;
+}
+
 // Marks what each glob names; an error for one that names nothing.
 absl::StatusOr<absl::flat_hash_set<ValueId>> Named(const Model& model, absl::Span<const std::string> globs,
                                                    absl::string_view flag) {
@@ -121,7 +129,9 @@ absl::StatusOr<absl::flat_hash_set<ValueId>> Named(const Model& model, absl::Spa
       named.insert(id);
       is_used = true;
     }
-    if (!is_used) return UsageError(flag, " '", Escaped(pattern), "' names no floating-point initializer of the model");
+    if (is_used) continue;
+    return UsageError(flag, " '", Escaped(pattern), "' names no floating-point initializer of the model, which has ",
+                      QuotedFirstOf(FloatInitializers(model)));
   }
   return named;
 }

@@ -16,6 +16,7 @@
 #include "ir/graph/metadata.h"
 #include "ir/graph/shape.h"
 #include "ir/graph/training_algorithm.h"
+#include "passes/train/find_value.h"
 #include "passes/train/loss_scale.h"
 #include "passes/train/step_graph.h"
 #include "passes/train/update_operators.h"
@@ -75,11 +76,10 @@ absl::StatusOr<TrainingGraph> Survey(const Model& model, const WrapSettings& set
     for (const size_t port : ports->gradients) AddOnce(found.gradients, model.node(id).Input(port));
   }
   for (const auto& [weight, gradient] : settings.gradients) {
-    if (Find(model, weight) == kNone) return UsageError("--gradient: the model has no value '", Escaped(weight), "'");
-    const ValueId value = Find(model, gradient);
-    if (value == kNone) return UsageError("--gradient: the model has no value '", Escaped(gradient), "'");
+    AMP_ASSIGN_OR_RETURN(const ValueId of, FindNamedValue(model, weight, "--gradient"));
+    AMP_ASSIGN_OR_RETURN(const ValueId value, FindNamedValue(model, gradient, "--gradient"));
     AddOnce(found.gradients, value);
-    AddOnce(found.weights, Find(model, weight));
+    AddOnce(found.weights, of);
   }
   const std::string seed_of_loss = absl::StrCat(settings.loss, kSeedSuffix);
   for (const ValueId id : model.graph(kMainGraph).initializers) {

@@ -27,6 +27,10 @@ struct Sizes {
   size_t positions_at_once() const {
     return std::min(positions, std::max(kLeastColumns, kColumnElements / std::max<size_t>(1, column())));
   }
+  // Where a group, counted over all images, begins in the images, in the weights, and in what is beside the columns.
+  size_t ImageAt(size_t group_of_all) const { return group_of_all * channels * image; }
+  size_t WeightsAt(size_t group_of_all) const { return group_of_all % groups * filters * column(); }
+  size_t ResultsAt(size_t group_of_all) const { return group_of_all * filters * positions; }
 };
 
 Sizes SizesOf(const Window& window, int64_t batch, int64_t group, const Tensor& w) {
@@ -57,53 +61,56 @@ void ScatterColumns(absl::Span<const double> columns, const std::vector<int64_t>
   }
 }
 
-void ConvolveAll(const Window& window, const Sizes& sizes, const double* x, const double* w, double* y) {
-  const size_t column = sizes.column(), at_once = sizes.positions_at_once();
-  std::vector<double> columns;
+// One image's group at a stretch of positions: its columns, and where their elements are in the image.
+struct Stretch {
+  size_t group, first, count;  // group: of all images; positions from `first` on
+  const std::vector<int64_t>& places;
+  absl::Span<double> columns;
+};
+
+// Visits all groups of all images, a stretch of positions after the other. The columns are what the visit before left.
+template <typename Visit>
+void ForEachStretch(const Window& window, const Sizes& sizes, const Visit& visit) {
+  const size_t at_once = sizes.positions_at_once();
+  std::vector<double> columns(sizes.column() * at_once);
   for (size_t first = 0; first < sizes.positions; first += at_once) {
     const size_t count = std::min(at_once, sizes.positions - first);
     const std::vector<int64_t> places = TapPlaces(window, first, count);
-    columns.resize(column * count);
-    for (size_t i = 0; i < sizes.batch * sizes.groups; ++i) {
-      GatherColumns(x + i * sizes.channels * sizes.image, sizes.image, places, absl::MakeSpan(columns));
-      const double* const filters = w + i % sizes.groups * sizes.filters * column;
-      AddMatrixProduct<double>({{filters, column}, {columns.data(), count}, sizes.filters, column, count},
-                               {y + i * sizes.filters * sizes.positions + first, sizes.positions});
-    }
+    const auto used = absl::MakeSpan(columns).first(sizes.column() * count);
+    for (size_t group = 0; group < sizes.batch * sizes.groups; ++group) visit({group, first, count, places, used});
   }
 }
 
+void ConvolveAll(const Window& window, const Sizes& sizes, const double* x, const double* w, double* y) {
+  const size_t column = sizes.column();
+  ForEachStretch(window, sizes, [&](const Stretch& at) {
+    GatherColumns(x + sizes.ImageAt(at.group), sizes.image, at.places, at.columns);
+    AddMatrixProduct<double>(
+        {{w + sizes.WeightsAt(at.group), column}, {at.columns.data(), at.count}, sizes.filters, column, at.count},
+        {y + sizes.ResultsAt(at.group) + at.first, sizes.positions});
+  });
+}
+
 void ConvolveAllTransposed(const Window& window, const Sizes& sizes, const double* x, const double* w, double* y) {
-  const size_t column = sizes.column(), at_once = sizes.positions_at_once();
-  std::vector<double> columns;
-  for (size_t first = 0; first < sizes.positions; first += at_once) {
-    const size_t count = std::min(at_once, sizes.positions - first);
-    const std::vector<int64_t> places = TapPlaces(window, first, count);
-    for (size_t i = 0; i < sizes.batch * sizes.groups; ++i) {
-      columns.assign(column * count, 0);
-      const MatrixView<const double> filters = {w + i % sizes.groups * sizes.filters * column, 1, column};
-      const MatrixView<const double> inputs = {x + i * sizes.filters * sizes.positions + first, sizes.positions};
-      AddMatrixProduct<double>({filters, inputs, column, sizes.filters, count}, {columns.data(), count});
-      ScatterColumns(columns, places, sizes.image, y + i * sizes.channels * sizes.image);
-    }
-  }
+  const size_t column = sizes.column();
+  ForEachStretch(window, sizes, [&](const Stretch& at) {
+    std::fill(at.columns.begin(), at.columns.end(), 0);
+    const MatrixView<const double> filters = {w + sizes.WeightsAt(at.group), 1, column};
+    const MatrixView<const double> inputs = {x + sizes.ResultsAt(at.group) + at.first, sizes.positions};
+    AddMatrixProduct<double>({filters, inputs, column, sizes.filters, at.count}, {at.columns.data(), at.count});
+    ScatterColumns(at.columns, at.places, sizes.image, y + sizes.ImageAt(at.group));
+  });
 }
 
 // w[filters, column] += g[filters, positions] columns[column, positions]^T, group by group.
 void ConvolveAllForWeights(const Window& window, const Sizes& sizes, const double* x, const double* g, double* w) {
-  const size_t column = sizes.column(), at_once = sizes.positions_at_once();
-  std::vector<double> columns;
-  for (size_t first = 0; first < sizes.positions; first += at_once) {
-    const size_t count = std::min(at_once, sizes.positions - first);
-    const std::vector<int64_t> places = TapPlaces(window, first, count);
-    columns.resize(column * count);
-    for (size_t i = 0; i < sizes.batch * sizes.groups; ++i) {
-      GatherColumns(x + i * sizes.channels * sizes.image, sizes.image, places, absl::MakeSpan(columns));
-      const MatrixView<const double> results = {g + i * sizes.filters * sizes.positions + first, sizes.positions};
-      AddMatrixProduct<double>({results, {columns.data(), 1, count}, sizes.filters, count, column},
-                               {w + i % sizes.groups * sizes.filters * column, column});
-    }
-  }
+  const size_t column = sizes.column();
+  ForEachStretch(window, sizes, [&](const Stretch& at) {
+    GatherColumns(x + sizes.ImageAt(at.group), sizes.image, at.places, at.columns);
+    const MatrixView<const double> results = {g + sizes.ResultsAt(at.group) + at.first, sizes.positions};
+    AddMatrixProduct<double>({results, {at.columns.data(), 1, at.count}, sizes.filters, at.count, column},
+                             {w + sizes.WeightsAt(at.group), column});
+  });
 }
 
 // Output size and pads of one axis of a transposed convolution, whose window slides over the output.

@@ -26,7 +26,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 import verdicts
-from run_bench import cpu_facts
+from run_bench import cpu_facts, shared_folder
 
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 # Keras 3.15 on TensorFlow 2.21, mean test accuracy of three seeds.
@@ -50,8 +50,7 @@ class Bench:
     def __init__(self, args):
         self.tools, self.folder, self.threads = args.tools, args.folder, args.threads
         self.keras = args.keras
-        stated = os.environ.get("AMP_SHARED")
-        self.shared = pathlib.Path(stated) if stated else pathlib.Path(__file__).resolve().parents[3] / "shared"
+        self.shared = shared_folder()
         self.mnist = self.shared / "data" / "mnist"
         if not self.mnist.is_dir():
             sys.exit(f"mnist_bench: error: no {self.mnist} (set AMP_SHARED)")

@@ -25,6 +25,9 @@ import made_models
 import verdicts
 from engines import Engine
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "judge"))
+from shared_files import shared_folder  # noqa: E402
+
 LOW_TYPES = ("float16", "bfloat16")
 PEERS = {"onnxruntime": ("float32", "float16"), "openvino-f32": ("float32",), "openvino-bf16": ("float32", *LOW_TYPES)}  # and the files they are given
 # Goals: how many times as fast, see the functions that read them.
@@ -136,15 +139,14 @@ def real_feeds(subject):
 
 
 def measure_real(args, has_amx):
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "judge"))
     import real_models
-    paths = [path for path in sorted((real_models.shared_folder() / "models").glob("*.onnx")) if fnmatch.fnmatch(path.stem, args.only)]
+    paths = [path for path in sorted((shared_folder() / "models").glob("*.onnx")) if fnmatch.fnmatch(path.stem, args.only)]
     if not paths:
         sys.exit("run_bench: error: no such models in $AMP_SHARED/models, nor in ../shared/models")
     ratios, failed = [], 0
     print(f"{'model':34} {'ours ms':>10} {'theirs ms':>10}   times as fast as onnxruntime")
     with tempfile.TemporaryDirectory() as folder:
-        judge = real_models.Judge(None, folder, real_models.shared_folder())
+        judge = real_models.Judge(None, folder, shared_folder())
         for path in paths:
             subject = judge.subject(path)
             if subject.feeds is None:

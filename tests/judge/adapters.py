@@ -11,7 +11,6 @@ Every row of the table has to be reached by a case. Exit codes: 0 all well, 1 a 
 
 import argparse
 import itertools
-import os
 import pathlib
 import shutil
 import subprocess
@@ -27,6 +26,7 @@ from onnx.reference import ReferenceEvaluator
 import adapter_cases
 import adapter_cases_legacy
 import rounding
+from shared_files import shared_folder
 
 NEWEST = 25  # what the pinned ONNX Runtime runs
 LEGACY = 8  # ONNX's reference evaluator does not tell the versions before from later ones
@@ -324,11 +324,6 @@ def judge_conformance(lifter, archive, only, target=22):
     for reason, names in sorted(left.items()):
         print(f"not judged, {len(names)} ({', '.join(names[:4])}{' ...' if len(names) > 4 else ''}): {reason}")
     return failures, judged
-
-
-def shared_folder():
-    stated = os.environ.get("AMP_SHARED")
-    return pathlib.Path(stated) if stated else pathlib.Path(__file__).resolve().parents[3] / "shared"
 
 
 def main():

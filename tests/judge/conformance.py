@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-import real_models
+from shared_files import shared_folder
 
 
 def main():
@@ -21,7 +21,7 @@ def main():
     parser.add_argument("--exceptions", required=True)
     parser.add_argument("--device", default="cpu", help="double: as the kernels of a device compute; cuda: on a GPU")
     arguments = parser.parse_args()
-    archive = real_models.shared_folder() / "conformance" / "node.tar.xz"
+    archive = shared_folder() / "conformance" / "node.tar.xz"
     if not archive.exists():
         print(f"SKIPPED: no {archive} (set AMP_SHARED): NOTHING WAS RUN")
         return 77

@@ -20,6 +20,7 @@ import onnx
 import real_models
 import rounding
 import structure
+from shared_files import shared_folder
 from tool import Tool
 
 FLOAT32_ERROR = 1e-4
@@ -109,7 +110,7 @@ def main():
     parser.add_argument("--only", help="models whose name contains this")
     parser.add_argument("--dtype", choices=TYPES)
     arguments = parser.parse_args()
-    shared = real_models.shared_folder()
+    shared = shared_folder()
     if not (shared / "models").is_dir():
         print(f"SKIPPED: no models in {shared / 'models'} (set AMP_SHARED): NOTHING WAS JUDGED")
         return 77

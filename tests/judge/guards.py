@@ -28,7 +28,7 @@ import rounding
 import runtimes
 import scopes
 from complaint_case import CASES, Case, array, fill_feeds, model
-from real_models import shared_folder
+from shared_files import shared_folder
 from structure import DTYPES
 from tool import Tool
 

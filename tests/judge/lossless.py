@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from real_models import shared_folder
+from shared_files import shared_folder
 
 
 def main():

@@ -16,7 +16,7 @@ import tempfile
 import numpy as np
 import onnxruntime
 
-from real_models import shared_folder
+from shared_files import shared_folder
 
 AMP_TRAIN, AMP_REWRITE = map(os.path.abspath, sys.argv[1:3])
 KERAS = {"float32": 0.9706, "mixed_float16": 0.9700, "mixed_bfloat16": 0.9694}

@@ -17,6 +17,7 @@ import function_generator  # noqa: F401 registers with scope_generator, as the n
 import graph_generator
 import scope_generator
 import sequence_generator  # noqa: F401
+from shared_files import shared_folder
 
 LARGEST_MODEL = 500_000  # bytes; larger ones take long and have no other structure
 TOO_SLOW = {"nested_functions_18.onnx"}  # half a minute each
@@ -25,8 +26,7 @@ GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "golden"
 
 
 def shared_models():
-    stated = os.environ.get("AMP_SHARED")
-    shared = pathlib.Path(stated) if stated else pathlib.Path(__file__).resolve().parents[3] / "shared"
+    shared = shared_folder()
     found = [p for folder in ("models", "faults") for p in sorted((shared / folder).glob("*.onnx")) if p.stat().st_size <= LARGEST_MODEL and p.name not in TOO_SLOW]
     if not found:
         print(f"NOT THERE: {shared}/models and {shared}/faults; mutants of generated graphs and golden files alone")

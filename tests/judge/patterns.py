@@ -11,7 +11,7 @@ import collections
 import subprocess
 import sys
 
-from real_models import shared_folder
+from shared_files import shared_folder
 
 WANTED = {
     "stories260k_llama": {"Attention": 5, "Rotary": 10, "RMSNorm": 11, "Silu": 5},

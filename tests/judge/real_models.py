@@ -16,7 +16,6 @@ At the end a table of the default profile against TensorFlow's (profile_table.py
 import argparse
 import dataclasses
 import json
-import os
 import pathlib
 import sys
 import tempfile
@@ -35,6 +34,7 @@ import scopes
 import structure
 from inlining import inlined
 from scopes import LOW_TYPES, all_graphs
+from shared_files import shared_folder
 from tool import Tool
 
 HEAVY = {"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU", "RNN", "Attention"}
@@ -49,12 +49,6 @@ BROKEN = {"cct2_training_graph"}
 INPUTS_OF = {"libtashkeel_int8": "libtashkeel_float"}
 # (model, type): why its numbers are outside. Each entry must still be outside, else this list is stale.
 OUTSIDE = {}
-
-
-def shared_folder():
-    stated = os.environ.get("AMP_SHARED")
-    return pathlib.Path(stated) if stated else pathlib.Path(__file__).resolve().parents[3] / "shared"
-
 PICTURES = {"fns_mosaic"}  # take pictures with values from 0 to 255; on noise around 0 their normalisations divide by next to nothing
 
 

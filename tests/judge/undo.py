@@ -41,8 +41,9 @@ import runtimes
 import scope_generator
 import structure
 from naive_rewriter import sort
-from real_models import BROKEN, shared_folder
+from real_models import BROKEN
 from scopes import LOW_TYPES, all_graphs, opset
+from shared_files import shared_folder
 from tool import Tool
 
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}

@@ -83,9 +83,14 @@ absl::Status CheckSameSamples(const TrainProgress& from, const TrainProgress& no
                     " as then, found others");
 }
 
-// Where the run begins: at the start, or where the checkpoint says.
-absl::StatusOr<TrainProgress> FirstProgress(const TrainArguments& a, const DataSet& data, Trainer& trainer,
-                                            const Ranks& ranks) {
+// Where a run begins.
+struct Beginning {
+  TrainProgress progress;
+  std::string changes;  // of flags, since the checkpoint was written
+};
+
+// At the start, or where the checkpoint says.
+absl::StatusOr<Beginning> Begin(const TrainArguments& a, const DataSet& data, Trainer& trainer, const Ranks& ranks) {
   TrainProgress progress;
   progress.base_rate = a.learning_rate.value_or(trainer.learning_rate());
   if (!trainer.description().scale.empty()) {
@@ -96,7 +101,8 @@ absl::StatusOr<TrainProgress> FirstProgress(const TrainArguments& a, const DataS
   progress.num_samples = data.num_samples();
   progress.drop_last = a.drop_last;
   progress.shuffle = a.shuffle;
-  if (a.resume.empty() || !ranks.IsFirst()) return progress;
+  progress.flags = StepFlags(a, progress.base_rate);
+  if (a.resume.empty() || !ranks.IsFirst()) return Beginning{progress, ""};
   AMP_ASSIGN_OR_RETURN(const std::string note, trainer.LoadCheckpoint(a.resume));
   absl::StatusOr<TrainProgress> resumed = ParseProgress(note);
   if (!resumed.ok()) return InFile(Escaped(a.resume), resumed.status());
@@ -105,7 +111,8 @@ absl::StatusOr<TrainProgress> FirstProgress(const TrainArguments& a, const DataS
   resumed->drop_last = progress.drop_last;
   resumed->shuffle = progress.shuffle;
   if (a.learning_rate.has_value()) resumed->base_rate = *a.learning_rate;
-  return resumed;
+  const auto before = std::exchange(resumed->flags, StepFlags(a, resumed->base_rate));
+  return Beginning{*resumed, ChangesSince(before, resumed->flags)};
 }
 
 absl::Status FinishRun(const TrainArguments& a, const Trainer& trainer, const TrainProgress& progress,
@@ -134,6 +141,7 @@ struct Preparations {
   DataSet data;
   BatchPlan plan;
   TrainProgress progress;
+  std::string changes;
   std::optional<Evaluator> evaluator;
 };
 
@@ -145,7 +153,9 @@ absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks
   AMP_ASSIGN_OR_RETURN(made.data, ReadTrainingData(trainer, a));
   AMP_ASSIGN_OR_RETURN(made.plan, PlanBatches(made.data.num_samples(), a.batch, a.drop_last, ranks.size()));
   AMP_RETURN_IF_ERROR(made.data.CheckBatch(made.plan.UsualShare(), made.plan.LastShare()));
-  AMP_ASSIGN_OR_RETURN(made.progress, FirstProgress(a, made.data, trainer, ranks));
+  AMP_ASSIGN_OR_RETURN(Beginning beginning, Begin(a, made.data, trainer, ranks));
+  made.progress = std::move(beginning.progress);
+  made.changes = std::move(beginning.changes);
   if (!a.eval_data.empty()) {
     AMP_ASSIGN_OR_RETURN(made.evaluator, Evaluator::Create(trainer, a, NumClasses(trainer), a.batch / ranks.size()));
   } else if (!a.save_weights.empty()) {
@@ -192,6 +202,10 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
   AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
   if (!a.quiet) AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan)));
+  if (!made->changes.empty()) {
+    streams.warn(
+        absl::StrCat("amp-train: warning: ", Escaped(a.resume), ": goes on with other flags: ", made->changes, "\n"));
+  }
   if (made->progress.epoch >= a.epochs) {
     streams.warn(absl::StrCat("amp-train: warning: nothing to do: ", made->progress.epoch,
                               " epochs are done, --epochs is ", a.epochs, "\n"));

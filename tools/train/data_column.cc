@@ -1,6 +1,8 @@
 #include "tools/train/data_column.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_join.h"
@@ -30,6 +32,43 @@ bool Fits(absl::Span<const int64_t> found, absl::Span<const int64_t> wanted) {
 
 bool AreKnown(absl::Span<const int64_t> dims) {
   return std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
+}
+
+// What an integer type holds, as far as float64 counts: that is what data become on their way.
+struct WholeRange {
+  double lowest = 0, highest = 0;
+};
+
+std::optional<WholeRange> WholeRangeOf(DType type) {
+  constexpr double kExact = (1LL << std::numeric_limits<double>::digits) - 1;  // the next one may be rounded
+  if (type == DType::kBool) return WholeRange{0, 1};
+  WholeRange range;
+  const bool is_integer = VisitIntegers(type, [&]<typename T>(TypeTag<T>) {
+    range.lowest = std::max(-kExact, static_cast<double>(std::numeric_limits<T>::lowest()));
+    range.highest = std::min(kExact, static_cast<double>(std::numeric_limits<T>::max()));
+  });
+  return is_integer ? std::make_optional(range) : std::nullopt;
+}
+
+std::string NumberText(double x) {
+  const bool is_whole = x == std::trunc(x) && std::fabs(x) < 1e18;
+  return is_whole ? absl::StrCat(static_cast<int64_t>(x)) : absl::StrCat(x);
+}
+
+// Integers would cut what lies between them, and hold at their largest what lies beyond.
+absl::Status CheckWhole(const InputType& input, const WholeRange& range, const Tensor& data, double scale) {
+  std::vector<double> sample(static_cast<size_t>(data.num_elements() / std::max<int64_t>(data.dim(0), 1)));
+  for (int64_t row = 0; row < data.dim(0); ++row) {
+    LoadDoubles(data, static_cast<size_t>(row) * sample.size(), absl::MakeSpan(sample));
+    for (const double x : sample) {
+      const double scaled = x * scale;
+      if (scaled == std::trunc(scaled) && scaled >= range.lowest && scaled <= range.highest) continue;
+      return UsageError("input '", Escaped(input.name), "': row ", row, ": expected whole numbers from ",
+                        NumberText(range.lowest), " to ", NumberText(range.highest), " for ", DTypeName(input.dtype),
+                        ", found ", NumberText(x), scale == 1 ? "" : absl::StrCat(" multiplied by ", scale));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckBatchIsFree(const InputType& input) {
@@ -92,6 +131,11 @@ absl::StatusOr<DataColumn> DataColumn::OfData(const InputType& input, Tensor dat
   }
   const bool is_usually_scaled = data.dtype() == DType::kUint8 && IsFloatType(input.dtype);
   column.scale_ = options.scale.value_or(is_usually_scaled ? 1.0 / 255 : 1.0);
+  const bool is_copied = data.dtype() == input.dtype && column.scale_ == 1 && column.resize_ == ResizeMode::kNone;
+  if (const std::optional<WholeRange> range = WholeRangeOf(input.dtype); range.has_value() && !is_copied) {
+    AMP_RETURN_IF_ERROR(CheckWhole(input, *range, data, column.scale_));
+    column.rounds_resized_ = true;
+  }
   column.description_ =
       absl::StrCat(Escaped(input.name), ": ", data.TypeText(), " as ", BatchText(input.dtype, column.sample_dims_),
                    column.resize_ == ResizeMode::kNone ? "" : ", resized",
@@ -149,7 +193,8 @@ void DataColumn::FillResized(absl::Span<const double> from, absl::Span<double> t
           const double* const pixels = plane + line * from_.width;
           return pixels[column.first] * (1 - column.weight) + pixels[column.second] * column.weight;
         };
-        to[next++] = across(row.first) * (1 - row.weight) + across(row.second) * row.weight;
+        const double pixel = across(row.first) * (1 - row.weight) + across(row.second) * row.weight;
+        to[next++] = rounds_resized_ ? std::nearbyint(pixel) : pixel;
       }
     }
   }

@@ -36,7 +36,8 @@ struct InputType {
 
 class DataColumn {
  public:
-  // `data`: a sample per row. Errors: kInvalidArgument, samples that do not fit, or a batch of fixed size.
+  // `data`: a sample per row. Errors: kInvalidArgument, samples that do not fit, a batch of fixed size, or a number
+  // that an input of whole numbers does not hold.
   static absl::StatusOr<DataColumn> OfData(const InputType& input, Tensor data, const FitOptions& options);
   // `num_classes`: -1 where nobody knows. Errors: as above; a label below 0 or from num_classes on, with its row.
   static absl::StatusOr<DataColumn> OfLabels(const InputType& input, LabelKind kind, const Tensor& data,
@@ -67,7 +68,8 @@ class DataColumn {
   double scale_ = 1;
   ResizeMode resize_ = ResizeMode::kNone;
   Image from_, to_;
-  bool is_one_hot_ = false;  // data_ holds class numbers
+  bool rounds_resized_ = false;  // pixels of whole numbers
+  bool is_one_hot_ = false;      // data_ holds class numbers
 };
 
 }  // namespace amp

@@ -17,19 +17,25 @@ const std::string* FileOf(const NamedFiles& files, const std::string& name) {
   return nullptr;
 }
 
+std::vector<std::string> GivenNames(const NamedFiles& files) {
+  std::vector<std::string> names;
+  for (const auto& given : files) names.push_back(given.first);
+  return names;
+}
+
 absl::Status CheckNames(const NamedFiles& files, const std::vector<InputType>& wanted, const std::string& flag) {
   std::vector<std::string> names;
   for (const InputType& input : wanted) {
-    names.push_back(Escaped(input.name));
+    names.push_back(input.name);
     if (FileOf(files, input.name) == nullptr) {
-      return UsageError(flag, ": expected ", Escaped(input.name), "=FILE, found none of that name");
+      return UsageError(flag, ": expected ", Escaped(input.name), "=FILE, found ", QuotedFirstOf(GivenNames(files)));
     }
   }
   for (const auto& given : files) {
     const std::string& name = given.first;
     const bool is_wanted =
         std::any_of(wanted.begin(), wanted.end(), [&](const InputType& input) { return input.name == name; });
-    if (!is_wanted) return UsageError(flag, ": '", Escaped(name), "' is no input; expected ", FirstOf(names));
+    if (!is_wanted) return UsageError(flag, ": '", Escaped(name), "' is no input; expected ", QuotedFirstOf(names));
   }
   return absl::OkStatus();
 }
@@ -98,7 +104,7 @@ absl::StatusOr<InputType> FindInput(const Session& session, const std::string& n
   const Model& model = session.model();
   const auto it = model.graph(kMainGraph).names.find(name);
   if (it == model.graph(kMainGraph).names.end() || !model.value(it->second).is_graph_input) {
-    return ModelError("expected an input '", Escaped(name), "', found none of that name");
+    return ModelError("expected an input '", Escaped(name), "', found ", QuotedFirstOf(session.InputNames()));
   }
   const std::optional<std::vector<int64_t>> dims = ShapeOf(model, it->second);
   if (!dims.has_value() || dims->empty()) {

@@ -20,7 +20,7 @@ absl::StatusOr<size_t> FindScores(const Session& session, const std::string& log
   const auto it = std::find(names.begin(), names.end(), logits);
   if (it != names.end()) return static_cast<size_t>(it - names.begin());
   return UsageError("expected a forward model with one output, or one named '", Escaped(logits), "'; found ",
-                    FirstOf(names));
+                    QuotedFirstOf(names));
 }
 
 }  // namespace

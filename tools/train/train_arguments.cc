@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
@@ -176,7 +177,28 @@ absl::Status CheckCombinations(const TrainArguments& a) {
   return absl::OkStatus();
 }
 
+template <typename Enum>
+std::string NameOf(const EnumNames<Enum>& names, Enum value) {
+  const auto it = absl::c_find_if(names, [&](const auto& each) { return each.second == value; });
+  return it == names.end() ? "none" : it->first;
+}
+
+std::string TextOrNone(const auto& value) { return value.has_value() ? absl::StrCat(*value) : "none"; }
+
 }  // namespace
+
+std::map<std::string, std::string> StepFlags(const TrainArguments& a, double learning_rate) {
+  std::map<std::string, std::string> flags = {{"--batch", absl::StrCat(a.batch)},
+                                              {"--drop-last", a.drop_last ? "on" : "off"},
+                                              {"--learning-rate", absl::StrCat(learning_rate)},
+                                              {"--resize", NameOf(kResizeModes, a.fit.resize)},
+                                              {"--scale", TextOrNone(a.fit.scale)},
+                                              {"--schedule", NameOf(kSchedules, a.schedule)},
+                                              {"--seed", absl::StrCat(a.session.seed)},
+                                              {"--shuffle", TextOrNone(a.shuffle)}};
+  if (a.schedule != RateSchedule::kConstant) flags["--epochs"] = absl::StrCat(a.epochs);  // at which it is down to 0
+  return flags;
+}
 
 absl::StatusOr<TrainArguments> ParseTrainArguments(const std::vector<std::string>& arguments) {
   TrainArguments a;

@@ -3,6 +3,7 @@
 #define AMP_TOOLS_TRAIN_TRAIN_ARGUMENTS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,6 +47,10 @@ struct NewModelArguments {
   uint64_t seed = 0;
   std::string text;  // as above
 };
+
+// The flags that say what steps do, beside the step graph and the data, with their values: "--shuffle" and "none".
+// `learning_rate`: that the run begins with.
+std::map<std::string, std::string> StepFlags(const TrainArguments& arguments, double learning_rate);
 
 // `arguments` without the program's name, and the second without "new". Errors: kInvalidArgument; kUnimplemented for a
 // device that nothing is trained on.

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "nlohmann/json.hpp"
 #include "passes/record/metadata_json.h"
@@ -67,6 +68,15 @@ class Fields {
     if (value.is_array()) return value;
     Complain<int>(key);
     return empty;
+  }
+  std::map<std::string, std::string> Texts(const Json& from, const char* key) {
+    std::map<std::string, std::string> texts;
+    const Json& value = At(from, key);
+    if (!value.is_object()) return Complain<std::map<std::string, std::string>>(key);
+    for (const auto& [name, text] : value.items()) {
+      texts[name] = text.is_string() ? text.get<std::string>() : Complain<std::string>(key);
+    }
+    return texts;
   }
   const Json& At(const Json& from, const char* key) {
     static const Json absent;
@@ -132,6 +142,7 @@ std::string ProgressJson(const TrainProgress& p) {
                      {"drop_last", p.drop_last},
                      {"shuffle", p.shuffle.has_value() ? Json(*p.shuffle) : Json()},
                      {"base_rate", ExactText(p.base_rate)},
+                     {"flags", p.flags},
                      {"epoch", p.epoch},
                      {"next_batch", p.next_batch},
                      {"totals", TotalsJson(p.totals)},
@@ -158,6 +169,7 @@ absl::StatusOr<TrainProgress> ParseProgress(absl::string_view text) {
   const Json& shuffle = fields.At(json, "shuffle");
   if (shuffle.is_number_unsigned()) p.shuffle = shuffle.get<uint64_t>();
   p.base_rate = fields.Number(json, "base_rate");
+  p.flags = fields.Texts(json, "flags");
   p.epoch = fields.Count(json, "epoch");
   p.next_batch = fields.Count(json, "next_batch");
   p.totals = ReadTotals(fields, fields.At(json, "totals"));
@@ -172,6 +184,17 @@ absl::StatusOr<TrainProgress> ParseProgress(absl::string_view text) {
   p.curve.open_steps = fields.Count(json, "curve_open_steps");
   AMP_RETURN_IF_ERROR(fields.status);
   return p;
+}
+
+std::string ChangesSince(const std::map<std::string, std::string>& before,
+                         const std::map<std::string, std::string>& now) {
+  std::vector<std::string> changes;
+  for (const auto& [flag, value] : now) {
+    const auto was = before.find(flag);
+    if (was == before.end() || was->second == value) continue;
+    changes.push_back(absl::StrCat(flag, " ", Escaped(value), " (was ", Escaped(was->second), ")"));
+  }
+  return absl::StrJoin(changes, ", ");
 }
 
 std::string EpochLine(const EpochRecord& r, int64_t num_epochs, bool has_scale) {

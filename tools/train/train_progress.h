@@ -3,6 +3,7 @@
 #define AMP_TOOLS_TRAIN_TRAIN_PROGRESS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,7 +40,8 @@ struct TrainProgress {
   int64_t batch = 0, num_samples = 0;
   bool drop_last = false;
   std::optional<uint64_t> shuffle;
-  double base_rate = 0;  // that schedules start from
+  double base_rate = 0;                      // that schedules start from
+  std::map<std::string, std::string> flags;  // as StepFlags gives them
 
   int64_t epoch = 0, next_batch = 0;  // from 0
   EpochTotals totals;
@@ -54,6 +56,11 @@ struct TrainProgress {
 std::string ProgressJson(const TrainProgress& progress);
 // Errors: kInvalidArgument.
 absl::StatusOr<TrainProgress> ParseProgress(absl::string_view json);
+
+// Flags of a run that goes on whose values are others than those of the run before: "--batch 64 (was 128), --shuffle 1
+// (was none)"; "" where there are none.
+std::string ChangesSince(const std::map<std::string, std::string>& before,
+                         const std::map<std::string, std::string>& now);
 
 // "epoch 2/5  loss 0.2817  accuracy 0.9171  loss scale 32768  skipped 1  1.62 ms/step  test accuracy 0.9231"
 std::string EpochLine(const EpochRecord& record, int64_t num_epochs, bool has_scale);

@@ -91,6 +91,8 @@ struct Trainer::Content {
   absl::Status TakeInitialState();
   absl::StatusOr<LoadedFile> LoadForward(const std::string& forward) const;
   absl::Status CheckState(const std::string& name, const Tensor& value) const;
+  std::vector<std::string> StateNames() const;
+  absl::Status NoState(const std::string& name) const;  // the error
 };
 
 absl::StatusOr<LoadedFile> Trainer::Content::Load() const {
@@ -108,7 +110,7 @@ absl::Status Trainer::Content::FindPorts() {
     if (name.empty()) return absl::OkStatus();
     const auto it = ports.find(name);
     if (it == ports.end())
-      return ModelError("expected an output '", Escaped(name), "', as the metadata says; found none");
+      return ModelError("expected an output '", Escaped(name), "', as the metadata says; found ", QuotedFirstOf(names));
     *port = it->second;
     return absl::OkStatus();
   };
@@ -121,8 +123,7 @@ absl::Status Trainer::Content::FindPorts() {
 
 absl::Status Trainer::Content::TakeInitialState() {
   const Model& model = session->model();
-  std::vector<std::string> names;
-  for (const StepState& state : step.states) names.push_back(state.input);
+  std::vector<std::string> names = StateNames();
   if (!step.learning_rate.empty()) names.push_back(step.learning_rate);
   for (const std::string& name : names) {
     const auto it = model.graph(kMainGraph).names.find(name);
@@ -146,10 +147,19 @@ absl::Status Trainer::Content::TakeInitialState() {
   return absl::OkStatus();
 }
 
+std::vector<std::string> Trainer::Content::StateNames() const {
+  std::vector<std::string> names;
+  for (const StepState& state : step.states) names.push_back(state.input);
+  return names;
+}
+
+absl::Status Trainer::Content::NoState(const std::string& name) const {
+  return UsageError("'", Escaped(name), "' is no state of the step graph, which has ", QuotedFirstOf(StateNames()));
+}
+
 absl::Status Trainer::Content::CheckState(const std::string& name, const Tensor& value) const {
   const auto it = inputs.find(name);
-  if (it == inputs.end() || name == step.learning_rate)
-    return UsageError("'", Escaped(name), "' is no state of the step graph");
+  if (it == inputs.end() || name == step.learning_rate) return NoState(name);
   const Tensor& present = *it->second.tensor();
   if (present.dtype() == value.dtype() && present.dims() == value.dims()) return absl::OkStatus();
   return UsageError("state '", Escaped(name), "': expected ", present.TypeText(), ", found ", value.TypeText());
@@ -265,15 +275,11 @@ const StepDescription& Trainer::description() const { return content_->step; }
 const Session& Trainer::session() const { return *content_->session; }
 bool Trainer::IsState(const std::string& input) const { return content_->inputs.contains(input); }
 
-std::vector<std::string> Trainer::StateNames() const {
-  std::vector<std::string> names;
-  for (const StepState& state : content_->step.states) names.push_back(state.input);
-  return names;
-}
+std::vector<std::string> Trainer::StateNames() const { return content_->StateNames(); }
 
 absl::StatusOr<Tensor> Trainer::State(const std::string& name) const {
   const auto it = content_->inputs.find(name);
-  if (it == content_->inputs.end()) return UsageError("'", Escaped(name), "' is no state of the step graph");
+  if (it == content_->inputs.end()) return content_->NoState(name);
   return *it->second.tensor();
 }
 

@@ -6,6 +6,7 @@
 // InstanceNormalization (over space); RMSNormalization has no mean. Each is a function of its own, with float32 inside,
 // that takes the statistics again.
 #include <numeric>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
@@ -15,7 +16,7 @@ namespace amp {
 namespace {
 
 constexpr absl::string_view kHead = "<domain: \"ai.amp\", opset_import: [\"\" : 13]>\n";
-constexpr absl::string_view kCentred = R"( <axes, scale_axes, epsilon, to> (x, scale, g) => (dx, dscale) {
+constexpr absl::string_view kOperands = R"( <axes, scale_axes, epsilon, to> (x, scale, g) => (dx, dscale) {
   x_float = Cast <to: int = @to> (x)
   g_float = Cast <to: int = @to> (g)
   scale_float = Cast <to: int = @to> (scale)
@@ -26,9 +27,9 @@ constexpr absl::string_view kCentred = R"( <axes, scale_axes, epsilon, to> (x, s
   sizes = Gather (shape, over)
   num = ReduceProd <keepdims = 0> (sizes)
   count = Cast <to: int = @to> (num)
-  sum_of_x = ReduceSum <keepdims = 1> (x_float, over)
-  mean = Div (sum_of_x, count)
-  centred = Sub (x_float, mean)
+)";
+// From `centred` to `across` = s - n mean (s n).
+constexpr absl::string_view kAlongNormal = R"(
   square = Mul (centred, centred)
   sum_of_squares = ReduceSum <keepdims = 1> (square, over)
   variance = Div (sum_of_squares, count)
@@ -44,48 +45,37 @@ constexpr absl::string_view kCentred = R"( <axes, scale_axes, epsilon, to> (x, s
   product_mean = Div (product_sum, count)
   along = Mul (normal, product_mean)
   across = Sub (scaled, along)
+)";
+
+// Where x is measured from: how `centred` comes of x, and dx of `across`.
+struct Centre {
+  absl::string_view forward, backward;
+};
+constexpr Centre kMean = {.forward = R"(
+  sum_of_x = ReduceSum <keepdims = 1> (x_float, over)
+  mean = Div (sum_of_x, count)
+  centred = Sub (x_float, mean)
+)",
+                          .backward = R"(
   scaled_sum = ReduceSum <keepdims = 1> (scaled, over)
   scaled_mean = Div (scaled_sum, count)
   difference = Sub (across, scaled_mean)
   dx = Div (difference, deviation)
-})";
-constexpr absl::string_view kNotCentred = R"( <axes, scale_axes, epsilon, to> (x, scale, g) => (dx, dscale) {
-  x_float = Cast <to: int = @to> (x)
-  g_float = Cast <to: int = @to> (g)
-  scale_float = Cast <to: int = @to> (scale)
-  over = Constant <value_ints: ints = @axes> ()
-  epsilon_32 = Constant <value_float: float = @epsilon> ()
-  epsilon_float = Cast <to: int = @to> (epsilon_32)
-  shape = Shape (x_float)
-  sizes = Gather (shape, over)
-  num = ReduceProd <keepdims = 0> (sizes)
-  count = Cast <to: int = @to> (num)
-  centred = Identity (x_float)
-  square = Mul (centred, centred)
-  sum_of_squares = ReduceSum <keepdims = 1> (square, over)
-  variance = Div (sum_of_squares, count)
-  safe = Add (variance, epsilon_float)
-  deviation = Sqrt (safe)
-  normal = Div (centred, deviation)
-  product = Mul (g_float, normal)
-  scale_over = Constant <value_ints: ints = @scale_axes> ()
-  dscale = ReduceSum <keepdims = 0, noop_with_empty_axes = 1> (product, scale_over)
-  scaled = Mul (g_float, scale_float)
-  scaled_product = Mul (scaled, normal)
-  product_sum = ReduceSum <keepdims = 1> (scaled_product, over)
-  product_mean = Div (product_sum, count)
-  along = Mul (normal, product_mean)
-  across = Sub (scaled, along)
-  dx = Div (across, deviation)
-})";
+)"};
+constexpr Centre kZero = {.forward = "centred = Identity (x_float)", .backward = "dx = Div (across, deviation)"};
 
 struct NormGradient {
-  absl::string_view name, body;
+  absl::string_view name;
+  const Centre& centre;
+
+  std::string Text() const {
+    return absl::StrCat(kHead, name, kOperands, centre.forward, kAlongNormal, centre.backward, "}");
+  }
 };
-constexpr NormGradient kBatch = {"BatchNormalizationGradient", kCentred};
-constexpr NormGradient kLayer = {"LayerNormalizationGradient", kCentred};
-constexpr NormGradient kInstance = {"InstanceNormalizationGradient", kCentred};
-constexpr NormGradient kRootMeanSquare = {"RMSNormalizationGradient", kNotCentred};
+constexpr NormGradient kBatch = {"BatchNormalizationGradient", kMean};
+constexpr NormGradient kLayer = {"LayerNormalizationGradient", kMean};
+constexpr NormGradient kInstance = {"InstanceNormalizationGradient", kMean};
+constexpr NormGradient kRootMeanSquare = {"RMSNormalizationGradient", kZero};
 
 Axes AxesBetween(int64_t begin, int64_t end) {
   Axes axes(static_cast<size_t>(std::max<int64_t>(end - begin, 0)));
@@ -97,7 +87,7 @@ Axes AxesBetween(int64_t begin, int64_t end) {
 void GiveNorm(Backward& node, const NormGradient& norm, const Term& scale, const Axes& axes, const Axes& scale_axes) {
   const DType type = node.Input(0).dtype();
   const DType inside = type == DType::kFloat64 ? type : DType::kFloat32;
-  const std::string text = absl::StrCat(kHead, norm.name, norm.body);
+  const std::string text = norm.Text();
   const std::vector<Term> results =
       node.write().Call({norm.name, text}, {node.Input(0), scale, node.Gradient()}, 2, inside,
                         {{"axes", axes},

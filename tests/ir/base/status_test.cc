@@ -37,6 +37,9 @@ TEST_CASE("the first of many names, and how many more") {
   CHECK(FirstOf({}).empty());
   CHECK(FirstOf({"a", "b", "c"}) == "a, b, c");
   CHECK(FirstOf({"a", "b", "c", "d", "e"}) == "a, b, c and 2 more");
+  CHECK(QuotedFirstOf({}) == "none");
+  CHECK(QuotedFirstOf({"a", "b\n"}) == "'a', 'b\\x0a'");
+  CHECK(QuotedFirstOf({"a", "b", "c", "d"}) == "'a', 'b', 'c' and 1 more");
 }
 
 }  // namespace

@@ -115,6 +115,8 @@ TEST_CASE("suggestions name the closest candidate or nothing") {
   CHECK(ClosestName("LayerNorm", names) == "LayerNormalization");
   CHECK(ClosestName("Xyzzy", names) == "");
   CHECK(ClosestName("Q", names) == "");
+  CHECK(ClosestName("q", {"x", "y"}) == "");
+  CHECK(ClosestName("xs", {"x", "y"}) == "x");
   CHECK(ClosestName(std::string(1'000'000, 'S'), names) == "");
   CHECK(DidYouMean("Summ", names) == "; did you mean 'Sum'?");
   CHECK(DidYouMean("Xyzzy", names) == "");

@@ -1,6 +1,7 @@
 // Where a loss is attached. Its numbers are tests/judge/gradient_models.py's.
 #include "passes/train/loss.h"
 
+#include "absl/strings/str_cat.h"
 #include "ir/graph/infer.h"
 #include "ir/graph/shape.h"
 #include "tests/catch2.h"
@@ -101,11 +102,30 @@ TEST_CASE("classes along another axis than the last") {
   CHECK(one_hot.labels() == "float32[N,4,6]");
 }
 
+TEST_CASE("the softmax of one class is always 1: there is nothing to train, and it is said") {
+  const char* const one = "g (float[N, 3] x) => (float[N, 1] y) { w = Constant <value = float[3, 1] {1, 2, 3}> () ";
+  CHECK(Attach(absl::StrCat(one, "y = MatMul (x, w) }")).error() ==
+        "'y' is float32[N,1]: the softmax cross-entropy of 1 class along axis 1 is constant; expected 2 or more, or "
+        "another --loss");
+  CHECK_THAT(Attach(absl::StrCat(one, "z = MatMul (x, w) y = Softmax (z) }"), OneHot()).error(),
+             Catch::Matchers::Contains("of 1 class along axis 1"));
+  CHECK_THAT(Attach("g (float[N, 1, 6] x) => (float[N, 1, 6] y) { y = Softmax <axis = 1> (x) }").error(),
+             Catch::Matchers::Contains("of 1 class along axis 1"));
+  CHECK(Attach("g (float[N, 1, 6] x) => (float[N, 1, 6] y) { y = Softmax (x) }").loss.ok());
+  CHECK(Attach("g (float[N, C] x) => (float[N, C] y) { y = Softmax (x) }").loss.ok());
+  LossOptions mse;
+  mse.kind = LossKind::kMse;
+  CHECK(Attach(absl::StrCat(one, "y = MatMul (x, w) }"), mse).loss.ok());
+}
+
 TEST_CASE("names that are not there, or taken, or ambiguous are said") {
   const std::string model = "g (float[N, 4] x) => (float[N, 4] y, float[N, 4] z) { y = Neg (x)  z = Abs (x) }";
   CHECK(Attach(model).error() ==
         "the model has 2 outputs ('y', 'z'): expected --logits to name the one that the labels are for");
-  CHECK(Attach(model, Named("q")).error() == "--logits 'q': the model has no value of this name");
+  CHECK(Attach(model, Named("scores")).error() ==
+        "--logits 'scores': the model has no value of this name; its outputs are 'y', 'z'");
+  CHECK(Attach("g (float[N, 4] x) => (float[N, 4] y) { scores = Neg (x)  y = Abs (scores) }", Named("score")).error() ==
+        "--logits 'score': the model has no value of this name; did you mean 'scores'?");
   CHECK(Attach(model, Named("y", "x")).error() == "--labels 'x': the model has this name already");
   CHECK(Attach(model, Named("z")).loss.ok());
   CHECK(Attach(model, OfGraph("y")).error() == "the loss 'y' is float32[N,4]; expected a float type and one element");

@@ -201,7 +201,7 @@ TEST_CASE("a head on rows needs no pool") {
                                 return bad;
                               }(),
                               absl::StatusCode::kInvalidArgument),
-                          "the model has no tensor 'rr'"));
+                          "--head 'rr': the model has no value of this name; did you mean 'r'?"));
 }
 
 TEST_CASE("masters that are not float32 are refused, in a model and in a step graph") {
@@ -314,6 +314,35 @@ TEST_CASE("a caller's own loss scale takes the place of the rule") {
   options.train.loss_scale_function = Rule(R"(<domain: "mine", opset_import: ["" : 9]>
     Old (scale, good_steps, finite) => (scale, good_steps) { a = Identity (scale) })");
   CHECK(absl::StrContains(ErrorOf(kTwoLayers, options, absl::StatusCode::kInvalidArgument), "expected opset 17"));
+  options.train.loss_scale_function = Rule(R"(<domain: "ai.amp", opset_import: ["" : 17]>
+    UpdateLossScale (scale, good_steps, finite) => (scale_2, good_steps_2) {
+      scale_2 = Identity (scale)
+      good_steps_2 = Identity (good_steps)
+    })");
+  CHECK(absl::StrContains(ErrorOf(kTwoLayers, options, absl::StatusCode::kInvalidArgument),
+                          "expected another domain than ai.amp"));
+}
+
+TEST_CASE("a pool with ceil_mode behind a GroupNormalization knows the sizes of its images") {
+  const onnx::ModelProto step = StepOf(R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,2,7,7] x) => (float[n,m] y) <float[4,2,1,1] w = {1,2,3,4,5,6,7,8}, float[4] s = {1,1,1,1}, float[4] b = {0,0,0,0}> {
+      c = Conv (x, w)
+      h = GroupNormalization <num_groups = 2> (c, s, b)
+      p = AveragePool <kernel_shape = [2,2], strides = [2,2], ceil_mode = 1> (h)
+      y = Flatten (p)
+    })",
+                                       Training());
+  CHECK(HasOperator(step, "AveragePoolGradient"));
+}
+
+TEST_CASE("a forward model with functions of domain ai.amp is refused: a step has its own of these names") {
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1]>
+    g (float[n,4] x) => (float[n,4] y) <float[4,4] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> {
+      h = MatMul (x, w)  y = ai.amp.AllFinite (h)
+    }
+    <domain: "ai.amp", opset_import: ["" : 17]> AllFinite (a) => (b) { b = Neg (a) })";
+  CHECK(absl::StrContains(ErrorOf(text.c_str(), Training(), absl::StatusCode::kDataLoss),
+                          "--train: the model has a function ai.amp::AllFinite; expected other domains than ai.amp"));
 }
 
 TEST_CASE("the report and the line say what was made") {

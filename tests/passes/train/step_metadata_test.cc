@@ -57,6 +57,14 @@ TEST_CASE("a step graph's description survives its metadata") {
   CHECK(*FindStep(model->proto()) == Example());
 }
 
+TEST_CASE("states alone are those of a graph with a loss scale put into it, which amp-train does not run") {
+  const auto model = GraphFromText(R"(<ir_version: 8, opset_import: ["" : 17], metadata_props: ["amp.state" : "[]"]>
+    g (float x) => (float y) { y = Abs (x) })");
+  CHECK(FindStep(model->proto()).status().message() ==
+        "no step graph: expected metadata 'amp.state' and 'amp.step', found the first alone: a loss scale was "
+        "put into this graph, which a loop of its own runs");
+}
+
 TEST_CASE("fields that a step graph lacks, and names that are no UTF-8, survive too") {
   StepDescription step;
   step.optimizer = "sgd";

@@ -113,7 +113,7 @@ TEST_CASE("gradients by name are outputs without the scale") {
   CHECK(NodeThatGives(model, "dw").op_type() == "ScaleGradient");
   options.train.gradients = {"w=dv"};
   CHECK(absl::StrContains(ErrorOf(ModelFromText(text), options, absl::StatusCode::kInvalidArgument),
-                          "--gradient: the model has no value 'dv'"));
+                          "--gradient 'dv': the model has no value of this name; did you mean 'dw'?"));
   options.train.gradients = {"w"};
   CHECK(absl::StrContains(ErrorOf(ModelFromText(text), options, absl::StatusCode::kInvalidArgument),
                           "--gradient: expected WEIGHT=GRAD, found 'w'"));

@@ -17,8 +17,10 @@ constexpr char kFunctions[] = R"(
 std::unique_ptr<Session> MakeSession(const std::string& graph, Reduction* reduction) {
   SessionOptions options;
   options.reduction = reduction;
-  auto session = CreateSession(
-      {.text = absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1]>)", graph, kFunctions)}, options);
+  auto session = CreateSession({.text = absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1],
+           metadata_props: ["amp.state" : "[]"]>)",
+                                                     graph, kFunctions)},
+                               options);
   AMP_CHECK(session.ok());
   return *std::move(session);
 }

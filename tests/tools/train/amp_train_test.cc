@@ -185,6 +185,32 @@ TEST_CASE("what does not go on as it was is refused") {
   CHECK_THAT(runs.TrainError({"--resume", "@data.npz"}), Contains("expected a checkpoint"));
 }
 
+TEST_CASE("a run that goes on with other flags says so, in one line") {
+  const Runs runs;
+  const std::vector<std::string> first = {"--batch", "8", "--shuffle", "3", "--learning-rate", "0.25"};
+  const auto with = [](std::vector<std::string> flags, const std::vector<std::string>& more) {
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  };
+  REQUIRE(runs.Train(with(first, {"--checkpoint", "@c.npz"})).err.empty());
+  const std::vector<std::string> resume = {"--resume", "@c.npz", "--epochs", "2"};
+  CHECK(runs.Train(with(first, resume)).err.empty());
+  CHECK(runs.Train(with({"--batch", "8", "--shuffle", "3"}, resume)).err.empty());  // the rate is in the checkpoint
+  const std::string file = runs.folder().File("c.npz");
+  CHECK(runs.Train(with({"--batch", "4", "--learning-rate", "0.5", "--seed", "7"}, resume)).err ==
+        "amp-train: warning: " + file +
+            ": goes on with other flags: --batch 4 (was 8), --learning-rate 0.5 (was 0.25), --seed 7 (was 0), "
+            "--shuffle none (was 3)\n");
+  CHECK(runs.Train(with(with(first, {"--schedule", "cosine", "--scale", "2", "--drop-last"}), resume)).err ==
+        "amp-train: warning: " + file +
+            ": goes on with other flags: --drop-last on (was off), --scale 2 (was none), --schedule cosine (was "
+            "constant)\n");
+  const std::vector<std::string> cosine = with(first, {"--schedule", "cosine", "--checkpoint", "@s.npz"});
+  REQUIRE(runs.Train(with(cosine, {"--epochs", "1"})).err.empty());
+  CHECK_THAT(runs.Train(with(cosine, {"--resume", "@s.npz", "--epochs", "2"})).err,
+             Contains("--epochs 2 (was 1)\n"));  // the rate would not have come to 0 after one
+}
+
 TEST_CASE("skips are warned of at once") {
   const Runs runs(StepGraph(RegressionText("h = Log (x)")));  // of numbers below zero: NaN
   std::string warned;
@@ -237,8 +263,8 @@ TEST_CASE("data that do not fit are errors before the first step") {
   CHECK_THAT(with_labels(Tensor::Of<int64_t>(DType::kInt64, {40}, std::vector<int64_t>(40, 2))),
              Contains("labels.npy: labels 'labels': row 0: expected a class from 0 to 1, found 2"));
   CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@data.npz:x"}),
-             Contains("--data: expected labels=FILE, found none of that name"));
-  CHECK_THAT(runs.TrainError({"--data", "y=@data.npz:x"}), Contains("--data: 'y' is no input; expected x, labels"));
+             Contains("--data: expected labels=FILE, found 'x'"));
+  CHECK_THAT(runs.TrainError({"--data", "y=@data.npz:x"}), Contains("--data: 'y' is no input; expected 'x', 'labels'"));
   CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@data.npz:z", "--data", "labels=@data.npz:labels"}),
              Contains("data.npz: expected an array 'z', found x, labels"));
   CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@step.onnx", "--data", "labels=@data.npz:labels"}),

@@ -1,6 +1,8 @@
 // What a data set becomes as the input of a step graph.
 #include "tools/train/data_column.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
 #include "tests/runtime/run_text.h"
@@ -61,6 +63,40 @@ TEST_CASE("images are resized, gray ones repeated for every channel") {
   CHECK(resized({-1, 1, 2, 4}, ResizeMode::kBilinear) == "float32[1,1,2,4]: 0 10 30 40 80 90 110 120");
   CHECK(resized({-1, 1, 4, 4}, ResizeMode::kNearest) ==
         "float32[1,1,4,4]: 0 0 40 40 0 0 40 40 80 80 120 120 80 80 120 120");
+  const Tensor steps = Bytes({1, 1, 2}, {0, 3});
+  CHECK(
+      Taken(DataColumn::OfData({"x", DType::kUint8, {-1, 1, 4}}, steps, {.scale = {}, .resize = ResizeMode::kBilinear}),
+            {0}) == "uint8[1,1,4]: 0 1 2 3");  // 0.75 and 2.25 are between whole numbers
+}
+
+TEST_CASE("what an input of whole numbers cannot hold is an error, not another number") {
+  const InputType ids = {"ids", DType::kUint8, {-1, 2}};
+  const auto taken = [](const InputType& input, const Tensor& data, const FitOptions& options = {}) {
+    return Taken(DataColumn::OfData(input, data, options), {0});
+  };
+  const auto floats = [](const std::vector<float>& x) { return Tensor::Of<float>(DType::kFloat32, {2, 2}, x); };
+  CHECK(taken(ids, floats({0, 255, 3, 4})) == "uint8[1,2]: 0 255");
+  CHECK(taken(ids, floats({1, 2, 3, 1.75})) ==
+        "error: input 'ids': row 1: expected whole numbers from 0 to 255 for uint8, found 1.75");
+  CHECK(taken(ids, floats({1, 256, 3, 4})) ==
+        "error: input 'ids': row 0: expected whole numbers from 0 to 255 for uint8, found 256");
+  CHECK_THAT(taken(ids, floats({1, 2, NAN, 4})), Contains("row 1: ") && Contains("found nan"));
+  CHECK_THAT(taken(ids, floats({1, 2, 3, INFINITY})), Contains("found inf"));
+  CHECK_THAT(taken(ids, floats({1, 2, 3, 5}), {.scale = 0.5, .resize = {}}),
+             Contains("row 0: ") && Contains("found 1 multiplied by 0.5"));
+  CHECK(taken(ids, floats({2, 4, 6, 8}), {.scale = 0.5, .resize = {}}) == "uint8[1,2]: 1 2");
+  const InputType tokens = {"tokens", DType::kInt32, {-1, 1}};
+  const auto longs = [](int64_t a, int64_t b) { return Tensor::Of<int64_t>(DType::kInt64, {2, 1}, {a, b}); };
+  CHECK(taken(tokens, longs(-2147483648, 2147483647)) == "int32[1,1]: -2147483648");
+  CHECK(taken(tokens, longs(0, 2147483648)) ==
+        "error: input 'tokens': row 1: expected whole numbers from -2147483648 to 2147483647 for int32, found "
+        "2147483648");
+  const int64_t odd = (int64_t{1} << 53) + 1;  // no float64
+  CHECK(taken({"big", DType::kInt64, {-1, 1}}, longs(odd, 0)) == absl::StrCat("int64[1,1]: ", odd));
+  CHECK_THAT(taken({"big", DType::kUint64, {-1, 1}}, longs(odd, 0)), Contains("error: input 'big': row 0: "));
+  const InputType mask = {"mask", DType::kBool, {-1, 1}};
+  CHECK(taken(mask, longs(1, 0)) == "bool[1,1]: 1");
+  CHECK(taken(mask, longs(1, 2)) == "error: input 'mask': row 1: expected whole numbers from 0 to 1 for bool, found 2");
 }
 
 TEST_CASE("labels are class numbers or one-hot rows, as the step graph asks") {

@@ -78,10 +78,9 @@ void CheckSame(const Network& network, const std::string& policy, double toleran
   }
 }
 
-// The bodies do not take an empty batch.
-void CheckEmptyBatch(const Network& network, const std::string& policy) {
+void CheckEmptyBatch(const Network& network, const std::string& policy, const SessionOptions& options) {
   const ScratchFolder folder;
-  const auto trainer = MakeTrainer(MakeStep(folder, network, policy), {});
+  const auto trainer = MakeTrainer(MakeStep(folder, network, policy), options);
   Dims dims = network.x;
   dims[0] = 0;
   std::vector<Tensor> before;
@@ -102,7 +101,14 @@ void CheckSame(const Network& network) {
 
 void CheckSameAndEmpty(const Network& network) {
   CheckSame(network);
-  for (const std::string policy : {"float32", "mixed_float16", "mixed_bfloat16"}) CheckEmptyBatch(network, policy);
+  SessionOptions bodies, reference;
+  bodies.fuse_training = false;
+  reference.find_kernels = FindReferenceKernels;
+  for (const std::string policy : {"float32", "mixed_float16", "mixed_bfloat16"}) {
+    for (const SessionOptions& options : {SessionOptions(), bodies, reference}) {
+      CheckEmptyBatch(network, policy, options);
+    }
+  }
 }
 
 TEST_CASE("a step with convolutions: strides, dilations, pads, groups, one and three axes") {

@@ -63,12 +63,29 @@ TEST_CASE("optimizers that may skip a step") {
   UseLoops(nullptr);
 }
 
+TEST_CASE("in what is no step, functions of domain ai.amp are run as their bodies say") {
+  const auto run = [](const std::string& metadata) {
+    const auto session = CreateSession({R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1])" + metadata + R"(>
+        g (float[2] x) => (bool y) { y = ai.amp.AllFinite (x) }
+        <domain: "ai.amp", opset_import: ["" : 17]>
+        AllFinite (x) => (y) { size = Size (x)  three = Constant <value_int = 3> ()  y = Equal (size, three) })"},
+                                       {});
+    REQUIRE(session.ok());
+    const auto outputs = TryToRun(**session, {{"x", Tensor::Of<float>(DType::kFloat32, {2}, {1, -1})}});
+    REQUIRE(outputs.ok());
+    return bool{outputs->front().elements<bool>()[0]};
+  };
+  CHECK_FALSE(run(""));
+  CHECK(run(R"(, metadata_props: ["amp.state" : "[]"])"));
+}
+
 // What gives y with the kernels for functions of domain ai.amp and without.
 std::vector<absl::StatusOr<std::vector<Tensor>>> RunBothWays(const std::string& call) {
-  const std::string text = R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1]>
+  const std::string text =
+      R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1], metadata_props: ["amp.state" : "[]"]>
     g (float[2] w, float[2] d) => (float[2] y) <float[2] m = {0.5, 1}, float[2] v = {0.25, 4}, float rate = {0.1},
        float[1] odd = {1}> { )" +
-                           call + R"( }
+      call + R"( }
     <domain: "ai.amp", opset_import: ["" : 17]>
     Adam <beta1, beta2, epsilon> (weight, gradient, moment1, moment2, rate) => (next_weight, next_moment1, next_moment2) {
       keep1 = Constant <value_float: float = @beta1> ()

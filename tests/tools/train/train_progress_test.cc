@@ -21,6 +21,7 @@ TrainProgress Example() {
   p.drop_last = true;
   p.shuffle = std::numeric_limits<uint64_t>::max();
   p.base_rate = 0.1;
+  p.flags = {{"--batch", "128"}, {"--shuffle", "none"}};
   p.epoch = 3;
   p.next_batch = 17;
   p.totals = {.steps = 17, .skipped = 2, .samples = 1920, .loss = 1.0 / 3, .judged = 1920, .right = 7, .seconds = 0.7};
@@ -47,7 +48,15 @@ TEST_CASE("progress that is none is an error") {
   CHECK(ParseProgress(absl::StrReplaceAll(json, {{"\"batch\":128", "\"batch\":-1"}})).status().message() ==
         "expected the progress of a training run, found a wrong 'batch'");
   CHECK_FALSE(ParseProgress(absl::StrReplaceAll(json, {{"\"history\":[", "\"history\":[3,"}})).ok());
+  CHECK_FALSE(ParseProgress(absl::StrReplaceAll(json, {{"\"--batch\":\"128\"", "\"--batch\":128"}})).ok());
   CHECK_FALSE(ParseProgress("[]").ok());
+}
+
+TEST_CASE("changes of flags are those of flags that both runs have") {
+  const std::map<std::string, std::string> before = {{"--batch", "128"}, {"--shuffle", "none"}};
+  CHECK(ChangesSince(before, before).empty());
+  CHECK(ChangesSince(before, {{"--batch", "64"}, {"--epochs", "3"}, {"--shuffle", "1"}}) ==
+        "--batch 64 (was 128), --shuffle 1 (was none)");
 }
 
 TEST_CASE("an epoch has each sample once, in another order than the one before, the same on every machine") {
