@@ -49,6 +49,7 @@ absl::StatusOr<std::vector<Veto>> FindVetoes(const Model& model, const VertexGra
   }
   ConstantGuardOptions options;
   options.max_weight_error = settings.max_weight_error;
+  options.are_cast = settings.weights == WeightMode::kCast;
   AMP_ASSIGN_OR_RETURN(const std::vector<Veto> more, GuardConstants(model, graph, traits, inputs.survey, options));
   vetoes.insert(vetoes.end(), more.begin(), more.end());  // a constant's numbers say most: they are told last
   for (const HeldNode& held : inputs.held) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
+#include "ir/graph/attributes.h"
 #include "ir/graph/node_paths.h"
 #include "ir/operators/integer_bounds.h"
 #include "ir/operators/operator_roles.h"
@@ -31,24 +32,22 @@ class DataJudge {
   DataJudge(const Model& model, const Decision& decision, const RewriteSettings& settings)
       : model_(model), decision_(decision), settings_(settings) {}
 
-  // 16-bit whatever becomes of what reads it, known to fit by its range, or seen to fit on a user's data: what did not
-  // would have a guard of its own.
+  // Computed in 16 bits whatever becomes of what reads it, known to fit by its range, or seen to fit on a user's data:
+  // what did not would have a guard of its own.
   bool Fits(ValueId data) {
     return IsLowAnyhow(data) || IsBounded(data) ||
            (settings_.observed != nullptr && settings_.observed->contains(model_.value(data).name));
   }
 
  private:
-  bool IsLow(VertexId v) const { return v != kNone && decision_.paint[v].low; }
-
+  // Or what moves every element of such a value, and no others.
   bool IsLowAnyhow(ValueId data) const {
-    for (int steps = 0; steps < kMostMoves; ++steps) {
-      const auto reads_low = [&](const Use& use) { return IsLow(decision_.graph.OfUse(use)); };
-      const Value& value = model_.value(data);
-      if (IsLow(decision_.graph.OfValue(data)) || absl::c_any_of(value.uses, reads_low)) return true;
-      if (value.producer == kNone || !RolesOf(model_, value.producer).Has(Role::kMoves)) return false;
-      data = model_.node(value.producer).Input(0);
-      if (data == kNone) return false;
+    for (int moves = 0; moves < kMostMoves && data != kNone; ++moves) {
+      const VertexId producer = decision_.graph.OfValue(data);
+      if (producer != kNone && decision_.paint[producer].low) return true;
+      const NodeId id = model_.value(data).producer;
+      if (id == kNone || !RolesOf(model_, id).Has(Role::kRearranges)) return false;
+      data = model_.node(id).Input(0);
     }
     return false;
   }
@@ -63,7 +62,7 @@ class DataJudge {
     return range.low >= -largest && range.high <= largest;
   }
 
-  static constexpr int kMostMoves = 16;  // between what is low and the operator
+  static constexpr int kMostMoves = 16;
 
   const Model& model_;
   const Decision& decision_;
@@ -95,7 +94,8 @@ class ScalingPlanner {
     const auto product = FindScalableProduct(model_, node);
     if (!product.has_value() || !MayScale(*product)) return none;
     AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey_.Facts(product->weights));
-    const int exponent = ExponentFor(facts->stats.largest, product->num_terms);
+    const int exponent = ExponentFor(*product, facts->stats.largest);
+    if (exponent < 0 && settings_.scale_weights != WeightScaling::kAlways) return none;  // data may be tiny
     if (exponent == 0 || std::abs(exponent) > kLargestExponent) return none;
     AMP_ASSIGN_OR_RETURN(const std::optional<FloatTensor> before, ScaleConstant(model_, product->weights, 0));
     if (!before.has_value() || Fits(*before)) return none;  // the guard is about another constant
@@ -109,19 +109,28 @@ class ScalingPlanner {
     return settings_.scale_weights == WeightScaling::kAlways || data_.Fits(product.data);
   }
 
-  // Such that no result is larger than the largest datum: weights are tiny where data are large. Of more terms than
-  // kMostTerms hardly all are of one sign, and weights would become small again.
-  static int ExponentFor(float largest, int64_t num_terms) {
+  // Such that no result is larger than the largest datum, or half of it beside a bias: weights are tiny where data are
+  // large. Of more terms than kMostTerms hardly all are of one sign, and weights would become small again.
+  int ExponentFor(const ScalableProduct& product, float largest) const {
     constexpr int64_t kMostTerms = 4096;
-    if (largest == 0) return 0;
+    const double alpha = product.takes_alpha ? std::abs(AlphaBehind(model_, product, 0)) : 1;
+    if (largest == 0 || !std::isfinite(alpha)) return 0;
     int of_largest = 0, of_terms = 0;
-    std::frexp(largest, &of_largest);
-    std::frexp(static_cast<double>(std::min(num_terms, kMostTerms)) - 0.5, &of_terms);
-    return -of_largest - of_terms;
+    std::frexp(largest * std::max(alpha, 1.0), &of_largest);
+    std::frexp(static_cast<double>(std::min(product.num_terms, kMostTerms)) - 0.5, &of_terms);
+    return -of_largest - of_terms - (product.bias == kNone ? 0 : 1);
   }
 
   bool Fits(const FloatTensor& tensor) const {
     return JudgeElements("", tensor.elements, settings_.low, {.max_weight_error = settings_.max_weight_error}).empty();
+  }
+
+  // With half of the range left to the product.
+  bool FitsBesideProduct(const ScalableProduct& product, const FloatTensor& bias) const {
+    const double beta = product.takes_alpha ? std::abs(GetFloat(model_.node(product.node), "beta", 1)) : 1;
+    double largest = 0;
+    for (const float element : bias.elements) largest = std::max(largest, std::abs(static_cast<double>(element)));
+    return Fits(bias) && largest * std::max(beta, 1.0) <= LargestFinite(settings_.low) / 2;
   }
 
   bool IsNormal(double magnitude) const {
@@ -157,7 +166,7 @@ class ScalingPlanner {
     AMP_ASSIGN_OR_RETURN(std::optional<Scaling> scaling, PlanWeights(product, exponent));
     if (!scaling.has_value() || product.bias == kNone) return scaling;
     AMP_ASSIGN_OR_RETURN(scaling->bias, ScaleConstant(model_, product.bias, exponent));
-    return scaling->bias.has_value() && Fits(*scaling->bias) ? std::move(scaling) : none;
+    return scaling->bias.has_value() && FitsBesideProduct(product, *scaling->bias) ? std::move(scaling) : none;
   }
 
   // Large results have to be float32 as the large weights were. An alpha that is too small for 16 bits: a smaller power

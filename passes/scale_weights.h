@@ -5,10 +5,12 @@
 //   y = Gemm (x, W, b)        b of 0.1     =>   y = Gemm <alpha: 2^-20> (x, W * 2^20, b)
 //
 // The Mul stays float32, and so does what the rules carry on from there: only what is multiplied is sure to fit into 16
-// bits, and no result is larger than the largest datum. By default only operators are touched whose data are 16-bit
-// anyway, or known to fit: where weights are tiny, data may be huge. A Gemm takes the power off by its alpha where the result is sure to be of ordinary size, and where 16 bits hold
-// that alpha, which some kernels narrow. Weights that others read too, and biases that do not fit once they are
-// multiplied, keep the node float32 as before.
+// bits, and no result is larger than the largest datum. A Gemm takes the power off by its alpha where the result is sure
+// to be of ordinary size, and where 16 bits hold that alpha, which some kernels narrow. Weights that others read too, and
+// biases that do not fit once they are multiplied, keep the node float32 as before.
+//
+// By default only tiny weights are scaled, where the data are computed in 16 bits anyway or known to fit: where weights
+// are tiny, data may be huge, and where they are huge, data may be tiny, which 16 bits hold no better.
 #ifndef AMP_PASSES_SCALE_WEIGHTS_H_
 #define AMP_PASSES_SCALE_WEIGHTS_H_
 

@@ -146,9 +146,9 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_flag("--scale-weights", a.scale_weights,
                "--scale-weights=low-data|always|never: multiply weights of matrix work that are tiny or huge as a\n"
                "whole by a power of two, which is taken off behind the operator; otherwise that stays float32.\n"
-               "low-data: where its data are 16-bit anyway, or known to fit; always (the flag alone): whatever the\n"
-               "data, which do not fit where weights are tiny because data are huge [low-data; never with\n"
-               "--guards none, --weights cast, --functions specialise]")
+               "low-data: tiny ones, where the data are computed in 16 bits anyway or known to fit; always (the flag\n"
+               "alone): whatever the data, which do not fit where weights are tiny because data are huge, or the\n"
+               "other way round [low-data; never with --guards none, --weights cast, --functions specialise]")
       ->group(safety);
   add_strings(safety, "--calibration", o.calibration, "FILE.npz",
               "run the float32 model on this sample, arrays named after the inputs, and keep float32 what leaves\n"

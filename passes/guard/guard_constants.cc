@@ -81,6 +81,9 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
   const DType low = graph.low();
   absl::flat_hash_map<ValueId, Verdict> verdicts;
   AddendJudge addends(model, traits, survey);
+  const auto may_saturate = [&](const Use& use) {
+    return options.are_cast ? IsClipBound(model, use) : MaySaturate(model, use);
+  };
   std::vector<Veto> vetoes;
   for (NodeId id : graph.order()) {
     const Node& node = model.node(id);
@@ -104,7 +107,7 @@ absl::StatusOr<std::vector<Veto>> GuardConstants(const Model& model, const Verte
         AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
         it->second = Judge(model.value(value).name, *facts, low, options);
       }
-      if (!it->second.overflow.empty() && !MaySaturate(model, {.node = id, .port = port})) veto(v, it->second.overflow);
+      if (!it->second.overflow.empty() && !may_saturate({.node = id, .port = port})) veto(v, it->second.overflow);
       if (it->second.other.empty()) continue;
       AMP_ASSIGN_OR_RETURN(const ConstantFacts* facts, survey.Facts(value));
       AMP_ASSIGN_OR_RETURN(const bool is_harmless, addends.IsHarmless(id, port, facts->stats, Limit(*facts, options)));

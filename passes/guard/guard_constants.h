@@ -24,6 +24,7 @@ struct ConstantGuardOptions {
   double max_weight_error = 0.01;    // relative L2 rounding error of a weight
   double max_scalar_change = 0.01;   // relative change of an element of a small constant
   int64_t max_scalar_elements = 16;  // what counts as a small constant
+  bool are_cast = false;             // at run time: what is beyond the range becomes infinite, and does not saturate
 };
 
 // Vetoes in the order of the vertices. Reads each constant once, however many readers it has. Errors: those of reading

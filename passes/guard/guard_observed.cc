@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "ir/base/status.h"
+#include "ir/patterns/saturating_constant.h"
 
 namespace amp {
 namespace {
@@ -37,7 +38,7 @@ void GuardObserved(const GuardedGraph& graph, const ObservedValues& observed, do
   for (const ValueId id : model.AllValues()) {
     const Value& value = model.value(id);
     const auto it = observed.find(value.name);
-    if (it == observed.end() || !graph.IsVariable(id)) continue;
+    if (it == observed.end() || !graph.IsVariable(id) || IsFilledForSoftmax(model, id)) continue;
     const std::string why = Judge(value.name, it->second, graph.vertices().low(), max_error);
     if (why.empty()) continue;
     if (value.producer != kNone) vetoes.AddOutput(value.producer, value.producer_port, why);

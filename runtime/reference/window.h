@@ -38,7 +38,7 @@ absl::StatusOr<Window> ReadWindow(const Node& node, absl::Span<const int64_t> in
 // The same, with outputs, and with pads by `auto_pad` where it is SAME_UPPER, SAME_LOWER or VALID; `ceil_mode`: the last
 // window may hang over the end, though not begin there. Errors: as above, a window larger than the padded input; kCut: one
 // that hangs over by less than a stride is cut off where the input ends, as ONNX's shape inference, whose division rounds
-// towards zero, and ONNX Runtime have it for pools.
+// towards zero, and ONNX Runtime have it for pools (before opset 19 it counts the part that is cut off as padding).
 enum class LargeWindow { kError, kCut };
 absl::StatusOr<Window> SlideWindow(const Node& node, absl::Span<const int64_t> input, absl::Span<const int64_t> kernel,
                                    LargeWindow large = LargeWindow::kError);
