@@ -23,6 +23,12 @@ def initial_states(model):
     return {state["input"]: tensors[state["input"]] for state in states_of(model)[0]}
 
 
+def forget_states(model):
+    """Of a model whose states have other names now. It remains a step, whose functions have kernels."""
+    del model.metadata_props[:]
+    model.metadata_props.add(key="amp.state", value="[]")
+
+
 class Stepper:
     """A step graph in onnxruntime, functions inlined, without its optimisations."""
 
@@ -48,7 +54,7 @@ class Unrolled:
     def __init__(self, model, steps):
         self.model = onnx.ModelProto()
         self.model.CopyFrom(model)
-        del self.model.metadata_props[:]
+        forget_states(self.model)
         graph, self.steps = self.model.graph, steps
         states, _ = states_of(model)
         source = model.graph

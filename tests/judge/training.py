@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from step_runs import Stepper, Unrolled, states_of
+from step_runs import Stepper, Unrolled, forget_states, states_of
 from tool import Tool
 
 INF, NAN = np.float32(np.inf), np.float32(np.nan)
@@ -219,7 +219,7 @@ class Judge:
         outputs.append(helper.make_tensor_value_info(f"good{length}", TensorProto.INT64, [count]))
         model = onnx.ModelProto()
         model.CopyFrom(step)
-        del model.metadata_props[:]
+        forget_states(model)
         model.graph.CopyFrom(helper.make_graph(nodes, "all", inputs, outputs))
         feeds = {f"g{at}": sequences[:, at] for at in range(length)}
         feeds.update(scale0=np.full(count, 4, np.float32), good0=np.zeros(count, np.int64))
