@@ -167,7 +167,7 @@ class Judge:
         path.write_bytes(model.SerializeToString(deterministic=True))
         if is_there("BatchNormalization", model) or not has_numbers:
             self._replaced(path, out, again, ordered, flags, seed)
-            flags += ["--keep-batch-norm"]  # the rest goes node by node
+        flags += ["--keep-batch-norm", "--scale-weights=never"]  # the rest goes node by node
         written = self.rewrite(path, out, flags, seed)
         if written is None:
             return None

@@ -244,7 +244,7 @@ def random_ones(judge, seeds):
         more = random_graphs.random_flags(model, source) if seed % 4 == 3 else []
         inlines = len(model.functions) > 0 and seed % 2 == 0  # which is not taken back
         change = inlining_functions if inlines else keeping_functions
-        flags, more = change(flags), change(more) if more else []
+        flags, more = [*change(flags), "--scale-weights=never"], change(more) if more else []  # scaled_weights.py has those
         if seed % 2:
             flags += ["--keep-batch-norm"]
         path = judge.folder / "in.onnx"
