@@ -1,4 +1,5 @@
 // Kernels of a device in which threads share a row, and pools, against the reference.
+#include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 
@@ -16,7 +17,7 @@ TEST_CASE("device: reductions along any axes") {
       for (const DType dtype : kLoopFloats) {
         const Tensor x = RandomTensor(dtype, {3, 4, 7, 5});
         for (const std::string keepdims : {"0", "1"}) {
-          CHECK(RunOnDevice({.node = "y = " + op + "<keepdims = " + keepdims + ">(a, b)",
+          CHECK(RunOnDevice({.node = absl::StrCat("y = ", op, "<keepdims = ", keepdims, ">(a, b)"),
                              .inputs = {x, list},
                              .relative = 1e-5,
                              .absolute = 1e-5}) == "");
@@ -112,7 +113,7 @@ TEST_CASE("device: pools of one to three axes") {
       const Tensor x = RandomTensor(dtype, dims);
       CHECK(RunOnDevice({.node = "y = MaxPool<" + window + ">(a)", .inputs = {x}, .opset = 22}) == "");
       for (const std::string counts : {"0", "1"}) {
-        CHECK(RunOnDevice({.node = "y = AveragePool<count_include_pad = " + counts + ", " + window + ">(a)",
+        CHECK(RunOnDevice({.node = absl::StrCat("y = AveragePool<count_include_pad = ", counts, ", ", window, ">(a)"),
                            .inputs = {x},
                            .opset = 22,
                            .absolute = 1e-6}) == "");

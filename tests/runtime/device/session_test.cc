@@ -24,7 +24,7 @@ std::string Differs(const SessionText& text, const NamedDatums& inputs, double t
   const auto session = MakeSession(text, WithDouble());
   const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
   for (int run = 0; run < 3; ++run) {
-    const std::string difference = DifferenceOf(RunSession(*session, inputs), expected, tolerance);
+    std::string difference = DifferenceOf(RunSession(*session, inputs), expected, tolerance);
     if (!difference.empty()) return difference;
   }
   return "";
@@ -180,6 +180,7 @@ TEST_CASE("several threads may run a session with a device") {
   const std::vector<Tensor> expected = RunSession(*MakeSession(kChain), inputs);
   std::vector<std::string> differences(3);
   std::vector<std::thread> threads;
+  threads.reserve(differences.size());
   for (std::string& difference : differences) {
     threads.emplace_back([&] {
       for (int run = 0; run < 20 && difference.empty(); ++run) {
