@@ -17,6 +17,7 @@
 
 #include "ir/base/dtype.h"
 #include "runtime/kernel/epilogue.h"
+#include "runtime/kernel/parallel_for.h"
 
 namespace amp::onednn {
 
@@ -35,12 +36,13 @@ struct PostOp {
   Operand operand;  // kAdd, kMul
 };
 
-// y = post_ops(a b + bias), or y + a b + bias: matrices in the last two dims, the others broadcast.
+// y = post_ops(a b + bias), or post_ops(y + a b + bias): matrices in the last two dims, the others broadcast.
 struct MatMulSpec {
   Operand a, b, y;
   Operand bias = {};  // kUndefined: none; else of y's rank, [1, ..., 1, n]
   bool packs_b = false;
-  bool adds_to_y = false;  // to what y holds; without post_ops
+  bool adds_to_y = false;    // to what y holds
+  bool is_of_share = false;  // run by one thread of a team, beside the others
   std::vector<PostOp> post_ops = {};
 };
 
@@ -76,9 +78,9 @@ class Primitive {
   virtual const std::string& implementation() const = 0;  // "brgconv:avx512_core"
 };
 
-class Library {
+// The team of a thread is that of the library's own work: as large as SetThreads says.
+class Library : public Team {
  public:
-  virtual ~Library() = default;
   // Whether the processor has arithmetic for the type that is worth its while; kInt8: exact dot products of 8 bits.
   virtual bool ComputesIn(DType dtype) const = 0;
   // Of the calling thread.
