@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
-#include "runtime/kernel/copy_blocks.h"
+#include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {

@@ -26,7 +26,7 @@ TEST_CASE("tiles are within the budget, cut alike, and read weights as rarely as
   };
   CHECK(choose({128, 3072, 768}, 1 << 30, 1 << 30) == "128 x 3072 x 768");
   CHECK(choose({128, 3072, 768, 1}, 393 * kKib, 393 * kKib) == "128 x 384 x 192");
-  CHECK(choose({128, 768, 3072}, 327 * kKib, 327 * kKib) == "128 x 256 x 384");
+  CHECK(choose({128, 768, 3072}, 327 * kKib, 327 * kKib) == "128 x 384 x 256");
   CHECK(choose({1, 3072, 768}, 256 * kKib, 256 * kKib) == "1 x 3072 x 768");
   // Rows alone may have more, or nothing else may be cut.
   CHECK(choose({256, 4096, 4096}, 0, 2048 * kKib) == "64 x 4096 x 4096");
@@ -87,7 +87,7 @@ TEST_CASE("one node with any number of rows, in tiles and whole") {
 double ShareOfAll(const LibraryCase& each, int64_t elements) {
   const TwoSessions sessions(each, WidenedType());
   const NamedDatums inputs = RandomInputs(each, WidenedType());
-  for (int run = 0; run < 2; ++run) CHECK(sessions.Run(inputs) == "onednn");
+  for (int run = 0; run < 2; ++run) CHECK(sessions.Run(inputs) == "loops");  // its first node
   return static_cast<double>(sessions.library().ActivationBytes()) / static_cast<double>(4 * elements);
 }
 
