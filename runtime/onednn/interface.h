@@ -21,7 +21,7 @@
 
 namespace amp::onednn {
 
-// An array: float32, bfloat16 or (where the processor computes in it) float16; products of matrices: uint8 and int8 to
+// An array: float32, bfloat16 or (where the processor computes in it) float16; uint8 and int8 to
 // int32 as well.
 struct Operand {
   DType dtype = DType::kUndefined;
@@ -53,6 +53,7 @@ struct ConvolutionSpec {
   Operand bias = {};  // kUndefined: none
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   bool is_transposed = false;
+  bool has_x_zero = false;  // of x in uint8 or int8: products are of x - Arguments::a_zero, padding is that number
   std::vector<PostOp> post_ops = {};
 };
 
@@ -61,6 +62,7 @@ class Primitive {
  public:
   struct Arguments {
     const void* a = nullptr;  // x of a convolution
+    const int32_t* a_zero = nullptr;
     const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution, y where w is the result
     const void* bias = nullptr;
     void* y = nullptr;                            // w, where that is the result

@@ -167,6 +167,7 @@ class OneDnnPrimitive : public Primitive {
     }
   }
   void SetBias(const Descriptor& bias) { bias_ = bias; }
+  void SetZeroPointOfA() { a_zero_ = Descriptor({1}, dnnl::memory::data_type::s32, dnnl::memory::format_tag::x); }
 
   size_t scratch_bytes() const override { return scratch_.get_size(); }
   size_t packed_bytes() const override { return packs_ ? b_.get_size() : 0; }
@@ -223,6 +224,7 @@ class OneDnnPrimitive : public Primitive {
         memories->Add(DNNL_ARG_ATTR_MULTIPLE_POST_OP(at) | DNNL_ARG_SRC_1, descriptor);
       }
       if (!bias_.is_zero()) memories->Add(DNNL_ARG_BIAS, bias_);
+      if (!a_zero_.is_zero()) memories->Add(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, a_zero_);
       return memories;
     } catch (const dnnl::error&) {
       return nullptr;
@@ -239,12 +241,13 @@ class OneDnnPrimitive : public Primitive {
     bool done = point_to(arguments.a) && point_to(arguments.b) && point_to(arguments.y) && point_to(arguments.scratch);
     for (const void* operand : arguments.post_operands) done = done && point_to(operand);
     if (!bias_.is_zero()) done = done && point_to(arguments.bias);
+    if (!a_zero_.is_zero()) done = done && point_to(arguments.a_zero);
     return done && dnnl_primitive_execute(primitive_.get(), Stream().get(), static_cast<int>(memories.arguments.size()),
                                           memories.arguments.data()) == dnnl_success;
   }
 
   dnnl::primitive primitive_;
-  Descriptor a_, plain_b_, b_, y_, scratch_, bias_;
+  Descriptor a_, plain_b_, b_, y_, scratch_, bias_, a_zero_;
   std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
   bool packs_;
   std::string packing_, implementation_;
@@ -303,11 +306,14 @@ template <typename Operation>
 std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   const Operand w = Weights(spec);
   const Descriptor bias = AsIs(spec.bias);
+  dnnl::primitive_attr attributes = AttributesOf(spec.post_ops);
+  if (spec.has_x_zero) attributes.set_zero_points_mask(DNNL_ARG_SRC, 0);
   const typename Operation::primitive_desc pd(
       Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x), AsTheLibraryLikes(w), bias, AsIs(spec.y),
-      spec.strides, LessOne(spec.dilations), spec.pads_begin, spec.pads_end, AttributesOf(spec.post_ops));
+      spec.strides, LessOne(spec.dilations), spec.pads_begin, spec.pads_end, attributes);
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
+  if (spec.has_x_zero) result->SetZeroPointOfA();
   return result;
 }
 
