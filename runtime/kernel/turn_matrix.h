@@ -76,16 +76,18 @@ void TurnOneByOne(const T* from, T* to, const Turn& turn) {
 template <typename T>
 void TurnFewColumns(const T* from, T* to, const Turn& turn) {
   constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+  const T* columns[kSide];  // the last one as often as it takes
+  for (int64_t c = 0; c < kSide; ++c) columns[c] = from + std::min(c, turn.columns - 1) * turn.from_step;
   int64_t r = 0;
   for (; (r + kSide - 1) * turn.columns + kSide <= turn.rows * turn.columns; r += kSide) {
     Square<T> square;
-    for (int64_t c = 0; c < kSide; ++c) {
-      const int64_t column = std::min(c, turn.columns - 1);
-      std::memcpy(&square.rows[c], from + r + column * turn.from_step, sizeof(square.rows[c]));
-    }
+#pragma GCC unroll 16
+    for (int64_t c = 0; c < kSide; ++c) std::memcpy(&square.rows[c], columns[c] + r, sizeof(square.rows[c]));
     square.Turn();
-    for (int64_t i = 0; i < kSide; ++i) {
-      std::memcpy(to + (r + i) * turn.columns, &square.rows[i], sizeof(square.rows[i]));
+    T* next = to + r * turn.columns;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kSide; ++i, next += turn.columns) {
+      std::memcpy(next, &square.rows[i], sizeof(square.rows[i]));
     }
   }
   TurnOneByOne(from + r, to + r * turn.to_step, {turn.rows - r, turn.columns, turn.from_step, turn.to_step});
@@ -98,9 +100,9 @@ void TurnFewRows(const T* from, T* to, const Turn& turn) {
   int64_t c = 0;
   for (; (c + kSide - 1) * turn.rows + kSide <= turn.rows * turn.columns; c += kSide) {
     Square<T> square;
-    for (int64_t i = 0; i < kSide; ++i) {
-      std::memcpy(&square.rows[i], from + (c + i) * turn.rows, sizeof(square.rows[i]));
-    }
+    const T* next = from + c * turn.rows;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kSide; ++i, next += turn.rows) std::memcpy(&square.rows[i], next, sizeof(square.rows[i]));
     square.Turn();
     for (int64_t r = 0; r < turn.rows; ++r) std::memcpy(to + r * turn.to_step + c, &square.rows[r], sizeof(square.rows[r]));
   }

@@ -169,9 +169,11 @@ std::vector<ColumnRun> RunsOf(const std::vector<Taps>& columns, size_t stride) {
 // Pools rows of images whose pixels have all channels.
 class PixelPooling {
  public:
-  PixelPooling(const Loops& loops, const Pooling& pooling, const std::vector<ColumnRun>& runs, const Tensor& x)
+  PixelPooling(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const std::vector<ColumnRun>& runs,
+               const Tensor& x)
       : loops_(loops),
         pooling_(pooling),
+        axis_(axis),
         runs_(runs),
         in_(loops, x),
         channels_(static_cast<size_t>(x.dim(1))),
@@ -180,6 +182,7 @@ class PixelPooling {
   // Row `row` of the result of image n.
   void PoolRow(size_t n, const Taps& row, float* out) {
     ReadLines(n, row);
+    if (JoinsLinesFirst(row)) JoinLines();
     for (const ColumnRun& run : runs_) PoolRun(row, run, out + run.first * channels_);
   }
 
@@ -193,6 +196,20 @@ class PixelPooling {
     }
   }
 
+  // Of large windows, which share most of their elements with the next ones.
+  bool JoinsLinesFirst(const Taps& row) const {
+    const auto lines = static_cast<int64_t>(row.places.size());
+    return lines * axis_.kernel > 2 * (lines * axis_.stride + axis_.kernel);
+  }
+  void JoinLines() {
+    joined_.resize(length_);
+    JoinTaps()(lines_.data(), lines_.size(), 0, joined_.data(), length_, 1);
+    lines_.assign(1, joined_.data());
+  }
+  RowLoops::JoinTaps JoinTaps() const {
+    return pooling_.kind == Kind::kMax ? loops_.rows.largest_of_taps : loops_.rows.sum_of_taps;
+  }
+
   void PoolRun(const Taps& row, const ColumnRun& run, float* out) {
     const Taps& column = pooling_.columns[run.first];
     const size_t size = run.count * channels_;
@@ -203,9 +220,7 @@ class PixelPooling {
     if (taps_.empty()) {
       std::fill_n(out, size, pooling_.Start());
     } else {
-      const bool is_max = pooling_.kind == Kind::kMax;
-      (is_max ? loops_.rows.largest_of_taps : loops_.rows.sum_of_taps)(
-          taps_.data(), taps_.size(), run.stride * channels_, out, channels_, run.count);
+      JoinTaps()(taps_.data(), taps_.size(), run.stride * channels_, out, channels_, run.count);
     }
     if (pooling_.kind == Kind::kMax) return;
     const float count = pooling_.Count(row, column);
@@ -214,10 +229,11 @@ class PixelPooling {
 
   const Loops& loops_;
   const Pooling& pooling_;
+  const WindowAxis& axis_;
   const std::vector<ColumnRun>& runs_;
   FloatSource in_;
   size_t channels_, length_;
-  std::vector<float> buffer_;
+  std::vector<float> buffer_, joined_;
   std::vector<const float*> lines_, taps_;
 };
 
@@ -226,7 +242,7 @@ void PoolPixels(const Loops& loops, const Pooling& pooling, const WindowAxis& ax
   const std::vector<ColumnRun> runs = RunsOf(pooling.columns, static_cast<size_t>(axis.stride));
   const FloatSink out(loops, y);
   ParallelFor(static_cast<size_t>(x.dim(0)) * rows, result * static_cast<size_t>(axis.kernel), [&](const Share& share) {
-    PixelPooling pixels(loops, pooling, runs, x);
+    PixelPooling pixels(loops, pooling, axis, runs, x);
     std::vector<float> buffer(result);
     for (size_t row = share.first; row < share.end; ++row) {
       pixels.PoolRow(row / rows, pooling.rows[row % rows], out.Begin(row * result, buffer.data()));

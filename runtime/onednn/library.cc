@@ -302,15 +302,33 @@ Operand Weights(const ConvolutionSpec& spec) {
   return w;
 }
 
+bool IsDepthwise(const ConvolutionSpec& spec) {
+  return !spec.is_transposed && spec.x.dtype == DType::kFloat32 && spec.w.dims[0] == spec.x.dims[1] &&
+         spec.w.dims[1] == 1 && spec.w.dims[2] == 1;
+}
+
+// Of the library's depthwise convolutions in float32 the older one took 0.6 to 0.95 of the time of the one that it
+// prefers where this was measured (18 shapes, AVX-512 on Zen 4).
+template <typename PrimitiveDescriptor>
+void ChooseForDepthwise(PrimitiveDescriptor& pd) {
+  const auto is = [](const PrimitiveDescriptor& candidate, const char* name) {
+    return std::string(candidate.impl_info_str()).rfind(name, 0) == 0;
+  };
+  if (!is(pd, "brdgmm_dw")) return;
+  PrimitiveDescriptor next = pd;
+  if (next.next_impl() && is(next, "jit_dw")) pd = next;
+}
+
 template <typename Operation>
 std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
   const Operand w = Weights(spec);
   const Descriptor bias = AsIs(spec.bias);
   dnnl::primitive_attr attributes = AttributesOf(spec.post_ops);
   if (spec.has_x_zero) attributes.set_zero_points_mask(DNNL_ARG_SRC, 0);
-  const typename Operation::primitive_desc pd(
+  typename Operation::primitive_desc pd(
       Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x), AsTheLibraryLikes(w), bias, AsIs(spec.y),
       spec.strides, LessOne(spec.dilations), spec.pads_begin, spec.pads_end, attributes);
+  if (IsDepthwise(spec)) ChooseForDepthwise(pd);
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
   if (spec.has_x_zero) result->SetZeroPointOfA();

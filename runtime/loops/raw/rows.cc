@@ -226,8 +226,9 @@ template <typename Of, typename OfTwo>
 
 [[gnu::flatten]] void LargestOfTaps(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
                                     size_t columns) {
+  const auto of = [](Floats a, Floats b) { return Max(a, b); };
   const auto of_two = [](float a, float b) { return MaxOfTwo(a, b); };
-  for (size_t c = 0; c < columns; ++c) JoinTapsOf(taps, num_taps, c * step, y + c * count, count, Max, of_two);
+  for (size_t c = 0; c < columns; ++c) JoinTapsOf(taps, num_taps, c * step, y + c * count, count, of, of_two);
 }
 
 [[gnu::flatten]] void SumOfTaps(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
