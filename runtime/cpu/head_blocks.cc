@@ -110,6 +110,13 @@ const void* HeadReader::Read(const HeadPlace& place, const HeadBlock& block) {
   if (gathered_.dtype() == DType::kUndefined) return from;
   std::byte* const to = gathered_.mutable_bytes().data();
   const int64_t stride = LinesOf(operand_->strides, block).stride;
+  if (x.dtype() == gathered_.dtype() && stride == 1) {  // without a call for each of many short lines
+    ForEachLine(operand_->strides, block, most_, [&](int64_t apart, int64_t gathered, int64_t length) {
+      std::memcpy(to + static_cast<size_t>(gathered) * element, from + static_cast<size_t>(apart) * element,
+                  static_cast<size_t>(length) * element);
+    });
+    return to;
+  }
   ForEachLine(operand_->strides, block, most_, [&](int64_t apart, int64_t gathered, int64_t length) {
     GatherLine(from + apart * static_cast<int64_t>(element), x.dtype(), stride,
                to + gathered * static_cast<int64_t>(ElementBytes(gathered_.dtype())), gathered_.dtype(), length);
@@ -139,6 +146,13 @@ void HeadWriter::End(const HeadPlace& place, const HeadBlock& block) {
   std::byte* const to = y_->mutable_bytes().data() + PlaceOf(strides_, place) * element;
   const std::byte* const from = gathered_.bytes().data();
   const int64_t stride = LinesOf(strides_, block).stride;
+  if (y_->dtype() == gathered_.dtype() && stride == 1) {
+    ForEachLine(strides_, block, most_, [&](int64_t apart, int64_t gathered, int64_t length) {
+      std::memcpy(to + static_cast<size_t>(apart) * element, from + static_cast<size_t>(gathered) * element,
+                  static_cast<size_t>(length) * element);
+    });
+    return;
+  }
   ForEachLine(strides_, block, most_, [&](int64_t apart, int64_t gathered, int64_t length) {
     ScatterLine(from + gathered * static_cast<int64_t>(ElementBytes(gathered_.dtype())), gathered_.dtype(),
                 to + apart * static_cast<int64_t>(element), y_->dtype(), stride, length);
