@@ -63,6 +63,8 @@ void CopyEveryOther(const T* from, T* to, int64_t length) {
   for (; i < length; ++i) to[i] = from[2 * i];
 }
 
+constexpr int64_t kShortRow = 8;  // elements: for fewer a call would cost more than the loop
+
 // Elements `step` apart become consecutive ones.
 template <typename T>
 void CopyRow(const T* from, int64_t step, T* to, int64_t length) {
@@ -71,13 +73,15 @@ void CopyRow(const T* from, int64_t step, T* to, int64_t length) {
       std::fill_n(to, length, *from);
       return;
     case 1:
+      if (length < kShortRow) break;
       std::copy_n(from, length, to);
       return;
     case 2:
       return CopyEveryOther(from, to, length);
     default:
-      for (int64_t i = 0; i < length; ++i) to[i] = from[i * step];
+      break;
   }
+  for (int64_t i = 0; i < length; ++i) to[i] = from[i * step];
 }
 
 // REQUIRES: Merged. `to_strides`: of all that is copied, of which these axes may be a part.
@@ -87,16 +91,20 @@ void CopyMerged(const T* from, const StridedAxes& axes, const Dims& to_strides, 
   // An axis whose elements are neighbours, unless it is the last one: it is turned together with that.
   const auto found = std::find(axes.strides.begin(), axes.strides.end(), 1);
   const auto turned = static_cast<size_t>(found - axes.strides.begin());
+  // Rows are copied in turn without a step of the walk for each.
+  const size_t rows = turned < last ? turned : last - std::min<size_t>(last, 1);
   Dims outer = axes.dims;
-  outer[last] = 1;
-  if (turned < last) outer[turned] = 1;
+  outer[last] = outer[rows] = 1;
   for (StridedWalk walk(outer, {axes.strides, to_strides}); !walk.AtEnd(); walk.Next()) {
     // Places may lie before the first one: as signed numbers.
     const T* const first = from + static_cast<int64_t>(walk[0]);
+    T* const target = to + walk[1];
     if (turned < last) {
-      TurnMatrix(first, to + walk[1], {axes.dims[turned], axes.dims[last], axes.strides[last], to_strides[turned]});
-    } else {
-      CopyRow(first, axes.strides[last], to + walk[1], axes.dims[last]);
+      TurnMatrix(first, target, {axes.dims[turned], axes.dims[last], axes.strides[last], to_strides[turned]});
+      continue;
+    }
+    for (int64_t row = 0; row < (last == 0 ? 1 : axes.dims[rows]); ++row) {
+      CopyRow(first + row * axes.strides[rows], axes.strides[last], target + row * to_strides[rows], axes.dims[last]);
     }
   }
 }
@@ -212,6 +220,12 @@ void CopyBytes(const std::byte* from, size_t from_step, std::byte* to, size_t to
       return CopyBlocksOf<8>(from, from_step, to, to_step, count);
     case 16:
       return CopyBlocksOf<16>(from, from_step, to, to_step, count);
+    case 32:
+      return CopyBlocksOf<32>(from, from_step, to, to_step, count);
+    case 64:
+      return CopyBlocksOf<64>(from, from_step, to, to_step, count);
+    case 128:
+      return CopyBlocksOf<128>(from, from_step, to, to_step, count);
     default:
       for (size_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
   }
