@@ -20,9 +20,9 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kMostScores = int64_t{1} << 16;  // at a time, or for many keys, which the library packs anew for
-constexpr int64_t kLeastRows = 128;                // every block, of so many rows,
-constexpr int64_t kMostOfAll = int64_t{1} << 20;   // up to so many
+constexpr int64_t kMostScores = int64_t{1} << 16;    // at a time, or for many keys, which the library packs anew for
+constexpr int64_t kLeastRows = 128;                  // every block, of so many rows,
+constexpr int64_t kMostOfAll = int64_t{1} << 20;     // up to so many
 constexpr int64_t kMostGathered = int64_t{1} << 14;  // scores of several heads that are gathered
 // Below so many multiplications a call of the library for every head costs more than gathering several.
 constexpr int64_t kSmallProduct = int64_t{1} << 15;
@@ -120,14 +120,13 @@ PreparedOperations::Made Prepare(const AttentionProblem& p, const BlockPlan& pla
     with_keys.post_ops.push_back({.kind = EpilogueKind::kLinear, .alpha = p.scale, .operand = {}});
   }
   AMP_ASSIGN_OR_RETURN(prepared->primitive, MakeProduct(with_keys));
-  AMP_ASSIGN_OR_RETURN(
-      prepared->with_values,
-      MakeProduct({.a = MatrixOf(plan.compute, plan.heads, {rows, p.keys}, of_scores),
-                   .b = MatrixOf(plan.compute, plan.heads, {p.keys, p.value_size},
-                                 StridesOfBlock(p.v.strides, plan.Values(p), plan.of_operands)),
-                   .y = MatrixOf(plan.result, plan.heads, {rows, p.value_size},
-                                 StridesOfBlock(p.y, plan.Results(p), plan.of_result)),
-                   .is_of_share = plan.shares_heads}));
+  AMP_ASSIGN_OR_RETURN(prepared->with_values,
+                       MakeProduct({.a = MatrixOf(plan.compute, plan.heads, {rows, p.keys}, of_scores),
+                                    .b = MatrixOf(plan.compute, plan.heads, {p.keys, p.value_size},
+                                                  StridesOfBlock(p.v.strides, plan.Values(p), plan.of_operands)),
+                                    .y = MatrixOf(plan.result, plan.heads, {rows, p.value_size},
+                                                  StridesOfBlock(p.y, plan.Results(p), plan.of_result)),
+                                    .is_of_share = plan.shares_heads}));
   return prepared;
 }
 
@@ -259,7 +258,8 @@ class BlockRun {
   }
 
   absl::StatusOr<Workplace> MakeWorkplace() const {
-    Workplace place{.q = {}, .k = {}, .v = {}, .y = {}, .scores = {}, .narrow_scores = {}, .scratch = {}, .rows = ScoreRows(p_)};
+    Workplace place{
+        .q = {}, .k = {}, .v = {}, .y = {}, .scores = {}, .narrow_scores = {}, .scratch = {}, .rows = ScoreRows(p_)};
     const HeadAccess access = plan_.of_operands;
     AMP_ASSIGN_OR_RETURN(place.q, HeadReader::Create(context_, p_.q, plan_.Queries(p_), plan_.compute, access));
     AMP_ASSIGN_OR_RETURN(place.k, HeadReader::Create(context_, p_.k, plan_.Keys(p_), plan_.compute, access));
@@ -317,8 +317,8 @@ class BlockRun {
 
   const void* ScoresToMultiply(int64_t rows, Workplace& place) const {
     if (plan_.compute == DType::kFloat32) return place.scores.bytes().data();
-    ConvertLine(place.scores.bytes().data(), DType::kFloat32, place.narrow_scores.mutable_bytes().data(),
-                    plan_.compute, static_cast<size_t>(plan_.heads * rows * p_.keys));
+    ConvertLine(place.scores.bytes().data(), DType::kFloat32, place.narrow_scores.mutable_bytes().data(), plan_.compute,
+                static_cast<size_t>(plan_.heads * rows * p_.keys));
     return place.narrow_scores.bytes().data();
   }
 

@@ -10,7 +10,8 @@ namespace amp {
 namespace {
 
 size_t PlaceOf(const HeadStrides& strides, const HeadPlace& place) {
-  return static_cast<size_t>(place.batch * strides[kBatchAxis] + place.head * strides[kHeadAxis] + place.row * strides[kRowAxis]);
+  return static_cast<size_t>(place.batch * strides[kBatchAxis] + place.head * strides[kHeadAxis] +
+                             place.row * strides[kRowAxis]);
 }
 
 // Whether columns are rows in memory: such a block is gathered as it lies, turned.
@@ -45,7 +46,8 @@ void CopyApart(const std::byte* from, int64_t from_stride, std::byte* to, int64_
 void GatherLine(const std::byte* from, DType from_type, int64_t stride, std::byte* to, DType to_type, int64_t count) {
   if (stride == 1) return ConvertLine(from, from_type, to, to_type, static_cast<size_t>(count));
   alignas(float) std::byte line[kOnTheirWay * sizeof(float)];
-  const auto from_bytes = static_cast<int64_t>(ElementBytes(from_type)), to_bytes = static_cast<int64_t>(ElementBytes(to_type));
+  const auto from_bytes = static_cast<int64_t>(ElementBytes(from_type)),
+             to_bytes = static_cast<int64_t>(ElementBytes(to_type));
   for (int64_t first = 0; first < count; first += kOnTheirWay) {
     const int64_t size = std::min(kOnTheirWay, count - first);
     CopyApart(from + first * stride * from_bytes, stride, line, 1, size, from_type);
@@ -55,7 +57,8 @@ void GatherLine(const std::byte* from, DType from_type, int64_t stride, std::byt
 void ScatterLine(const std::byte* from, DType from_type, std::byte* to, DType to_type, int64_t stride, int64_t count) {
   if (stride == 1) return ConvertLine(from, from_type, to, to_type, static_cast<size_t>(count));
   alignas(float) std::byte line[kOnTheirWay * sizeof(float)];
-  const auto from_bytes = static_cast<int64_t>(ElementBytes(from_type)), to_bytes = static_cast<int64_t>(ElementBytes(to_type));
+  const auto from_bytes = static_cast<int64_t>(ElementBytes(from_type)),
+             to_bytes = static_cast<int64_t>(ElementBytes(to_type));
   for (int64_t first = 0; first < count; first += kOnTheirWay) {
     const int64_t size = std::min(kOnTheirWay, count - first);
     ConvertLine(from + first * from_bytes, from_type, line, to_type, static_cast<size_t>(size));

@@ -116,7 +116,8 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
   AMP_ASSIGN_OR_RETURN(const Window window, SlideWindow(node, SpatialDims(x), SpatialDims(w)));
   auto operation = std::make_shared<PreparedIntegers>();
   operation->y_dims = OutputDims(window, x.dim(0), w.dim(0));
-  if (ElementsBetween(operation->y_dims, 0, operation->y_dims.size()) == 0) return absl::UnimplementedError("no elements");
+  if (ElementsBetween(operation->y_dims, 0, operation->y_dims.size()) == 0)
+    return absl::UnimplementedError("no elements");
   operation->has_bias = context.HasInput(kBias);
   const SpatialView view = ViewOf(window);
   std::string why_not;

@@ -95,8 +95,8 @@ void ConvertElements(const void* from, DType from_type, void* to, DType to_type,
   ParallelFor((count + kOnTheirWay - 1) / kOnTheirWay, kOnTheirWay, [&](const Share& share) {
     const size_t first = share.first * kOnTheirWay;
     ConvertLine(static_cast<const std::byte*>(from) + first * ElementBytes(from_type), from_type,
-                       static_cast<std::byte*>(to) + first * ElementBytes(to_type), to_type,
-                       std::min(share.end * kOnTheirWay, count) - first);
+                static_cast<std::byte*>(to) + first * ElementBytes(to_type), to_type,
+                std::min(share.end * kOnTheirWay, count) - first);
   });
 }
 

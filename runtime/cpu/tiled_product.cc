@@ -174,13 +174,13 @@ void ForEachRow(const Patch& patch, const Visit& visit) {
 void ReadPatch(const Tensor& from, int64_t width, const Patch& patch, Tensor& to) {
   ForEachRow(patch, [&](int64_t row) {
     ConvertLine(At(from, (patch.row + row) * width + patch.column), from.dtype(), At(to, row * patch.columns),
-                    to.dtype(), static_cast<size_t>(patch.columns));
+                to.dtype(), static_cast<size_t>(patch.columns));
   });
 }
 void WritePatch(const Tensor& from, const Patch& patch, int64_t width, Tensor& to) {
   ForEachRow(patch, [&](int64_t row) {
     ConvertLine(At(from, row * patch.columns), from.dtype(), At(to, (patch.row + row) * width + patch.column),
-                    to.dtype(), static_cast<size_t>(patch.columns));
+                to.dtype(), static_cast<size_t>(patch.columns));
   });
 }
 

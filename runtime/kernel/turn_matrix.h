@@ -104,7 +104,8 @@ void TurnFewRows(const T* from, T* to, const Turn& turn) {
 #pragma GCC unroll 16
     for (int64_t i = 0; i < kSide; ++i, next += turn.rows) std::memcpy(&square.rows[i], next, sizeof(square.rows[i]));
     square.Turn();
-    for (int64_t r = 0; r < turn.rows; ++r) std::memcpy(to + r * turn.to_step + c, &square.rows[r], sizeof(square.rows[r]));
+    for (int64_t r = 0; r < turn.rows; ++r)
+      std::memcpy(to + r * turn.to_step + c, &square.rows[r], sizeof(square.rows[r]));
   }
   TurnOneByOne(from + c * turn.from_step, to + c, {turn.rows, turn.columns - c, turn.from_step, turn.to_step});
 }

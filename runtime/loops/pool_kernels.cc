@@ -191,8 +191,8 @@ class PixelPooling {
     buffer_.resize(row.places.size() * length_);
     lines_.clear();
     for (const size_t place : row.places) {
-      lines_.push_back(in_.Read((n * pooling_.height + place) * length_, length_,
-                                buffer_.data() + lines_.size() * length_));
+      lines_.push_back(
+          in_.Read((n * pooling_.height + place) * length_, length_, buffer_.data() + lines_.size() * length_));
     }
   }
 

@@ -325,9 +325,9 @@ std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algori
   const Descriptor bias = AsIs(spec.bias);
   dnnl::primitive_attr attributes = AttributesOf(spec.post_ops);
   if (spec.has_x_zero) attributes.set_zero_points_mask(DNNL_ARG_SRC, 0);
-  typename Operation::primitive_desc pd(
-      Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x), AsTheLibraryLikes(w), bias, AsIs(spec.y),
-      spec.strides, LessOne(spec.dilations), spec.pads_begin, spec.pads_end, attributes);
+  typename Operation::primitive_desc pd(Engine(), dnnl::prop_kind::forward_inference, algorithm, AsIs(spec.x),
+                                        AsTheLibraryLikes(w), bias, AsIs(spec.y), spec.strides, LessOne(spec.dilations),
+                                        spec.pads_begin, spec.pads_end, attributes);
   if (IsDepthwise(spec)) ChooseForDepthwise(pd);
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
@@ -422,7 +422,7 @@ class OneDnnLibrary : public Library {
   size_t size() const override { return static_cast<size_t>(omp_get_max_threads()); }
   void Run(size_t count, absl::FunctionRef<void(size_t)> work) const override {
     const FloatMode mode;
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast<int>(count))
+#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(count))
     for (size_t i = 0; i < count; ++i) {
       const FloatMode::Scope as_caller(mode);
       work(i);

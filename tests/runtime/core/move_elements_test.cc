@@ -14,8 +14,8 @@
 namespace amp {
 namespace {
 
-constexpr DType kTypes[] = {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kInt64, DType::kComplex128,
-                            DType::kString};
+constexpr DType kTypes[] = {DType::kInt8,  DType::kFloat16,    DType::kFloat32,
+                            DType::kInt64, DType::kComplex128, DType::kString};
 
 // Elements that differ, as far as the type has so many.
 Tensor Numbered(DType dtype, const Dims& dims) {
@@ -169,7 +169,8 @@ TEST_CASE("runs of elements and blocks, by several threads") {
         wrong += ElementOf(runs, i) != ElementOf(x, 250 + i) || ElementOf(runs, 150 + i) != ElementOf(x, 100 + i);
       }
       for (size_t row = 0; row < 6; ++row) {
-        for (size_t i = 0; i < 40; ++i) wrong += ElementOf(blocks, row * 70 + 30 + i) != ElementOf(x, row * 50 + 10 + i);
+        for (size_t i = 0; i < 40; ++i)
+          wrong += ElementOf(blocks, row * 70 + 30 + i) != ElementOf(x, row * 50 + 10 + i);
       }
       for (size_t i = 0; i < 300; ++i) wrong += ElementOf(whole, i) != ElementOf(x, i);
       CHECK(wrong == 0);

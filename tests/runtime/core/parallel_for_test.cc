@@ -71,9 +71,9 @@ TEST_CASE("every index is visited once, whatever the team") {
   constexpr size_t kLarge = 1 << 20;
   const BackwardTeam one(1), three(3), many(70);
   const ThreadTeam threads(4);
-  for (const Team* team : {static_cast<const Team*>(nullptr), static_cast<const Team*>(&one),
-                           static_cast<const Team*>(&three), static_cast<const Team*>(&many),
-                           static_cast<const Team*>(&threads)}) {
+  for (const Team* team :
+       {static_cast<const Team*>(nullptr), static_cast<const Team*>(&one), static_cast<const Team*>(&three),
+        static_cast<const Team*>(&many), static_cast<const Team*>(&threads)}) {
     const TeamScope scope(team);
     CHECK(MostShares() == (team == nullptr ? 1 : team->size()));
     for (const size_t count : {0u, 1u, 2u, 3u, 69u, 70u, 71u, 1000u}) {

@@ -20,8 +20,8 @@ TEST_CASE("tiles are within the budget, cut alike, and read weights as rarely as
     const Tiling tiling = ChooseTiling(size, budget);
     CHECK(size.k % tiling.depth == 0);
     CHECK(size.n % tiling.columns == 0);
-    CHECK(tiling.Bytes(size) <= std::max({tiling.HasWholeRows(size) ? of_rows : of_tiles,
-                                          Tiling{16, size.k, size.n}.Bytes(size)}));
+    CHECK(tiling.Bytes(size) <=
+          std::max({tiling.HasWholeRows(size) ? of_rows : of_tiles, Tiling{16, size.k, size.n}.Bytes(size)}));
     return TextOf(tiling);
   };
   CHECK(choose({128, 3072, 768}, 1 << 30, 1 << 30) == "128 x 3072 x 768");
@@ -49,7 +49,8 @@ DType WidenedType() {
 
 TEST_CASE("products in tiles, with everything that comes behind them") {
   const Dims a = {130, 1536}, b = {1536, 384};
-  const auto family = [&](const std::string& node, const std::vector<Dims>& more = {}, const std::string& constants = "b") {
+  const auto family = [&](const std::string& node, const std::vector<Dims>& more = {},
+                          const std::string& constants = "b") {
     LibraryCase each = {.node = node, .inputs = {a, b}, .constants = constants};
     each.inputs.insert(each.inputs.end(), more.begin(), more.end());
     return Family(each, WidenedType());
@@ -61,10 +62,9 @@ TEST_CASE("products in tiles, with everything that comes behind them") {
     CHECK(family("h = MatMul(a, b) i = Add(h, c) j = Mul(i, d) y = Tanh(j)", {c, {130, 384}}) == "onednn");
     CHECK(family("y = Gemm<alpha = 0.5>(a, b, c)", {c}) == "onednn");
   }
-  CHECK(Family({.node = "y = Gemm<transB = 1>(a, b, c)",
-                .inputs = {{100, 1536}, {384, 1536}, {384}},
-                .constants = "bc"},
-               WidenedType()) == "onednn");
+  CHECK(
+      Family({.node = "y = Gemm<transB = 1>(a, b, c)", .inputs = {{100, 1536}, {384, 1536}, {384}}, .constants = "bc"},
+             WidenedType()) == "onednn");
   CHECK(Family({.node = "h = MatMul(a, b) y = Add(h, c)",
                 .inputs = {{3, 50, 1536}, {1536, 384}, {3, 50, 384}},
                 .constants = "b"},
@@ -72,9 +72,8 @@ TEST_CASE("products in tiles, with everything that comes behind them") {
 }
 
 TEST_CASE("one node with any number of rows, in tiles and whole") {
-  const LibraryCase each = {.node = "h = MatMul(a, b) y = Add(h, c)",
-                            .inputs = {{128, 1536}, {1536, 768}, {768}},
-                            .constants = "bc"};
+  const LibraryCase each = {
+      .node = "h = MatMul(a, b) y = Add(h, c)", .inputs = {{128, 1536}, {1536, 768}, {768}}, .constants = "bc"};
   const TwoSessions sessions(each, WidenedType());
   for (const int64_t rows : {128, 300, 1, 17, 64, 128}) {
     LibraryCase of_rows = each;

@@ -94,7 +94,8 @@ struct Ran {
 inline absl::StatusOr<Ran> RunCase(const BothCase& each, FindKernels find, int threads = 1) {
   AMP_ASSIGN_OR_RETURN(const std::string bytes, ParseOnnxText(ModelText(each)));
   AMP_ASSIGN_OR_RETURN(LoadedFile file, ParseModel(bytes));
-  AMP_ASSIGN_OR_RETURN(const auto session, Session::Create(std::move(file), {.limits = {}, .threads = threads, .find_kernels = find}));
+  AMP_ASSIGN_OR_RETURN(const auto session,
+                       Session::Create(std::move(file), {.limits = {}, .threads = threads, .find_kernels = find}));
   NamedDatums inputs;
   for (size_t i = 0; i < each.inputs.size(); ++i) {
     // In elements of their own, so that kernels may work in place.
