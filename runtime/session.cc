@@ -253,9 +253,9 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .allows_bfloat16 = state_->options.allow_bfloat16,
                          .is_strict = state_->options.strict};
-  if (const onednn::Library* library = onednn::OpenLibrary().library; library != nullptr) {
-    library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());
-  }
+  const onednn::Library* const library = onednn::OpenLibrary().library;
+  if (library != nullptr) library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());
+  const TeamScope team(library);
   std::optional<MeansOverRanks> means;
   if (state_->options.reduction != nullptr && state_->options.reduction->size() > 1) {
     resources.means = &means.emplace(*state_->options.reduction);

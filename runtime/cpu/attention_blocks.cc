@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
 #include "runtime/cpu/prepared.h"
-#include "runtime/kernel/shape_math.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/onednn/open_library.h"
@@ -20,51 +20,80 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kMostScores = int64_t{1} << 16;  // at a time, or for many keys, which the library packs anew for
-constexpr int64_t kLeastRows = 128;                // every block, of so many rows,
-constexpr int64_t kMostOfAll = int64_t{1} << 20;   // up to so many
-
-enum Axis { kBatch, kHead, kRow, kColumn };
-
-// So many heads and rows at a time.
-struct BlockSize {
-  int64_t heads = 1, rows = 1;
-};
+constexpr int64_t kMostScores = int64_t{1} << 16;    // at a time, or for many keys, which the library packs anew for
+constexpr int64_t kLeastRows = 128;                  // every block, of so many rows,
+constexpr int64_t kMostOfAll = int64_t{1} << 20;     // up to so many
+constexpr int64_t kMostGathered = int64_t{1} << 14;  // scores of several heads that are gathered
+// Below so many multiplications a call of the library for every head costs more than gathering several.
+constexpr int64_t kSmallProduct = int64_t{1} << 15;
 
 // Whether matrices of several heads lie one behind the other, so that the library multiplies them in one call.
 bool LieApart(const HeadStrides& strides, int64_t rows, int64_t columns) {
-  return strides[kHead] > (rows - 1) * strides[kRow] + (columns - 1) * strides[kColumn];
+  return strides[kHeadAxis] > (rows - 1) * strides[kRowAxis] + (columns - 1) * strides[kColumnAxis];
 }
 
 bool LieApart(const AttentionProblem& p) {
-  return p.heads_per_key == 1 && LieApart(p.q.strides, p.queries, p.size) && LieApart(p.k.strides, p.keys, p.size) &&
+  return LieApart(p.q.strides, p.queries, p.size) && LieApart(p.k.strides, p.keys, p.size) &&
          LieApart(p.v.strides, p.keys, p.value_size) && LieApart(p.y, p.queries, p.value_size);
 }
 
-BlockSize SizeOfBlocks(const AttentionProblem& p) {
-  BlockSize block{.heads = 1, .rows = p.queries};
+// How the problem is cut, and what the library is asked for.
+struct BlockPlan {
+  int64_t heads = 1, rows = 1;  // at a time
+  HeadAccess of_operands = HeadAccess::kWhereTheyLie, of_result = HeadAccess::kWhereTheyLie;
+  DType compute = DType::kFloat32, result = DType::kFloat32;
+  bool shares_heads = false;  // the threads have heads each, instead of a part of every product
+
+  HeadBlock Queries(const AttentionProblem& p) const { return {heads, rows, p.size}; }
+  HeadBlock Keys(const AttentionProblem& p) const { return {heads, p.keys, p.size}; }
+  HeadBlock Values(const AttentionProblem& p) const { return {heads, p.keys, p.value_size}; }
+  HeadBlock Results(const AttentionProblem& p) const { return {heads, rows, p.value_size}; }
+};
+
+void SetAccess(const AttentionProblem& p, BlockPlan& plan) {
+  const bool is_small = p.heads > 1 && p.heads_per_key == 1 && p.queries * p.keys <= kMostScores &&
+                        p.queries * p.keys * std::max(p.size, p.value_size) <= kSmallProduct;
+  const bool gathers_all = is_small && !LieApart(p);
+  const auto access = [&](bool gathers) { return gathers ? HeadAccess::kGathered : HeadAccess::kWhereTheyLie; };
+  plan.of_operands = access(gathers_all || p.q.tensor.dtype() != plan.compute);
+  plan.of_result = access(gathers_all || plan.of_operands == HeadAccess::kGathered);
+}
+
+void SetSize(const AttentionProblem& p, BlockPlan& plan) {
+  plan.rows = p.queries;
   const int64_t scores = p.queries * p.keys;
   if (scores > kMostScores) {
     const int64_t most = std::max({kMostScores / p.keys, std::min(kLeastRows, kMostOfAll / p.keys), int64_t{1}});
     const int64_t count = (p.queries + most - 1) / most;
-    block.rows = (p.queries + count - 1) / count;
-    return block;
+    plan.rows = (p.queries + count - 1) / count;
+    return;
   }
-  if (!LieApart(p)) return block;
-  const int64_t most = std::min(p.heads, kMostScores / scores);
-  for (block.heads = most; p.heads % block.heads != 0;) --block.heads;
-  return block;
+  const bool gathers = plan.of_operands == HeadAccess::kGathered;
+  if (p.heads_per_key != 1 || (!gathers && !LieApart(p))) return;
+  const int64_t most = std::clamp<int64_t>((gathers ? kMostGathered : kMostScores) / scores, 1, p.heads);
+  for (plan.heads = most; p.heads % plan.heads != 0;) --plan.heads;
+}
+
+BlockPlan PlanBlocks(const AttentionProblem& p, DType compute, DType stored) {
+  BlockPlan plan{.compute = compute, .result = compute == stored ? stored : DType::kFloat32};
+  SetAccess(p, plan);
+  SetSize(p, plan);
+  const int64_t scores_of_each = plan.heads * p.queries * p.keys;
+  plan.shares_heads =
+      NumShares(static_cast<size_t>(p.batch * p.heads / plan.heads), static_cast<size_t>(scores_of_each)) > 1;
+  return plan;
 }
 
 // The two products, for blocks of one size.
 struct PreparedBlock : PreparedOperation {  // `primitive`: of queries and keys
   std::unique_ptr<onednn::Primitive> with_values;
+
+  size_t scratch_bytes() const { return std::max(primitive->scratch_bytes(), with_values->scratch_bytes()); }
 };
 
-onednn::Operand MatrixOf(DType dtype, const BlockSize& block, std::array<int64_t, 2> dims,
-                         std::array<int64_t, 3> strides) {
-  if (block.heads == 1) return {dtype, {dims[0], dims[1]}, {strides[1], strides[2]}};
-  return {dtype, {block.heads, dims[0], dims[1]}, {strides[0], strides[1], strides[2]}};
+onednn::Operand MatrixOf(DType dtype, int64_t heads, std::array<int64_t, 2> dims, std::array<int64_t, 3> strides) {
+  if (heads == 1) return {dtype, {dims[0], dims[1]}, {strides[1], strides[2]}};
+  return {dtype, {heads, dims[0], dims[1]}, {strides[0], strides[1], strides[2]}};
 }
 
 absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeProduct(const onednn::MatMulSpec& spec) {
@@ -77,31 +106,34 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeProduct(const onednn::Mat
   return product;
 }
 
-PreparedOperations::Made Prepare(const AttentionProblem& p, const BlockSize& block, DType compute, DType result) {
+// For blocks of so many rows.
+PreparedOperations::Made Prepare(const AttentionProblem& p, const BlockPlan& plan, int64_t rows) {
   auto prepared = std::make_shared<PreparedBlock>();
-  const std::array<int64_t, 3> of_scores = {block.rows * p.keys, p.keys, 1};
-  const auto inner = [](const HeadStrides& s) { return std::array<int64_t, 3>{s[kHead], s[kRow], s[kColumn]}; };
-  onednn::MatMulSpec with_keys = {
-      .a = MatrixOf(compute, block, {block.rows, p.size}, inner(p.q.strides)),
-      .b = MatrixOf(compute, block, {p.size, p.keys}, {p.k.strides[kHead], p.k.strides[kColumn], p.k.strides[kRow]}),
-      .y = MatrixOf(DType::kFloat32, block, {block.rows, p.keys}, of_scores),
-      .bias = {},
-      .post_ops = {}};
+  const std::array<int64_t, 3> of_scores = {rows * p.keys, p.keys, 1};
+  const std::array<int64_t, 3> k = StridesOfBlock(p.k.strides, plan.Keys(p), plan.of_operands);
+  onednn::MatMulSpec with_keys = {.a = MatrixOf(plan.compute, plan.heads, {rows, p.size},
+                                                StridesOfBlock(p.q.strides, plan.Queries(p), plan.of_operands)),
+                                  .b = MatrixOf(plan.compute, plan.heads, {p.size, p.keys}, {k[0], k[2], k[1]}),
+                                  .y = MatrixOf(DType::kFloat32, plan.heads, {rows, p.keys}, of_scores),
+                                  .is_of_share = plan.shares_heads};
   if (p.scale != 1) {
     with_keys.post_ops.push_back({.kind = EpilogueKind::kLinear, .alpha = p.scale, .operand = {}});
   }
   AMP_ASSIGN_OR_RETURN(prepared->primitive, MakeProduct(with_keys));
   AMP_ASSIGN_OR_RETURN(prepared->with_values,
-                       MakeProduct({.a = MatrixOf(compute, block, {block.rows, p.keys}, of_scores),
-                                    .b = MatrixOf(compute, block, {p.keys, p.value_size}, inner(p.v.strides)),
-                                    .y = MatrixOf(result, block, {block.rows, p.value_size}, inner(p.y)),
-                                    .bias = {},
-                                    .post_ops = {}}));
+                       MakeProduct({.a = MatrixOf(plan.compute, plan.heads, {rows, p.keys}, of_scores),
+                                    .b = MatrixOf(plan.compute, plan.heads, {p.keys, p.value_size},
+                                                  StridesOfBlock(p.v.strides, plan.Values(p), plan.of_operands)),
+                                    .y = MatrixOf(plan.result, plan.heads, {rows, p.value_size},
+                                                  StridesOfBlock(p.y, plan.Results(p), plan.of_result)),
+                                    .is_of_share = plan.shares_heads}));
   return prepared;
 }
 
-std::vector<int64_t> KeyOf(const AttentionProblem& p, const BlockSize& block, DType compute) {
-  std::vector<int64_t> key = {block.heads, block.rows, p.keys, p.size, p.value_size, static_cast<int64_t>(compute)};
+std::vector<int64_t> KeyOf(const AttentionProblem& p, const BlockPlan& plan, int64_t rows) {
+  std::vector<int64_t> key = {plan.heads, plan.rows, rows, p.keys, p.size, p.value_size};
+  key.insert(key.end(), {static_cast<int64_t>(plan.compute), static_cast<int64_t>(plan.of_operands),
+                         static_cast<int64_t>(plan.of_result), plan.shares_heads ? 1 : 0});
   for (const HeadStrides* strides : {&p.q.strides, &p.k.strides, &p.v.strides, &p.y}) {
     key.insert(key.end(), strides->begin(), strides->end());
   }
@@ -121,11 +153,11 @@ class ScoreRows {
   }
 
   // Makes probabilities of one row.
-  void Normalize(std::array<int64_t, 3> at, float* row) {
+  void Normalize(const HeadPlace& at, float* row) {
     if (p_.soft_cap > 0) Cap(row);
     for (size_t i = 0; i < p_.masks.size(); ++i) Mask(i, at, row);
     size_t seen = keys_;
-    if (p_.past >= 0) seen = static_cast<size_t>(std::min(p_.keys, at[2] + p_.past + 1));
+    if (p_.past >= 0) seen = static_cast<size_t>(std::min(p_.keys, at.row + p_.past + 1));
     std::fill(row + seen, row + keys_, 0.0f);
     const float largest = loops_.rows.max(row, seen);
     if (p_.zeroes_barred && largest == -std::numeric_limits<float>::infinity()) {
@@ -147,11 +179,12 @@ class ScoreRows {
     loops_.unary.multiply(row, row, keys_, {.a = p_.soft_cap});
   }
 
-  void Mask(size_t which, std::array<int64_t, 3> at, float* row) {
+  void Mask(size_t which, const HeadPlace& at, float* row) {
     const ScoreMask& mask = p_.masks[which];
     const HeadStrides& strides = mask.operand.strides;
-    const auto first = static_cast<size_t>(at[0] * strides[kBatch] + at[1] * strides[kHead] + at[2] * strides[kRow]);
-    const size_t step = strides[kColumn] == 0 ? 0 : 1;
+    const auto first =
+        static_cast<size_t>(at.batch * strides[kBatchAxis] + at.head * strides[kHeadAxis] + at.row * strides[kRowAxis]);
+    const size_t step = strides[kColumnAxis] == 0 ? 0 : 1;
     if (mask.kind == ScoreMask::Kind::kAdded) {
       const float* const added = sources_[which]->Read(first, step == 0 ? 1 : keys_, buffer_.data());
       (step == 0 ? loops_.binary.add.of_one_b : loops_.binary.add.of_both)(row, added, row, keys_);
@@ -177,167 +210,124 @@ class ScoreRows {
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-// What the blocks of one run have in common.
-struct BlockMemory {
+// What one of the threads that share out the heads has for itself.
+struct Workplace {
+  HeadReader q, k, v;
+  HeadWriter y;
   Tensor scores, narrow_scores;  // the second in 16 bits, where the library computes in them
   Tensor scratch;                // the library's
+  ScoreRows rows;
 };
 
 class BlockRun {
  public:
-  BlockRun(KernelContext& context, const AttentionProblem& problem, DType compute, Tensor& y)
-      : context_(context), p_(problem), compute_(compute), y_(y), rows_(problem) {}
+  BlockRun(KernelContext& context, const AttentionProblem& problem, const BlockPlan& plan, Tensor& y)
+      : context_(context), p_(problem), plan_(plan), y_(y) {}
 
   absl::Status Run() {
-    const BlockSize block = SizeOfBlocks(p_);
-    AMP_RETURN_IF_ERROR(MakeScores(block));
-    for (int64_t row = 0; row < p_.queries; row += block.rows) {
-      const BlockSize now{block.heads, std::min(block.rows, p_.queries - row)};
-      AMP_ASSIGN_OR_RETURN(const auto prepared, context_.State<PreparedOperations>().Get(KeyOf(p_, now, compute_), [&] {
-        return Prepare(p_, now, compute_, y_.dtype());
-      }));
-      const auto& products = static_cast<const PreparedBlock&>(*prepared);
-      AMP_RETURN_IF_ERROR(MakeScratch(products));
-      for (int64_t batch = 0; batch < p_.batch; ++batch) {
-        for (int64_t head = 0; head < p_.heads; head += now.heads) {
-          AMP_RETURN_IF_ERROR(RunBlock(products, now, {batch, head, row}));
-        }
-      }
-      context_.Report(products.primitive->implementation(), compute_);
+    AMP_ASSIGN_OR_RETURN(products_, Products(plan_.rows));
+    const int64_t last = p_.queries % plan_.rows;
+    last_products_ = products_;
+    if (last != 0) {
+      AMP_ASSIGN_OR_RETURN(last_products_, Products(last));
     }
+    const auto blocks = static_cast<size_t>(p_.batch * p_.heads / plan_.heads);
+    const auto scores_of_each = static_cast<size_t>(plan_.heads * p_.queries * p_.keys);
+    std::vector<Workplace> places;
+    for (size_t i = 0; i < NumShares(blocks, scores_of_each); ++i) {
+      AMP_ASSIGN_OR_RETURN(Workplace place, MakeWorkplace());
+      places.push_back(std::move(place));
+    }
+    std::vector<absl::Status> status(places.size());
+    ParallelFor(blocks, scores_of_each, [&](const Share& share) {
+      for (size_t block = share.first; block < share.end && status[share.index].ok(); ++block) {
+        status[share.index] = RunHeads(static_cast<int64_t>(block) * plan_.heads, places[share.index]);
+      }
+    });
+    for (const absl::Status& of_share : status) AMP_RETURN_IF_ERROR(of_share);
+    context_.Report(Block(*products_).primitive->implementation(), plan_.compute);
     return absl::OkStatus();
   }
 
  private:
-  absl::Status MakeScores(const BlockSize& block) {
-    const int64_t count = block.heads * block.rows * p_.keys;
-    AMP_ASSIGN_OR_RETURN(memory_.scores, context_.MakeScratch(DType::kFloat32, {count}));
-    if (compute_ == DType::kFloat32) return absl::OkStatus();
-    AMP_ASSIGN_OR_RETURN(memory_.narrow_scores, context_.MakeScratch(compute_, {count}));
-    return absl::OkStatus();
+  static const PreparedBlock& Block(const PreparedOperation& operation) {
+    return static_cast<const PreparedBlock&>(operation);
+  }
+  PreparedOperations::Made Products(int64_t rows) {
+    return context_.State<PreparedOperations>().Get(KeyOf(p_, plan_, rows), [&] { return Prepare(p_, plan_, rows); });
   }
 
-  absl::Status MakeScratch(const PreparedBlock& products) {
-    const size_t bytes = std::max(products.primitive->scratch_bytes(), products.with_values->scratch_bytes());
-    AMP_ASSIGN_OR_RETURN(memory_.scratch, context_.MakeScratch(DType::kUint8, {static_cast<int64_t>(bytes)}));
-    return absl::OkStatus();
+  absl::StatusOr<Workplace> MakeWorkplace() const {
+    Workplace place{
+        .q = {}, .k = {}, .v = {}, .y = {}, .scores = {}, .narrow_scores = {}, .scratch = {}, .rows = ScoreRows(p_)};
+    const HeadAccess access = plan_.of_operands;
+    AMP_ASSIGN_OR_RETURN(place.q, HeadReader::Create(context_, p_.q, plan_.Queries(p_), plan_.compute, access));
+    AMP_ASSIGN_OR_RETURN(place.k, HeadReader::Create(context_, p_.k, plan_.Keys(p_), plan_.compute, access));
+    AMP_ASSIGN_OR_RETURN(place.v, HeadReader::Create(context_, p_.v, plan_.Values(p_), plan_.compute, access));
+    AMP_ASSIGN_OR_RETURN(place.y,
+                         HeadWriter::Create(context_, y_, p_.y, plan_.Results(p_), plan_.result, plan_.of_result));
+    const int64_t count = plan_.heads * plan_.rows * p_.keys;
+    AMP_ASSIGN_OR_RETURN(place.scores, context_.MakeScratch(DType::kFloat32, {count}));
+    const auto bytes = std::max(Block(*products_).scratch_bytes(), Block(*last_products_).scratch_bytes());
+    AMP_ASSIGN_OR_RETURN(place.scratch, context_.MakeScratch(DType::kUint8, {static_cast<int64_t>(bytes)}));
+    if (plan_.compute == DType::kFloat32) return place;
+    AMP_ASSIGN_OR_RETURN(place.narrow_scores, context_.MakeScratch(plan_.compute, {count}));
+    return place;
   }
 
-  static const std::byte* At(const HeadOperand& operand, int64_t batch, int64_t head, int64_t row) {
-    const HeadStrides& strides = operand.strides;
-    const int64_t place = batch * strides[kBatch] + head * strides[kHead] + row * strides[kRow];
-    return operand.tensor.bytes().data() + static_cast<size_t>(place) * ElementBytes(operand.tensor.dtype());
-  }
-
-  absl::Status Multiply(const onednn::Primitive& product, const void* a, const void* b, void* y) {
+  static absl::Status Multiply(const onednn::Primitive& product, const void* a, const void* b, void* y,
+                               Workplace& place) {
     onednn::Primitive::Arguments arguments;
     arguments.a = a;
     arguments.b = b;
     arguments.y = y;
-    arguments.scratch = memory_.scratch.mutable_bytes().data();
+    arguments.scratch = place.scratch.mutable_bytes().data();
     if (product.Run(arguments)) return absl::OkStatus();
     return absl::InternalError(absl::StrCat("oneDNN failed (", product.implementation(), ")"));
   }
 
-  // `at`: batch, first head and first row.
-  absl::Status RunBlock(const PreparedBlock& products, const BlockSize& block, std::array<int64_t, 3> at) {
-    const int64_t key_head = at[1] / p_.heads_per_key;
-    float* const scores = memory_.scores.mutable_elements<float>().data();
-    AMP_RETURN_IF_ERROR(
-        Multiply(*products.primitive, At(p_.q, at[0], at[1], at[2]), At(p_.k, at[0], key_head, 0), scores));
-    float* row = scores;
-    for (int64_t head = 0; head < block.heads; ++head) {
-      for (int64_t i = 0; i < block.rows; ++i, row += p_.keys) {
-        rows_.Normalize({at[0], at[1] + head, at[2] + i}, row);
-      }
-    }
-    const int64_t place = at[0] * p_.y[kBatch] + at[1] * p_.y[kHead] + at[2] * p_.y[kRow];
-    return Multiply(*products.with_values, ScoresToMultiply(), At(p_.v, at[0], key_head, 0),
-                    y_.mutable_bytes().data() + static_cast<size_t>(place) * ElementBytes(y_.dtype()));
+  // Of all batches, from head `first` on.
+  absl::Status RunHeads(int64_t first, Workplace& place) {
+    HeadPlace at{.batch = first / p_.heads, .head = first % p_.heads, .row = 0};
+    const HeadPlace of_keys{.batch = at.batch, .head = at.head / p_.heads_per_key, .row = 0};
+    const void* const k = place.k.Read(of_keys, plan_.Keys(p_));
+    const void* const v = place.v.Read(of_keys, plan_.Values(p_));
+    for (; at.row < p_.queries; at.row += plan_.rows) AMP_RETURN_IF_ERROR(RunRows(at, k, v, place));
+    return absl::OkStatus();
   }
 
-  const void* ScoresToMultiply() {
-    if (compute_ == DType::kFloat32) return memory_.scores.bytes().data();
-    ConvertInto(memory_.scores, memory_.narrow_scores);
-    return memory_.narrow_scores.bytes().data();
+  absl::Status RunRows(const HeadPlace& at, const void* k, const void* v, Workplace& place) {
+    const int64_t rows = std::min(plan_.rows, p_.queries - at.row);
+    const PreparedBlock& products = Block(rows == plan_.rows ? *products_ : *last_products_);
+    float* const scores = place.scores.mutable_elements<float>().data();
+    const void* const q = place.q.Read(at, {plan_.heads, rows, p_.size});
+    AMP_RETURN_IF_ERROR(Multiply(*products.primitive, q, k, scores, place));
+    NormalizeRows(at, rows, place);
+    AMP_RETURN_IF_ERROR(Multiply(*products.with_values, ScoresToMultiply(rows, place), v, place.y.Begin(at), place));
+    place.y.End(at, {plan_.heads, rows, p_.value_size});
+    return absl::OkStatus();
+  }
+
+  void NormalizeRows(const HeadPlace& at, int64_t rows, Workplace& place) const {
+    float* const scores = place.scores.mutable_elements<float>().data();
+    for (int64_t i = 0; i < plan_.heads * rows; ++i) {
+      place.rows.Normalize({at.batch, at.head + i / rows, at.row + i % rows}, scores + i * p_.keys);
+    }
+  }
+
+  const void* ScoresToMultiply(int64_t rows, Workplace& place) const {
+    if (plan_.compute == DType::kFloat32) return place.scores.bytes().data();
+    ConvertLine(place.scores.bytes().data(), DType::kFloat32, place.narrow_scores.mutable_bytes().data(), plan_.compute,
+                static_cast<size_t>(plan_.heads * rows * p_.keys));
+    return place.narrow_scores.bytes().data();
   }
 
   KernelContext& context_;
   const AttentionProblem& p_;
-  DType compute_;
+  const BlockPlan& plan_;
   Tensor& y_;
-  ScoreRows rows_;
-  BlockMemory memory_;
+  std::shared_ptr<PreparedOperation> products_, last_products_;
 };
-
-// ---- small heads ----------------------------------------------------------------------------------------------------
-
-// Below so many multiplications a call of the library for every head costs more than moving the heads apart.
-constexpr int64_t kSmallProduct = int64_t{1} << 15;
-
-HeadStrides StridesOf(const Dims& dims) {
-  const Dims strides = RowStrides(dims);
-  return {strides[0], strides[1], strides[2], strides[3]};
-}
-
-// One element after the other of `columns` of them, a pair of places at a time.
-template <typename T>
-void CopyColumns(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step, int64_t columns) {
-  const auto* const source = reinterpret_cast<const T*>(from);
-  auto* const target = reinterpret_cast<T*>(to);
-  for (int64_t i = 0; i < columns; ++i) target[i * to_step] = source[i * from_step];
-}
-
-// The same elements elsewhere. `dims`: [batch, heads, rows, columns].
-void CopyHeads(const Tensor& from, const HeadStrides& from_strides, const Dims& dims, Tensor& to,
-               const HeadStrides& to_strides) {
-  const auto bytes = static_cast<int64_t>(ElementBytes(from.dtype()));
-  const auto copy = bytes == sizeof(float) ? CopyColumns<uint32_t> : CopyColumns<uint16_t>;
-  const bool is_whole = from_strides[kColumn] == 1 && to_strides[kColumn] == 1;
-  for (int64_t head = 0; head < dims[kBatch] * dims[kHead]; ++head) {
-    const int64_t batch = head / dims[kHead], within = head % dims[kHead];
-    const std::byte* row = from.bytes().data() + (batch * from_strides[kBatch] + within * from_strides[kHead]) * bytes;
-    std::byte* to_row = to.mutable_bytes().data() + (batch * to_strides[kBatch] + within * to_strides[kHead]) * bytes;
-    for (int64_t i = 0; i < dims[kRow]; ++i) {
-      if (is_whole) {
-        std::memcpy(to_row, row, static_cast<size_t>(dims[kColumn] * bytes));
-      } else {
-        copy(row, from_strides[kColumn], to_row, to_strides[kColumn], dims[kColumn]);
-      }
-      row += from_strides[kRow] * bytes;
-      to_row += to_strides[kRow] * bytes;
-    }
-  }
-}
-
-// Heads one behind the other, where calls for each would cost more.
-absl::StatusOr<HeadOperand> MovedApart(KernelContext& context, const HeadOperand& operand, const Dims& dims) {
-  HeadOperand moved;
-  AMP_ASSIGN_OR_RETURN(moved.tensor, context.MakeScratch(operand.tensor.dtype(), dims));
-  moved.strides = StridesOf(dims);
-  CopyHeads(operand.tensor, operand.strides, dims, moved.tensor, moved.strides);
-  return moved;
-}
-
-absl::Status RunMovedApart(KernelContext& context, const AttentionProblem& p, DType compute, Tensor& y) {
-  AttentionProblem apart = p;
-  AMP_ASSIGN_OR_RETURN(apart.q, MovedApart(context, p.q, {p.batch, p.heads, p.queries, p.size}));
-  AMP_ASSIGN_OR_RETURN(apart.k, MovedApart(context, p.k, {p.batch, p.heads, p.keys, p.size}));
-  AMP_ASSIGN_OR_RETURN(apart.v, MovedApart(context, p.v, {p.batch, p.heads, p.keys, p.value_size}));
-  const Dims dims = {p.batch, p.heads, p.queries, p.value_size};
-  AMP_ASSIGN_OR_RETURN(Tensor apart_y, context.MakeScratch(y.dtype(), dims));
-  apart.y = StridesOf(dims);
-  AMP_RETURN_IF_ERROR(BlockRun(context, apart, compute, apart_y).Run());
-  CopyHeads(apart_y, apart.y, dims, y, p.y);
-  return absl::OkStatus();
-}
-
-absl::Status RunBlocks(KernelContext& context, const AttentionProblem& p, DType compute, Tensor& y) {
-  const bool is_small = p.heads > 1 && p.heads_per_key == 1 && p.queries * p.keys <= kMostScores &&
-                        p.queries * p.keys * std::max(p.size, p.value_size) <= kSmallProduct;
-  if (is_small && !LieApart(p)) return RunMovedApart(context, p, compute, y);
-  return BlockRun(context, p, compute, y).Run();
-}
 
 }  // namespace
 
@@ -359,16 +349,8 @@ const char* WhyNotInBlocks(const KernelContext&, const AttentionProblem& p) {
 }
 
 absl::Status AttendInBlocks(KernelContext& context, const AttentionProblem& problem, Tensor& y) {
-  const DType compute = ComputeTypeFor(context, problem.q.tensor.dtype());
-  AttentionProblem converted = problem;
-  for (HeadOperand* operand : {&converted.q, &converted.k, &converted.v}) {
-    AMP_ASSIGN_OR_RETURN(operand->tensor, Converted(operand->tensor, compute, context.memory()));
-  }
-  if (compute == y.dtype()) return RunBlocks(context, converted, compute, y);
-  AMP_ASSIGN_OR_RETURN(Tensor wide, context.MakeScratch(DType::kFloat32, y.dims()));
-  AMP_RETURN_IF_ERROR(RunBlocks(context, converted, compute, wide));
-  ConvertInto(wide, y);
-  return absl::OkStatus();
+  const BlockPlan plan = PlanBlocks(problem, ComputeTypeFor(context, problem.q.tensor.dtype()), y.dtype());
+  return BlockRun(context, problem, plan, y).Run();
 }
 
 }  // namespace amp

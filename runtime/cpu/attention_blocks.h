@@ -1,32 +1,24 @@
 // Attention over blocks of rows: softmax(masks(cap(scale q k'))) v, of which no more scores are there at a time than stay
 // in a near cache.
 //
-//   for each batch and head, or several heads where they are small:
+//   for each batch and head, or several heads where they are small, shared out among the threads:
 //     for each block of queries:  scores = scale q k' by the library,  softmax of their rows by loops,  y = scores v
 //
-// Operands are read where they lie, by strides: a model's transpositions around attention cost nothing. Rows are computed
-// in float32 whatever the types are. Idea: Rabe and Staats, "Self-attention does not need O(n^2) memory" (2021).
+// Operands are read where they lie, by strides: a model's transpositions around attention cost nothing. What has another
+// type than the library computes in is gathered block by block, and so are heads that are small. Rows are computed in
+// float32 whatever the types are. Idea: Rabe and Staats, "Self-attention does not need O(n^2) memory" (2021).
 #ifndef AMP_RUNTIME_CPU_ATTENTION_BLOCKS_H_
 #define AMP_RUNTIME_CPU_ATTENTION_BLOCKS_H_
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/cpu/head_blocks.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
-
-// In elements, of [batch, head, row, column].
-using HeadStrides = std::array<int64_t, 4>;
-
-// What one operand of scores is multiplied or masked with, as it lies in memory.
-struct HeadOperand {
-  Tensor tensor;
-  HeadStrides strides = {};
-};
 
 struct ScoreMask {
   enum class Kind { kAdded, kKeepsWhereTrue, kKeepsWhereFalse };

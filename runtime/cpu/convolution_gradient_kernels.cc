@@ -51,7 +51,8 @@ Parts PartsOf(const KernelContext& context, const Dims& w_dims, DType compute) {
   const Dims &x = context.Input(kX).dims(), &g = context.Input(kG).dims();
   if (context.Input(kX).dtype() == compute) return {x[0], x[0]};
   const int64_t image = std::max(ElementsOfImage(x), ElementsOfImage(g));
-  const Parts parts = CutAxis(x[0], image, 1);
+  const int64_t both = ElementsOfImage(x) + ElementsOfImage(g);
+  const Parts parts = CutAxis(x[0], {.of_index = both, .of_all = both * x[0]}, 1);
   const int64_t least = std::min(4 * ElementsBetween(w_dims, 0, w_dims.size()) / image + 1, x[0]);
   return {parts.total, std::max(parts.size, least)};
 }

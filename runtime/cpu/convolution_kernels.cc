@@ -156,21 +156,23 @@ Cut CutOf(const Form& form, bool converts) {
   return form.is_transposed ? Cut::kNone : Cut::kRows;
 }
 
-Parts PartsOf(const Form& form, Cut cut) {
-  const auto elements = [](const Dims& dims, size_t without) {
-    return ElementsBetween(dims, 0, dims.size()) / dims[without];
-  };
-  switch (cut) {
-    case Cut::kNone:
-      return {1, 1};
-    case Cut::kImages:
-      return CutAxis(form.y_dims[0], std::max(elements(form.x_dims, 0), elements(form.y_dims, 0)), 1);
-    case Cut::kRows: {
-      const int64_t widest = std::max(elements(form.x_dims, 2) * form.window[0].stride, elements(form.y_dims, 2));
-      return CutAxis(form.y_dims[2], widest, kLeastRows);
-    }
-  }
-  return {};
+// Operands of the result's shape.
+int64_t NumResiduals(const KernelContext& context, const Form& form) {
+  const std::vector<EpilogueStep> steps = StepsOf(context);
+  return std::count_if(steps.begin(), steps.end(), [&](const EpilogueStep& step) {
+    const bool reads = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul;
+    return reads && context.Input(step.input).dims() == form.y_dims;
+  });
+}
+
+Parts PartsOf(const Form& form, Cut cut, int64_t num_residuals) {
+  if (cut == Cut::kNone) return {1, 1};
+  const size_t axis = cut == Cut::kImages ? 0 : 2;
+  const int64_t stride = cut == Cut::kRows ? form.window[0].stride : 1;
+  const int64_t total = form.y_dims[axis], x = ElementsBetween(form.x_dims, 0, form.x_dims.size()),
+                y = ElementsBetween(form.y_dims, 0, form.y_dims.size()) * (1 + num_residuals);
+  const PartElements elements{.of_index = x / form.x_dims[axis] * stride + y / total, .of_all = x + y};
+  return CutAxis(total, elements, cut == Cut::kRows ? kLeastRows : 1);
 }
 
 // The form of a part, whose padding before and behind its rows is read as if it were there.
@@ -189,9 +191,9 @@ Form PartOf(Form form, Cut cut, const Parts& parts, int64_t size) {
   return form;
 }
 
-void SetParts(const Form& form, bool converts, PreparedConvolution& convolution) {
+void SetParts(const KernelContext& context, const Form& form, bool converts, PreparedConvolution& convolution) {
   const Cut cut = CutOf(form, converts);
-  convolution.parts = PartsOf(form, cut);
+  convolution.parts = PartsOf(form, cut, NumResiduals(context, form));
   const size_t axis = cut == Cut::kRows ? 2 : 0;
   const int64_t y_elements = ElementsBetween(form.y_dims, 0, form.y_dims.size());
   convolution.y_step = y_elements / convolution.parts.total;
@@ -242,7 +244,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType
   const DType stored = convolution->stored_as = StoredType(context);
   convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, stored);
   const bool converts = context.Input(0).dtype() != compute || convolution->computed_as != stored;
-  SetParts(form, converts, *convolution);
+  SetParts(context, form, converts, *convolution);
   const auto make = [&](int64_t size) {
     const Form part = PartOf(form, CutOf(form, converts), convolution->parts, size);
     return MakePrimitive(context, form, part, compute, *convolution);

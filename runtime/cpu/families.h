@@ -12,6 +12,7 @@ absl::Span<const KernelRow> LibraryMatrixKernels();
 absl::Span<const KernelRow> LibraryConvolutionKernels();
 absl::Span<const KernelRow> LibraryConvolutionGradientKernels();
 absl::Span<const KernelRow> LibraryEinsumKernels();
+absl::Span<const KernelRow> LibraryIntegerConvolutionKernels();
 absl::Span<const KernelRow> LibraryIntegerMatrixKernels();
 absl::Span<const KernelRow> LibraryRecurrentKernels();
 absl::Span<const KernelRow> LibraryWeightGradientKernels();  // ahead of those of products

@@ -12,6 +12,7 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
 
@@ -140,10 +141,12 @@ void AddZeroPoints(const KernelContext& context, const Ports& ports, absl::Span<
   std::transform(column_sums.begin(), column_sums.end(), of_columns.begin(),
                  [a_zero](uint32_t sum) { return 0 - a_zero * sum; });
   const QuantizedLoops& loops = BestLoops().quantized;
-  for (size_t row = 0; row < product.size() / n; ++row) {
-    const uint32_t of_row = static_cast<uint32_t>(k) * a_zero - loops.sum_of_bytes(a.data() + row * k, k);
-    loops.add_to_sums(of_columns.data(), b_zero.data(), of_row, product.data() + row * n, n);
-  }
+  ParallelFor(product.size() / n, k + n, [&](const Share& share) {
+    for (size_t row = share.first; row < share.end; ++row) {
+      const uint32_t of_row = static_cast<uint32_t>(k) * a_zero - loops.sum_of_bytes(a.data() + row * k, k);
+      loops.add_to_sums(of_columns.data(), b_zero.data(), of_row, product.data() + row * n, n);
+    }
+  });
 }
 
 absl::StatusOr<Tensor> Multiply(KernelContext& context, const Ports& ports) {
@@ -192,9 +195,11 @@ void Requantize(const KernelContext& context, QuantizedLoops::Requantize<T> requ
   const auto zero = static_cast<float>(NumberAt(context.Input(kZeroY), 0));
   const auto in = product.elements<int32_t>();
   const auto out = y.mutable_elements<T>();
-  for (size_t row = 0; row < in.size(); row += n) {
-    requantize(in.data() + row, factors.data(), out.data() + row, n, zero);
-  }
+  ParallelFor(in.size() / n, n, [&](const Share& share) {
+    for (size_t row = share.first * n; row < share.end * n; row += n) {
+      requantize(in.data() + row, factors.data(), out.data() + row, n, zero);
+    }
+  });
 }
 
 absl::Status QLinearMatMul(KernelContext& context) {

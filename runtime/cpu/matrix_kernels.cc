@@ -7,6 +7,7 @@
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/cpu/tiled_product.h"
 #include "runtime/kernel/product_shape.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/onednn/open_library.h"
@@ -25,6 +26,7 @@ struct ProductForm {
 
 struct PreparedProduct : PartedOperation {
   int64_t a_step = 0, b_step = 0;
+  std::shared_ptr<const TiledProduct> tiles;  // null: it is done in parts
 };
 
 // Behind the node's own inputs come those of its epilogue.
@@ -103,9 +105,9 @@ onednn::Operand MatrixOperand(DType dtype, const Dims& dims, bool transposes) {
 
 // ---- parts: along the first axis of what the library sees
 
-constexpr int64_t kRowGranule = 64;
+constexpr int64_t kRowGranule = 16;
 // Every part reads all weights, once more from memory where they are large.
-constexpr int64_t kLargeWeightsBytes = 16 << 20, kRowGranuleOfLargeWeights = 128;
+constexpr int64_t kLargeWeightsBytes = 16 << 20, kRowGranuleOfLargeWeights = 64;
 // Those that are widened at every run are so in blocks, again for every part: fewer, larger parts.
 constexpr int64_t kBlocks = 4, kRowGranuleOfBlocks = 512;
 
@@ -135,20 +137,59 @@ int64_t BlocksOf(const KernelContext& context, const ProductShape& shape, Way wa
   return is_cut && is_widened && HasLargeWeights(shape) ? kBlocks : 1;
 }
 
-Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, const ProductTypes& types,
-              int64_t blocks) {
+// Operands of steps that have the result's shape.
+int64_t NumResiduals(const KernelContext& context, const std::vector<EpilogueStep>& steps, int64_t y_elements) {
+  return std::count_if(steps.begin(), steps.end(), [&](const EpilogueStep& step) {
+    const bool reads = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul;
+    return reads && context.Input(step.input).num_elements() == y_elements;
+  });
+}
+
+Parts PartsOf(const KernelContext& context, const ProductShape& shape, Way way, const std::vector<EpilogueStep>& steps,
+              const ProductTypes& types, int64_t blocks) {
   const Dims y = shape.ViewOfY(way), b = shape.ViewOfB(way);
   const Parts whole{y[0], y[0]};
   const bool cuts_b = way != Way::kFolded && b[0] > 1;
   if (!types.converts || (cuts_b && context.IsConstantInput(1))) return whole;
+  const int64_t y_elements = ElementsBetween(y, 0, y.size()), of_y = y_elements / y[0];
+  PartElements elements{.of_index = of_y * (1 + NumResiduals(context, steps, y_elements))};
+  int64_t granule = 1;
   if (way == Way::kFolded) {
-    const int64_t granule = blocks > 1               ? kRowGranuleOfBlocks
-                            : HasLargeWeights(shape) ? kRowGranuleOfLargeWeights
-                                                     : kRowGranule;
-    return CutAxis(y[0], std::max(shape.k, shape.n), granule);
+    elements.of_index += shape.k;
+    granule = blocks > 1 ? kRowGranuleOfBlocks : HasLargeWeights(shape) ? kRowGranuleOfLargeWeights : kRowGranule;
+  } else {
+    elements.of_index += (shape.m + shape.n) * shape.k * (of_y / (shape.m * shape.n));
   }
-  const int64_t widest = std::max({shape.m * shape.k, shape.k * shape.n, shape.m * shape.n});
-  return CutAxis(y[0], widest * ElementsBetween(y, 1, y.size() - 2), 1);
+  elements.of_all = elements.of_index * y[0];
+  return CutAxis(y[0], elements, granule);
+}
+
+// ---- tiles: of products with constant weights
+
+// Bytes of the result where it can take the elements of an input.
+int64_t SavedBytes(const KernelContext& context, size_t port, const ProductShape& shape, const ProductTypes& types) {
+  const Tensor& x = context.Input(port);
+  const bool is_free = context.MayReuseInput(port) && x.dims() == shape.y_final && x.dtype() == types.stored;
+  return is_free ? static_cast<int64_t>(x.size_bytes()) : 0;
+}
+
+Tiling TilingOf(KernelContext& context, const ProductSize& size, const ProductShape& shape,
+                const std::vector<EpilogueStep>& steps, const ProductTypes& types) {
+  // Of what all operands and the result would take in float32.
+  constexpr int64_t kPartOfAll = 6, kLeastBytes = 384 << 10, kMostBytes = 2 << 20;
+  const int64_t all = size.m * (size.k + size.n * (1 + size.residuals)) * static_cast<int64_t>(sizeof(float));
+  int64_t of_residual = 0;
+  for (const EpilogueStep& step : steps) {
+    if (step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul) {
+      of_residual = std::max(of_residual, SavedBytes(context, step.input, shape, types));
+    }
+  }
+  const int64_t of_x = SavedBytes(context, 0, shape, types), bytes = std::max(all / kPartOfAll, kLeastBytes);
+  // Tiles read x too often to let the result have its elements; whole rows may take half of what that saves once more.
+  const TileBudget budget{.of_tiles = of_x > of_residual ? 0 : std::min(bytes, kMostBytes),
+                          .of_rows = std::min(bytes + of_x / 2, kMostBytes)};
+  const std::optional<Tiling> kept = KeptTiling(context);
+  return ChooseTiling(size, budget, kept.has_value() ? &*kept : nullptr);
 }
 
 // One that is as long as y's row, or a scalar, whatever Gemm's C and a MatMul's addend look like.
@@ -167,7 +208,25 @@ absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way w
   const int64_t blocks = product.blocks = BlocksOf(context, shape, way, steps, types);
   Dims b = shape.ViewOfB(way);
   b[b.size() - 2] /= blocks;
-  const Parts parts = product.parts = PartsOf(context, shape, way, types, blocks);
+  Parts parts = PartsOf(context, shape, way, steps, types, blocks);
+  if (way == Way::kFolded && types.converts && context.IsConstantInput(1)) {
+    const ProductSize size{shape.ViewOfY(way)[0], shape.k, shape.n,
+                           NumResiduals(context, steps, ElementsBetween(y, 0, y.size()))};
+    const Tiling tiling = TilingOf(context, size, shape, steps, types);
+    if (!tiling.HasWholeRows(size)) {
+      const auto view = [&](const Tensor& operand) { return shape.ViewOfOperand(operand.dims(), way); };
+      absl::StatusOr<std::shared_ptr<const TiledProduct>> tiles =
+          PrepareTiles(context, {size, tiling, types.compute, shape.transposes_b, steps, view});
+      if (tiles.ok()) {
+        product.tiles = *std::move(tiles);
+        return absl::OkStatus();
+      }
+      if (!absl::IsUnimplemented(tiles.status())) return tiles.status();
+    } else {
+      parts.size = tiling.rows;
+    }
+  }
+  product.parts = parts;
   const bool cuts_b = way != Way::kFolded;
   product.a_step = StepOf(a, parts);
   product.b_step = cuts_b ? StepOf(b, parts) : 0;
@@ -226,6 +285,7 @@ absl::Status Product(KernelContext& context) {
     return Prepare(context, *ShapeOf(context, form), steps, types);
   }));
   const auto& product = static_cast<const PreparedProduct&>(*prepared);
+  if (product.tiles != nullptr) return RunTiles(context, *product.tiles, product.stored_as, product.y_dims);
   const bool is_constant = product.weights.dtype() != DType::kUndefined;
   return RunInParts(context, {.operation = product,
                               .compute = compute,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -11,9 +12,9 @@
 namespace amp {
 namespace {
 
-// Larger parts were no faster where this was measured, and smaller ones slower: ResNet-50 and BERT, 1 MB of second-level
-// cache.
-constexpr int64_t kPartBytes = 512 << 10;
+// Larger parts were no faster where this was measured, with 1 MB of second-level cache.
+constexpr int64_t kLeastPartBytes = 256 << 10, kMostPartBytes = 1 << 20;
+constexpr int64_t kPartOfAll = 8;
 
 int64_t RoundUp(int64_t number, int64_t granule) { return (number + granule - 1) / granule * granule; }
 
@@ -83,6 +84,35 @@ class PartReader {
   Tensor scratch_;  // of a part, or all of it converted; undefined: the operand is read where it is
 };
 
+// Whether a part of the result depends on no more of the operand than what lies in the same place.
+bool IsReadInPlace(const PartedOperation& operation, int64_t step, const PartWindow& window) {
+  if (operation.parts.count() == 1) return true;
+  return step == operation.y_step && window.stride == 1 && window.lead == 0 && window.extent == 1;
+}
+
+// The input whose elements the result may take, where they are free; nothing where there is none.
+std::optional<size_t> PortToReuse(const KernelContext& context, const PartedRun& run) {
+  const PartedOperation& operation = run.operation;
+  if (operation.computed_as == operation.stored_as) return std::nullopt;  // the library writes what it still reads
+  const auto fits = [&](size_t port, int64_t step, const PartWindow& window) {
+    const Tensor& x = context.Input(port);
+    return context.MayReuseInput(port) && x.dtype() == operation.stored_as && x.dims() == operation.y_dims &&
+           x.layout() == run.y_layout && IsReadInPlace(operation, step, window);
+  };
+  const LibraryEpilogue& epilogue = operation.epilogue;
+  for (size_t i = 0; i < epilogue.ports.size(); ++i) {
+    if (fits(epilogue.ports[i], epilogue.steps[i], {})) return epilogue.ports[i];
+  }
+  return fits(0, run.a.step, run.a.window) ? std::optional<size_t>(0) : std::nullopt;
+}
+
+absl::StatusOr<Tensor*> MakeResult(KernelContext& context, const PartedRun& run) {
+  if (const std::optional<size_t> port = PortToReuse(context, run)) return context.MakeOutputLike(0, *port);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, run.operation.stored_as, run.operation.y_dims));
+  y->set_layout(run.y_layout);
+  return y;
+}
+
 // Stores what the library gives.
 class PartWriter {
  public:
@@ -90,8 +120,7 @@ class PartWriter {
     PartWriter writer;
     const PartedOperation& operation = run.operation;
     writer.step_ = operation.y_step;
-    AMP_ASSIGN_OR_RETURN(writer.y_, context.MakeOutput(0, operation.stored_as, operation.y_dims));
-    writer.y_->set_layout(run.y_layout);
+    AMP_ASSIGN_OR_RETURN(writer.y_, MakeResult(context, run));
     if (writer.y_->dtype() == operation.computed_as) return writer;
     AMP_ASSIGN_OR_RETURN(writer.scratch_,
                          context.MakeScratch(operation.computed_as, {operation.parts.size * operation.y_step}));
@@ -138,6 +167,7 @@ class PartsRunner {
   absl::Status Prepare(KernelContext& context) {
     const PartedOperation& operation = run_.operation;
     const LibraryEpilogue& epilogue = operation.epilogue;
+    AMP_ASSIGN_OR_RETURN(result_, PartWriter::Create(context, run_));
     AMP_RETURN_IF_ERROR(Add(context, run_.a, inputs_));
     if (run_.weights == nullptr) AMP_RETURN_IF_ERROR(Add(context, run_.b, inputs_));
     ordered_.resize(epilogue.ports.size());
@@ -151,7 +181,6 @@ class PartsRunner {
     const size_t of_last = operation.last == nullptr ? 0 : operation.last->scratch_bytes();
     const auto scratch_bytes = static_cast<int64_t>(std::max(operation.primitive->scratch_bytes(), of_last));
     AMP_ASSIGN_OR_RETURN(scratch_, context.MakeScratch(DType::kUint8, {scratch_bytes}));
-    AMP_ASSIGN_OR_RETURN(result_, PartWriter::Create(context, run_));
     return absl::OkStatus();
   }
 
@@ -203,8 +232,11 @@ class PartsRunner {
 
 }  // namespace
 
-Parts CutAxis(int64_t total, int64_t widest, int64_t granule) {
-  const int64_t fitting = kPartBytes / static_cast<int64_t>(sizeof(float)) / std::max<int64_t>(widest, 1);
+int64_t PartBytes(int64_t all_bytes) { return std::clamp(all_bytes / kPartOfAll, kLeastPartBytes, kMostPartBytes); }
+
+Parts CutAxis(int64_t total, const PartElements& elements, int64_t granule) {
+  constexpr auto kBytes = static_cast<int64_t>(sizeof(float));
+  const int64_t fitting = PartBytes(elements.of_all * kBytes) / kBytes / std::max<int64_t>(elements.of_index, 1);
   const int64_t most = std::max(fitting / granule, int64_t{1}) * granule;
   if (most >= total) return {total, total};
   const int64_t count = (total + most - 1) / most;

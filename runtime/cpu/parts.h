@@ -29,9 +29,14 @@ struct Parts {
   int64_t last() const { return total - (count() - 1) * size; }
 };
 
-// As many indices as float32 elements of the widest operand, `widest` for an index, fit in a cache; a multiple of
-// `granule` at least, unless that is all.
-Parts CutAxis(int64_t total, int64_t widest, int64_t granule);
+// Elements of what is held in float32 for one index, and of all operands and results.
+struct PartElements {
+  int64_t of_index = 0, of_all = 0;
+};
+// What parts may take where all in float32 would take so much: an eighth, within bounds.
+int64_t PartBytes(int64_t all_bytes);
+// Parts that take no more than that; a multiple of `granule` at least, unless that is all.
+Parts CutAxis(int64_t total, const PartElements& elements, int64_t granule);
 
 // Indices of an operand that index i of the result reads: [i * stride - lead, i * stride - lead + extent). What is
 // outside is zero.
@@ -81,7 +86,8 @@ struct PartedRun {
   const Tensor* bias_behind = nullptr;  // float32, to be added to every row of the result; null: none
 };
 
-// Makes output 0. Errors: kInternal, the library's; memory.
+// Makes output 0, in the elements of an input that nobody else needs where its parts are read before those of the result
+// are stored. Errors: kInternal, the library's; memory.
 absl::Status RunInParts(KernelContext& context, const PartedRun& run);
 
 }  // namespace amp

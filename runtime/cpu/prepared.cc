@@ -4,9 +4,10 @@
 #include <cstring>
 #include <utility>
 
-#include "ir/base/convert.h"
 #include "ir/base/status.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
 
 namespace amp {
@@ -58,24 +59,45 @@ bool IsFloatOfLibrary(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kBfloat16;
 }
 
-void ConvertElements(const void* from, DType from_type, void* to, DType to_type, size_t count) {
-  if (count == 0) return;
-  const auto narrow_from = [&] { return absl::MakeConstSpan(static_cast<const uint16_t*>(from), count); };
-  const auto narrow_to = [&] { return absl::MakeSpan(static_cast<uint16_t*>(to), count); };
+namespace {
+
+void Widen(const void* from, DType from_type, void* to, size_t count) {
+  const ConvertLoops& loops = BestLoops().convert;
+  (from_type == DType::kFloat16 ? loops.widen_float16 : loops.widen_bfloat16)(static_cast<const uint16_t*>(from),
+                                                                              static_cast<float*>(to), count);
+}
+void Narrow(const void* from, void* to, DType to_type, size_t count) {
+  const ConvertLoops& loops = BestLoops().convert;
+  (to_type == DType::kFloat16 ? loops.narrow_float16 : loops.narrow_bfloat16)(static_cast<const float*>(from),
+                                                                              static_cast<uint16_t*>(to), count);
+}
+
+}  // namespace
+
+void ConvertLine(const void* from, DType from_type, void* to, DType to_type, size_t count) {
   if (from_type == to_type) {
     std::memcpy(to, from, count * ElementBytes(to_type));
   } else if (to_type == DType::kFloat32) {
-    Widen(narrow_from(), from_type, {static_cast<float*>(to), count});
+    Widen(from, from_type, to, count);
   } else if (from_type == DType::kFloat32) {
-    Narrow({static_cast<const float*>(from), count}, to_type, narrow_to());
+    Narrow(from, to, to_type, count);
   } else {
     float wide[kOnTheirWay];
     for (size_t first = 0; first < count; first += kOnTheirWay) {
       const size_t size = std::min(kOnTheirWay, count - first);
-      Widen(narrow_from().subspan(first, size), from_type, {wide, size});
-      Narrow({wide, size}, to_type, narrow_to().subspan(first, size));
+      Widen(static_cast<const uint16_t*>(from) + first, from_type, wide, size);
+      Narrow(wide, static_cast<uint16_t*>(to) + first, to_type, size);
     }
   }
+}
+
+void ConvertElements(const void* from, DType from_type, void* to, DType to_type, size_t count) {
+  ParallelFor((count + kOnTheirWay - 1) / kOnTheirWay, kOnTheirWay, [&](const Share& share) {
+    const size_t first = share.first * kOnTheirWay;
+    ConvertLine(static_cast<const std::byte*>(from) + first * ElementBytes(from_type), from_type,
+                static_cast<std::byte*>(to) + first * ElementBytes(to_type), to_type,
+                std::min(share.end * kOnTheirWay, count) - first);
+  });
 }
 
 void ConvertInto(const Tensor& from, Tensor& to) {

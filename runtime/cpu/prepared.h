@@ -56,7 +56,9 @@ bool IsFloatOfLibrary(DType dtype);
 absl::StatusOr<Tensor> Converted(const Tensor& tensor, DType dtype, TensorMemory* memory);
 // Elements of `from` into `to`, which has as many and the same layout.
 void ConvertInto(const Tensor& from, Tensor& to);
-// Elements at `from` to `to`, both of these types.
+// Elements at `from` to `to`, both of these types, by one thread.
+void ConvertLine(const void* from, DType from_type, void* to, DType to_type, size_t count);
+// The same, many of them, by the threads of the run.
 void ConvertElements(const void* from, DType from_type, void* to, DType to_type, size_t count);
 
 onednn::Operand RowMajorOperand(DType dtype, Dims dims);

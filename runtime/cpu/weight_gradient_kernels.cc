@@ -49,7 +49,8 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeProduct(const Dims& y, DT
 PreparedOperations::Made Prepare(const Dims& y, DType compute, int64_t rows) {
   auto gradient = std::make_shared<PreparedGradient>();
   gradient->y_dims = y;
-  const Parts& parts = gradient->parts = CutAxis(rows, std::max(y[0], y[1]), kRowGranule);
+  const Parts& parts = gradient->parts =
+      CutAxis(rows, {.of_index = y[0] + y[1], .of_all = (y[0] + y[1]) * rows}, kRowGranule);
   AMP_ASSIGN_OR_RETURN(gradient->primitive, MakeProduct(y, compute, parts.size, false));
   if (parts.count() == 1) return gradient;
   AMP_ASSIGN_OR_RETURN(gradient->adds, MakeProduct(y, compute, parts.size, true));

@@ -41,6 +41,11 @@ class RowWalk {
   explicit RowWalk(const Broadcast& broadcast);
 
   bool AtEnd() const { return walk_.AtEnd(); }
+  // REQUIRES: there is such a row.
+  void Skip(size_t rows) {
+    walk_.Skip(rows);
+    first_ += rows * count_;
+  }
   void Next() {
     walk_.Next();
     first_ += count_;

@@ -71,7 +71,7 @@ absl::StatusOr<Tensor*> KernelContext::MakeOutput(size_t port, DType dtype, Dims
 
 absl::StatusOr<Tensor*> KernelContext::MakeOutputLike(size_t port, size_t input) {
   const Tensor& x = Input(input);
-  if (port < outputs_.size() && site_.last_uses[input] && x.IsOnlyOwner()) {
+  if (port < outputs_.size() && MayReuseInput(input)) {
     outputs_[port] = Datum(x);
     return outputs_[port].mutable_tensor();
   }

@@ -131,6 +131,8 @@ class KernelContext {
   // The same, of the type, dims and layout of an input, in that input's own elements where nobody else needs them: for
   // kernels that read every element before they write it, and none after.
   absl::StatusOr<Tensor*> MakeOutputLike(size_t port, size_t input);
+  // Whether nobody else needs the elements of the input, and nobody reads it after this node.
+  bool MayReuseInput(size_t port) const { return site_.last_uses[port] && Input(port).IsOnlyOwner(); }
   // Elements for the time that the kernel runs.
   absl::StatusOr<Tensor> MakeScratch(DType dtype, Dims dims) const;
   void SetOutput(size_t port, Datum datum);

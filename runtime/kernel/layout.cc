@@ -20,8 +20,8 @@ void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, si
                      .from_step = static_cast<int64_t>(columns),
                      .to_step = static_cast<int64_t>(rows)};
   for (size_t n = 0; n < batch; ++n) {
-    TurnMatrix(from.elements<T>().data() + n * rows * columns, to.mutable_elements<T>().data() + n * rows * columns,
-               turn);
+    TurnMatrixTogether(from.elements<T>().data() + n * rows * columns,
+                       to.mutable_elements<T>().data() + n * rows * columns, turn);
   }
 }
 

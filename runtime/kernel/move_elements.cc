@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "ir/base/status.h"
 #include "runtime/kernel/element_mover.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/turn_matrix.h"
 
@@ -19,10 +22,6 @@ absl::Status TypeStatus(bool known, const Tensor& tensor) {
 ElementMover* MoverOf(const Tensor& from, const Tensor& to) {
   AMP_CHECK(from.mover() == to.mover() || from.num_elements() == 0);
   return to.mover();
-}
-
-absl::Span<const int64_t> AllButLast(absl::Span<const int64_t> list) {
-  return list.subspan(0, list.empty() ? 0 : list.size() - 1);
 }
 
 // The axes of a copy from strided places to consecutive ones.
@@ -47,36 +46,88 @@ StridedAxes Merged(absl::Span<const int64_t> dims, absl::Span<const int64_t> str
   return merged;
 }
 
+template <typename T, size_t... i>
+typename Square<T>::Row EvenOnes(typename Square<T>::Row a, typename Square<T>::Row b, std::index_sequence<i...>) {
+  return __builtin_shufflevector(a, b, (2 * i)...);
+}
+
+// Every other element, a register full at a time.
+template <typename T>
+void CopyEveryOther(const T* from, T* to, int64_t length) {
+  int64_t i = 0;
+  if constexpr (std::is_integral_v<T>) {
+    using Row = typename Square<T>::Row;
+    constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+    // The last element that is read lies behind the last one that is wanted: that is left to the loop below.
+    for (; i + kSide < length; i += kSide) {
+      Row first, second;
+      std::memcpy(&first, from + 2 * i, sizeof(Row));
+      std::memcpy(&second, from + 2 * i + kSide, sizeof(Row));
+      const Row picked = EvenOnes<T>(first, second, std::make_index_sequence<Square<T>::kSide>());
+      std::memcpy(to + i, &picked, sizeof(Row));
+    }
+  }
+  for (; i < length; ++i) to[i] = from[2 * i];
+}
+
+constexpr int64_t kShortRow = 8;  // elements: for fewer a call would cost more than the loop
+
 // Elements `step` apart become consecutive ones.
 template <typename T>
 void CopyRow(const T* from, int64_t step, T* to, int64_t length) {
-  if (step == 1) {
-    std::copy_n(from, length, to);
-  } else {
-    for (int64_t i = 0; i < length; ++i) to[i] = from[i * step];
+  switch (step) {
+    case 0:
+      std::fill_n(to, length, *from);
+      return;
+    case 1:
+      if (length < kShortRow) break;
+      std::copy_n(from, length, to);
+      return;
+    case 2:
+      return CopyEveryOther(from, to, length);
+    default:
+      break;
   }
+  for (int64_t i = 0; i < length; ++i) to[i] = from[i * step];
 }
 
-// REQUIRES: Merged.
+// REQUIRES: Merged. `to_strides`: of all that is copied, of which these axes may be a part.
 template <typename T>
-void CopyMerged(const T* from, const StridedAxes& axes, T* to) {
+void CopyMerged(const T* from, const StridedAxes& axes, const Dims& to_strides, T* to) {
   const size_t last = axes.dims.size() - 1;
-  const Dims to_strides = RowStrides(axes.dims);
   // An axis whose elements are neighbours, unless it is the last one: it is turned together with that.
   const auto found = std::find(axes.strides.begin(), axes.strides.end(), 1);
   const auto turned = static_cast<size_t>(found - axes.strides.begin());
+  // Rows are copied in turn without a step of the walk for each.
+  const size_t rows = turned < last ? turned : last - std::min<size_t>(last, 1);
   Dims outer = axes.dims;
-  outer[last] = 1;
-  if (turned < last) outer[turned] = 1;
+  outer[last] = outer[rows] = 1;
   for (StridedWalk walk(outer, {axes.strides, to_strides}); !walk.AtEnd(); walk.Next()) {
     // Places may lie before the first one: as signed numbers.
     const T* const first = from + static_cast<int64_t>(walk[0]);
+    T* const target = to + walk[1];
     if (turned < last) {
-      TurnMatrix(first, to + walk[1], {axes.dims[turned], axes.dims[last], axes.strides[last], to_strides[turned]});
-    } else {
-      CopyRow(first, axes.strides[last], to + walk[1], axes.dims[last]);
+      TurnMatrix(first, target, {axes.dims[turned], axes.dims[last], axes.strides[last], to_strides[turned]});
+      continue;
+    }
+    for (int64_t row = 0; row < (last == 0 ? 1 : axes.dims[rows]); ++row) {
+      CopyRow(first + row * axes.strides[rows], axes.strides[last], target + row * to_strides[rows], axes.dims[last]);
     }
   }
+}
+
+// The threads of the run have parts of the longest axis.
+template <typename T>
+void CopyMergedTogether(const T* from, const StridedAxes& axes, T* to) {
+  const Dims to_strides = RowStrides(axes.dims);
+  const auto longest = static_cast<size_t>(std::max_element(axes.dims.begin(), axes.dims.end()) - axes.dims.begin());
+  const int64_t length = axes.dims[longest], of_each = ElementsBetween(axes.dims, 0, axes.dims.size()) / length;
+  ParallelFor(static_cast<size_t>(length), static_cast<size_t>(of_each), [&](const Share& share) {
+    const auto first = static_cast<int64_t>(share.first);
+    StridedAxes part = axes;
+    part.dims[longest] = static_cast<int64_t>(share.end) - first;
+    CopyMerged(from + first * axes.strides[longest], part, to_strides, to + first * to_strides[longest]);
+  });
 }
 
 // Where `index` of the axes but the last leads, by the lists of CopyPicked; kNowhere if one of them says so.
@@ -111,16 +162,48 @@ std::vector<Stretch> StretchesOf(absl::Span<const int64_t> indices) {
   return stretches;
 }
 
-// What `stretches` pick from a line of elements, null where there is none.
+// The lists of CopyPicked, but for the last axes that are copied as they are: blocks of so many elements are moved.
+struct PickedBlocks {
+  absl::Span<const std::vector<int64_t>> outer;  // of the axes ahead of the stretches
+  std::vector<Stretch> stretches;
+  size_t block = 1;
+};
+
+bool IsWhole(const std::vector<int64_t>& picks, int64_t dim) {
+  if (static_cast<int64_t>(picks.size()) != dim) return false;
+  for (int64_t i = 0; i < dim; ++i) {
+    if (picks[static_cast<size_t>(i)] != i) return false;
+  }
+  return true;
+}
+
+PickedBlocks BlocksOf(absl::Span<const std::vector<int64_t>> picks, const Dims& from) {
+  PickedBlocks blocks;
+  size_t axes = picks.size();
+  for (; axes > 0 && IsWhole(picks[axes - 1], from[axes - 1]); --axes) blocks.block *= picks[axes - 1].size();
+  if (axes == 0) {
+    blocks.stretches = {{0, 1}};
+    return blocks;
+  }
+  blocks.outer = picks.first(axes - 1);
+  blocks.stretches = StretchesOf(picks[axes - 1]);
+  return blocks;
+}
+
+// What stretches of blocks pick from a line of elements, null where there is none.
 template <typename T>
-T* CopyStretches(const T* line, absl::Span<const Stretch> stretches, const T& nothing, T* out) {
-  for (const Stretch& stretch : stretches) {
+T* CopyStretches(const T* line, const PickedBlocks& blocks, const T& nothing, T* out) {
+  for (const Stretch& stretch : blocks.stretches) {
+    const size_t length = stretch.length * blocks.block;
     if (line == nullptr || stretch.first == kNowhere) {
-      out = std::fill_n(out, stretch.length, nothing);
-    } else if (stretch.length == 1) {
-      *out++ = line[stretch.first];
+      out = std::fill_n(out, length, nothing);
+      continue;
+    }
+    const T* const from = line + static_cast<size_t>(stretch.first) * blocks.block;
+    if (length == 1) {
+      *out++ = *from;
     } else {
-      out = std::copy_n(line + stretch.first, stretch.length, out);
+      out = std::copy_n(from, length, out);
     }
   }
   return out;
@@ -144,6 +227,12 @@ void CopyBytes(const std::byte* from, size_t from_step, std::byte* to, size_t to
       return CopyBlocksOf<8>(from, from_step, to, to_step, count);
     case 16:
       return CopyBlocksOf<16>(from, from_step, to, to_step, count);
+    case 32:
+      return CopyBlocksOf<32>(from, from_step, to, to_step, count);
+    case 64:
+      return CopyBlocksOf<64>(from, from_step, to, to_step, count);
+    case 128:
+      return CopyBlocksOf<128>(from, from_step, to, to_step, count);
     default:
       for (size_t i = 0; i < count; ++i) std::memcpy(to + i * to_step, from + i * from_step, bytes);
   }
@@ -178,10 +267,18 @@ void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces 
   const size_t size = ElementBytes(from.dtype());
   AMP_CHECK((source.first + (count - 1) * source.step + run) * size <= from.size_bytes());
   AMP_CHECK((target.first + (count - 1) * target.step + run) * size <= to.size_bytes());
-  const bool is_one_block = source.step == run && target.step == run;
-  CopyBytes(from.bytes().data() + source.first * size, source.step * size,
-            to.mutable_bytes().data() + target.first * size, target.step * size,
-            run * size * (is_one_block ? count : 1), is_one_block ? 1 : count);
+  const std::byte* const in = from.bytes().data() + source.first * size;
+  std::byte* const out = to.mutable_bytes().data() + target.first * size;
+  if (count == 1 || (source.step == run && target.step == run)) {
+    return ParallelFor(run * count, 1, [&](const Share& share) {
+      std::memcpy(out + share.first * size, in + share.first * size, (share.end - share.first) * size);
+    });
+  }
+  const size_t in_step = source.step * size, out_step = target.step * size;
+  ParallelFor(count, run, [&](const Share& share) {
+    CopyBytes(in + share.first * in_step, in_step, out + share.first * out_step, out_step, run * size,
+              share.end - share.first);
+  });
 }
 
 void FillWithZero(Tensor& tensor) {
@@ -202,11 +299,13 @@ absl::Status CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_
   }
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = from.elements<T>();
-    auto out = to.mutable_elements<T>().begin();
-    for (const size_t first : firsts) {
-      const auto source = in.subspan(first, run);
-      out = std::copy(source.begin(), source.end(), out);
-    }
+    T* const out = to.mutable_elements<T>().data();
+    ParallelFor(firsts.size(), run, [&](const Share& share) {
+      for (size_t i = share.first; i < share.end; ++i) {
+        const auto source = in.subspan(firsts[i], run);
+        std::copy(source.begin(), source.end(), out + i * run);
+      }
+    });
   });
   return TypeStatus(known, from);
 }
@@ -232,7 +331,7 @@ absl::Status CopyStrided(const Tensor& from, int64_t start, absl::Span<const int
     return absl::OkStatus();
   }
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
-    CopyMerged(from.elements<T>().data() + start, axes, to.mutable_elements<T>().data());
+    CopyMergedTogether(from.elements<T>().data() + start, axes, to.mutable_elements<T>().data());
   });
   return TypeStatus(known, from);
 }
@@ -246,17 +345,29 @@ absl::Status CopyPicked(const Tensor& from, absl::Span<const std::vector<int64_t
     return absl::OkStatus();
   }
   const Dims strides = RowStrides(from.dims());
-  const std::vector<int64_t> only = {0};  // a scalar's
-  const std::vector<int64_t>& last = picks.empty() ? only : picks.back();
-  const std::vector<Stretch> stretches = StretchesOf(last);
+  const PickedBlocks blocks = BlocksOf(picks, from.dims());
+  const Dims outer(to.dims().begin(), to.dims().begin() + static_cast<std::ptrdiff_t>(blocks.outer.size()));
+  const auto lines = static_cast<size_t>(ElementsBetween(outer, 0, outer.size()));
+  const size_t line = static_cast<size_t>(to.num_elements()) / lines;
   const bool known = VisitStorage(from.dtype(), [&]<typename T>(TypeTag<T>) {
-    const auto in = from.elements<T>();
+    const T* const in = from.elements<T>().data();
+    T* const out = to.mutable_elements<T>().data();
     const T nothing = fill == nullptr ? T() : fill->elements<T>()[0];
-    T* out = to.mutable_elements<T>().data();
-    for (StridedWalk walk(AllButLast(to.dims()), {}); !walk.AtEnd(); walk.Next()) {
-      const int64_t first = PickedPlace(picks, strides, walk.index());
-      out = CopyStretches<T>(first == kNowhere ? nullptr : in.data() + first, stretches, nothing, out);
-    }
+    ParallelFor(lines, line, [&](const Share& share) {
+      StridedWalk walk(outer, {});
+      walk.Skip(share.first);
+      int64_t before = kNowhere;  // where the line before came from
+      for (size_t i = share.first; i < share.end; ++i, walk.Next()) {
+        T* const at = out + i * line;
+        const int64_t place = PickedPlace(blocks.outer, strides, walk.index());
+        if (place != kNowhere && place == before) {
+          std::copy_n(at - line, line, at);
+        } else {
+          CopyStretches<T>(place == kNowhere ? nullptr : in + place, blocks, nothing, at);
+        }
+        before = place;
+      }
+    });
   });
   return TypeStatus(known, from);
 }

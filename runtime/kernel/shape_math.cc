@@ -119,4 +119,14 @@ void StridedWalk::Next() {
   done_ = true;
 }
 
+void StridedWalk::Skip(size_t count) {
+  auto left = static_cast<int64_t>(count);
+  for (size_t axis = dims_.size(); axis-- > 0 && left > 0;) {
+    const int64_t sum = index_[axis] + left, index = sum % dims_[axis];
+    for (size_t i = 0; i < strides_.size(); ++i) places_[i] += strides_[i][axis] * (index - index_[axis]);
+    index_[axis] = index;
+    left = sum / dims_[axis];
+  }
+}
+
 }  // namespace amp

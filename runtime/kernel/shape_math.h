@@ -66,6 +66,8 @@ class StridedWalk {
 
   bool AtEnd() const { return done_; }
   void Next();
+  // The same as so many times Next. REQUIRES: that comes to one of the indices.
+  void Skip(size_t count);
   size_t operator[](size_t operand) const { return static_cast<size_t>(places_[operand]); }
   const Dims& index() const { return index_; }
   // Moves an operand's place: where its first element is, before the walk begins.

@@ -14,6 +14,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/kernel/parallel_for.h"
+
 namespace amp {
 
 // What is at from[r + c * from_step] comes to to[r * to_step + c].
@@ -69,11 +71,52 @@ void TurnOneByOne(const T* from, T* to, const Turn& turn) {
   }
 }
 
+// Of fewer columns than a register has elements, which lie one behind the other in `to`: what a register holds behind
+// them is overwritten by the next row.
+template <typename T>
+void TurnFewColumns(const T* from, T* to, const Turn& turn) {
+  constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+  const T* columns[kSide];  // the last one as often as it takes
+  for (int64_t c = 0; c < kSide; ++c) columns[c] = from + std::min(c, turn.columns - 1) * turn.from_step;
+  int64_t r = 0;
+  for (; (r + kSide - 1) * turn.columns + kSide <= turn.rows * turn.columns; r += kSide) {
+    Square<T> square;
+#pragma GCC unroll 16
+    for (int64_t c = 0; c < kSide; ++c) std::memcpy(&square.rows[c], columns[c] + r, sizeof(square.rows[c]));
+    square.Turn();
+    T* next = to + r * turn.columns;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kSide; ++i, next += turn.columns) {
+      std::memcpy(next, &square.rows[i], sizeof(square.rows[i]));
+    }
+  }
+  TurnOneByOne(from + r, to + r * turn.to_step, {turn.rows - r, turn.columns, turn.from_step, turn.to_step});
+}
+
+// Of fewer rows than a register has elements, which lie one behind the other in `from`.
+template <typename T>
+void TurnFewRows(const T* from, T* to, const Turn& turn) {
+  constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide);
+  int64_t c = 0;
+  for (; (c + kSide - 1) * turn.rows + kSide <= turn.rows * turn.columns; c += kSide) {
+    Square<T> square;
+    const T* next = from + c * turn.rows;
+#pragma GCC unroll 16
+    for (int64_t i = 0; i < kSide; ++i, next += turn.rows) std::memcpy(&square.rows[i], next, sizeof(square.rows[i]));
+    square.Turn();
+    for (int64_t r = 0; r < turn.rows; ++r)
+      std::memcpy(to + r * turn.to_step + c, &square.rows[r], sizeof(square.rows[r]));
+  }
+  TurnOneByOne(from + c * turn.from_step, to + c, {turn.rows, turn.columns - c, turn.from_step, turn.to_step});
+}
+
 // Some columns at a time, so that the lines that are written stay in the cache until they are full.
 template <typename T>
 void TurnMatrix(const T* from, T* to, const Turn& turn) {
   if constexpr (std::is_integral_v<T>) {
     constexpr auto kSide = static_cast<int64_t>(Square<T>::kSide), kTile = std::max<int64_t>(kSide, 64 / sizeof(T));
+    if (turn.columns < kSide && turn.to_step == turn.columns) return TurnFewColumns(from, to, turn);
+    if (turn.rows < kSide && turn.from_step == turn.rows) return TurnFewRows(from, to, turn);
     const int64_t rows = turn.rows / kSide * kSide, columns = turn.columns / kSide * kSide;
     for (int64_t tile = 0; tile < columns; tile += kTile) {
       for (int64_t r = 0; r < rows; r += kSide) {
@@ -88,6 +131,24 @@ void TurnMatrix(const T* from, T* to, const Turn& turn) {
   } else {
     TurnOneByOne(from, to, turn);
   }
+}
+
+// The same, shared out among the threads of the run.
+template <typename T>
+void TurnMatrixTogether(const T* from, T* to, const Turn& turn) {
+  const bool cuts_rows = turn.rows >= turn.columns;
+  const auto count = static_cast<size_t>(cuts_rows ? turn.rows : turn.columns),
+             other = static_cast<size_t>(cuts_rows ? turn.columns : turn.rows);
+  ParallelFor(count, other, [&](const Share& share) {
+    const auto first = static_cast<int64_t>(share.first), size = static_cast<int64_t>(share.end - share.first);
+    Turn part = turn;
+    (cuts_rows ? part.rows : part.columns) = size;
+    if (cuts_rows) {
+      TurnMatrix(from + first, to + first * turn.to_step, part);
+    } else {
+      TurnMatrix(from + first * turn.from_step, to + first, part);
+    }
+  });
 }
 
 }  // namespace amp

@@ -76,10 +76,9 @@ absl::Status BatchNormalization(KernelContext& context) {
   const ChannelStretches::Affines affines = Normalizing(context, stretches, moments);
   const FloatSource in(loops, x);
   const FloatSink out(loops, *y);
-  std::vector<float> buffer(stretches.longest());
-  stretches.ForEach([&](const ChannelStretches::Stretch& s) {
-    stretches.Transform(s, in.Read(s.first, s.count, buffer.data()), out.Begin(s.first, buffer.data()), affines);
-    out.End(s.first, s.count, buffer.data());
+  stretches.ForEachTogether([&](const ChannelStretches::Stretch& s, float* buffer) {
+    stretches.Transform(s, in.Read(s.first, s.count, buffer), out.Begin(s.first, buffer), affines);
+    out.End(s.first, s.count, buffer);
   });
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/memory_broadcast.h"
+#include "runtime/loops/row_parts.h"
 
 namespace amp {
 namespace {
@@ -32,16 +33,16 @@ struct PairOfRows {
       : a(loops, context.Input(0)), b(loops, context.Input(1)) {}
 
   FloatSource a, b;
-  float buffer_a[kPartSize], buffer_b[kPartSize];
 };
 
 // y = of(a, b) for `count` elements, at most kPartSize of them.
 template <typename Result>
-void ZipPart(const BinaryForms<Result>& of, PairOfRows& rows, const RowWalk& row, size_t first, size_t count,
+void ZipPart(const BinaryForms<Result>& of, const PairOfRows& rows, const RowWalk& row, size_t first, size_t count,
              Result* y) {
+  float buffer_a[kPartSize], buffer_b[kPartSize];
   const bool one_a = row.step(0) == 0 && row.count() > 1, one_b = row.step(1) == 0 && row.count() > 1;
-  const float* a = rows.a.Read(row.At(0, first), one_a ? 1 : count, rows.buffer_a);
-  const float* b = rows.b.Read(row.At(1, first), one_b ? 1 : count, rows.buffer_b);
+  const float* a = rows.a.Read(row.At(0, first), one_a ? 1 : count, buffer_a);
+  const float* b = rows.b.Read(row.At(1, first), one_b ? 1 : count, buffer_b);
   (one_a ? of.of_one_a : one_b ? of.of_one_b : of.of_both)(a, b, y, count);
 }
 
@@ -63,8 +64,8 @@ absl::Status ZipRepeated(KernelContext& context, const BinaryLoop& of, const Bro
   AMP_ASSIGN_OR_RETURN(const Tensor b, Repeated(context, 1, broadcast));
   const FloatSource in_a(loops, a), in_b(loops, b);
   const FloatSink out(loops, y);
-  float buffer_a[kPartSize], buffer_b[kPartSize];
-  ForEachPart(static_cast<size_t>(y.num_elements()), [&](size_t first, size_t count) {
+  ForEachPartTogether(static_cast<size_t>(y.num_elements()), [&](size_t first, size_t count) {
+    float buffer_a[kPartSize], buffer_b[kPartSize];
     of.of_both(in_a.Read(first, count, buffer_a), in_b.Read(first, count, buffer_b), out.Begin(first, buffer_a), count);
     out.End(first, count, buffer_a);
   });
@@ -77,20 +78,17 @@ absl::Status ZipFloats(KernelContext& context, const BinaryLoop& of) {
   AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 2));
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, context.Input(0).dtype()));
   if (y->num_elements() == 0) return absl::OkStatus();
-  RowWalk row(memory.broadcast);
-  if (row.count() < kNarrowRow && row.count() < static_cast<size_t>(y->num_elements())) {
-    return ZipRepeated(context, of, memory.broadcast, *y);
-  }
-  PairOfRows rows(loops, context);
+  const auto num_elements = static_cast<size_t>(y->num_elements());
+  const size_t row_size = RowWalk(memory.broadcast).count();
+  if (row_size < kNarrowRow && row_size < num_elements) return ZipRepeated(context, of, memory.broadcast, *y);
+  const PairOfRows rows(loops, context);
   const FloatSink out(loops, *y);
-  float buffer[kPartSize];
-  for (; !row.AtEnd(); row.Next()) {
-    ForEachPart(row.count(), [&](size_t first, size_t count) {
-      const size_t at = row.first() + first;
-      ZipPart(of, rows, row, first, count, out.Begin(at, buffer));
-      out.End(at, count, buffer);
-    });
-  }
+  ForEachRowPart(memory.broadcast, num_elements, [&](const RowWalk& row, size_t first, size_t count) {
+    float buffer[kPartSize];
+    const size_t at = row.first() + first;
+    ZipPart(of, rows, row, first, count, out.Begin(at, buffer));
+    out.End(at, count, buffer);
+  });
   return absl::OkStatus();
 }
 
@@ -106,13 +104,12 @@ absl::Status Compared(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const MemoryBroadcast memory, BroadcastInMemory(context, 2));
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, memory, DType::kBool));
   if (y->num_elements() == 0) return absl::OkStatus();
-  PairOfRows rows(loops, context);
+  const PairOfRows rows(loops, context);
   uint8_t* const out = y->mutable_elements<uint8_t>().data();
-  for (RowWalk row(memory.broadcast); !row.AtEnd(); row.Next()) {
-    ForEachPart(row.count(), [&](size_t first, size_t count) {
-      ZipPart(loops.binary.*kLoop, rows, row, first, count, out + row.first() + first);
-    });
-  }
+  ForEachRowPart(memory.broadcast, static_cast<size_t>(y->num_elements()),
+                 [&](const RowWalk& row, size_t first, size_t count) {
+                   ZipPart(loops.binary.*kLoop, rows, row, first, count, out + row.first() + first);
+                 });
   return absl::OkStatus();
 }
 
@@ -147,8 +144,8 @@ absl::Status FoldEqual(KernelContext& context, const BinaryLoop& of, float divis
   std::vector<FloatSource> in;
   for (size_t i = 0; i < context.num_inputs(); ++i) in.emplace_back(loops, context.Input(i));
   const FloatSink out(loops, *y);
-  float buffer[kPartSize], total[kPartSize];
-  ForEachPart(static_cast<size_t>(y->num_elements()), [&](size_t first, size_t count) {
+  ForEachPartTogether(static_cast<size_t>(y->num_elements()), [&](size_t first, size_t count) {
+    float buffer[kPartSize], total[kPartSize];
     float* const result = out.Begin(first, total);
     of.of_both(in[0].Read(first, count, total), in[1].Read(first, count, buffer), result, count);
     for (size_t i = 2; i < in.size(); ++i) of.of_both(result, in[i].Read(first, count, buffer), result, count);
@@ -200,15 +197,17 @@ absl::Status Biased(KernelContext& context) {
   if (count == 0) return absl::OkStatus();
   const FloatSource in(loops, context.Input(0));
   const FloatSink out(loops, *y);
-  float buffer[kPartSize];
-  for (size_t start = 0; start < count; start += bias.size()) {
-    ForEachPart(bias.size(), [&](size_t first, size_t size) {
-      float* const part = out.Begin(start + first, buffer);
-      loops.binary.add.of_both(in.Read(start + first, size, buffer), bias.data() + first, part, size);
-      (loops.unary.*kLoop)(part, part, size, {});
-      out.End(start + first, size, buffer);
-    });
-  }
+  ParallelFor(count / bias.size(), bias.size(), [&](const Share& share) {
+    float buffer[kPartSize];
+    for (size_t start = share.first * bias.size(); start < share.end * bias.size(); start += bias.size()) {
+      ForEachPart(bias.size(), [&](size_t first, size_t size) {
+        float* const part = out.Begin(start + first, buffer);
+        loops.binary.add.of_both(in.Read(start + first, size, buffer), bias.data() + first, part, size);
+        (loops.unary.*kLoop)(part, part, size, {});
+        out.End(start + first, size, buffer);
+      });
+    }
+  });
   return absl::OkStatus();
 }
 
@@ -247,15 +246,17 @@ absl::Status Where(KernelContext& context) {
   const ChooseLoop choose = FindChooseLoop(loops.choose, bytes);
   const auto condition = context.Input(0).elements<uint8_t>();
   const auto a = context.Input(1).bytes(), b = context.Input(2).bytes();
-  for (RowWalk row(memory.broadcast); !row.AtEnd(); row.Next()) {
-    choose({.condition = condition.data() + row.At(0, 0),
-            .a = a.data() + row.At(1, 0) * bytes,
-            .b = b.data() + row.At(2, 0) * bytes,
-            .step_condition = row.step(0),
-            .step_a = row.step(1),
-            .step_b = row.step(2)},
-           y->mutable_bytes().data() + row.first() * bytes, row.count());
-  }
+  std::byte* const out = y->mutable_bytes().data();
+  ForEachRowPart(memory.broadcast, static_cast<size_t>(y->num_elements()),
+                 [&](const RowWalk& row, size_t first, size_t count) {
+                   choose({.condition = condition.data() + row.At(0, first),
+                           .a = a.data() + row.At(1, first) * bytes,
+                           .b = b.data() + row.At(2, first) * bytes,
+                           .step_condition = row.step(0),
+                           .step_a = row.step(1),
+                           .step_b = row.step(2)},
+                          out + (row.first() + first) * bytes, count);
+                 });
   return absl::OkStatus();
 }
 

@@ -82,8 +82,8 @@ absl::Status Cast(KernelContext& context) {
   y->set_layout(x.layout());
   // What is widened to float32 needs no buffer in between.
   float* const whole = to == DType::kFloat32 ? y->mutable_elements<float>().data() : nullptr;
-  float buffer[kPartSize];
-  ForEachPart(static_cast<size_t>(x.num_elements()), [&](size_t first, size_t count) {
+  ForEachPartTogether(static_cast<size_t>(x.num_elements()), [&](size_t first, size_t count) {
+    float buffer[kPartSize];
     const float* const part = WidenPart(loops, x, first, count, whole == nullptr ? buffer : whole + first);
     if (whole == nullptr) NarrowPart(loops, part, *y, first, count);
   });

@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "ir/base/status.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/chain_operand.h"
@@ -93,12 +94,7 @@ void Zip(const BinaryForms<Result>& of, const ChainPart& a, const ChainPart& b, 
   (one_a ? of.of_one_a : one_b ? of.of_one_b : of.of_both)(a.floats(), b.floats(), y, count);
 }
 
-template <typename Visit>
-void ForEachChainPart(size_t count, Visit visit) {
-  for (size_t first = 0; first < count; first += kChainPart) visit(first, std::min(kChainPart, count - first));
-}
-
-// Runs the steps over the parts.
+// Runs the steps over some parts, one behind the other.
 class ChainRun {
  public:
   // `buffers`: kChainPart float32 for every input and every buffer of the chain.
@@ -108,18 +104,22 @@ class ChainRun {
     for (size_t i = 0; i < chain.inputs.size(); ++i) operands_.emplace_back(loops_, context.Input(i), shapes.walks[i]);
   }
 
-  void Store(Tensor& y) {
-    const auto size = static_cast<size_t>(y.num_elements());
+  // Elements [first, end) of y. REQUIRES: `first` is a multiple of kChainPart; once.
+  void Store(size_t first, size_t end, Tensor& y) {
+    for (ChainOperand& operand : operands_) operand.Start(first);
+    const auto for_each_part = [&](const auto& visit) {
+      for (size_t at = first; at < end; at += kChainPart) visit(at, std::min(kChainPart, end - at));
+    };
     if (y.dtype() == DType::kBool) {
       uint8_t* const truths = y.mutable_elements<uint8_t>().data();
-      ForEachChainPart(size, [&](size_t first, size_t count) { RunPart(count, truths + first); });
+      for_each_part([&](size_t at, size_t count) { RunPart(count, truths + at); });
       return;
     }
     const FloatSink out(loops_, y);
     float* const last = BufferOf(chain_.steps.back());
-    ForEachChainPart(size, [&](size_t first, size_t count) {
-      RunPart(count, out.Begin(first, last));
-      out.End(first, count, last);
+    for_each_part([&](size_t at, size_t count) {
+      RunPart(count, out.Begin(at, last));
+      out.End(at, count, last);
     });
   }
 
@@ -208,12 +208,16 @@ absl::Status RunChain(KernelContext& context) {
   Chain& chain = context.State<Chain>();
   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const ChainShapes> shapes, ShapesOf(context, chain));
   context.Report(BestLoops().name, DType::kFloat32);
-  const size_t num_buffers = chain.inputs.size() + chain.num_buffers;
+  const auto size = static_cast<size_t>(ElementsBetween(shapes->memory.dims, 0, shapes->memory.dims.size()));
+  const size_t parts = (size + kChainPart - 1) / kChainPart, cost = kChainPart * chain.steps.size();
+  const size_t buffers = (chain.inputs.size() + chain.num_buffers) * kChainPart;  // of a share, in elements
   AMP_ASSIGN_OR_RETURN(Tensor scratch,
-                       context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(num_buffers * kChainPart)}));
-  ChainRun run(context, chain, *shapes, scratch.mutable_elements<float>().data());
+                       context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(buffers * NumShares(parts, cost))}));
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeBroadcastOutput(context, shapes->memory, chain.steps.back().dtype));
-  if (y->num_elements() > 0) run.Store(*y);
+  ParallelFor(parts, cost, [&](const Share& share) {
+    float* const own = scratch.mutable_elements<float>().data() + share.index * buffers;
+    ChainRun(context, chain, *shapes, own).Store(share.first * kChainPart, std::min(share.end * kChainPart, size), *y);
+  });
   return absl::OkStatus();
 }
 

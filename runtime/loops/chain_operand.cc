@@ -67,6 +67,13 @@ void ChainOperand::Advance(size_t count) {
   walk_->Next();
 }
 
+void ChainOperand::Start(size_t first) {
+  at_ = first;
+  if (!walk_.has_value()) return;
+  walk_->Skip(first / walk_->count());
+  at_ = first % walk_->count();
+}
+
 template <typename T>
 ChainPart ChainOperand::ReadAs(size_t count, T* buffer) {
   if (!walk_.has_value()) {

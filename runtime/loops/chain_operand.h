@@ -36,6 +36,13 @@ class OperandWalk {
   size_t place() const { return place_; }  // of the row's first element
   // Whether all rows are one.
   bool Repeats() const { return num_axes_ == 1 && strides_[0] == 0; }
+  // From the first row on, to the one behind so many. REQUIRES: there is such a row.
+  void Skip(size_t rows) {
+    for (size_t axis = num_axes_; axis-- > 0; rows /= dims_[axis]) {
+      index_[axis] = rows % dims_[axis];
+      place_ += strides_[axis] * index_[axis];
+    }
+  }
   void Next() {
     for (size_t axis = num_axes_; axis-- > 0;) {
       place_ += strides_[axis];
@@ -57,6 +64,8 @@ class ChainOperand {
   // `walk`: nothing where it is as large as the result.
   ChainOperand(const Loops& loops, const Tensor& tensor, const std::optional<OperandWalk>& walk);
 
+  // Once, before anything is read: to the element of the result that is read first, a multiple of kChainPart.
+  void Start(size_t first);
   // The next `count` elements, behind those of the calls before; `buffer` has room for kChainPart of them, and is
   // nobody else's.
   ChainPart Read(size_t count, void* buffer);

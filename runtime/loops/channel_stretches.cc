@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/float_parts.h"
 
@@ -23,6 +24,18 @@ void ChannelStretches::ForEach(absl::FunctionRef<void(const Stretch&)> visit) co
       visit({start + first, std::min(longest_, row - first), has_all_channels_ ? 0 : channel});
     }
   }
+}
+
+void ChannelStretches::ForEachTogether(absl::FunctionRef<void(const Stretch&, float* buffer)> visit) const {
+  const size_t row = has_all_channels_ ? num_elements_ : pixels_, of_row = (row + longest_ - 1) / longest_;
+  ParallelFor(num_elements_ / row * of_row, longest_, [&](const Share& share) {
+    std::vector<float> buffer(longest_);
+    for (size_t i = share.first; i < share.end; ++i) {
+      const size_t which = i / of_row, first = i % of_row * longest_;
+      visit({which * row + first, std::min(longest_, row - first), has_all_channels_ ? 0 : which % channels_},
+            buffer.data());
+    }
+  });
 }
 
 std::vector<float> ChannelStretches::Repeat(absl::Span<const double> of_channels) const {

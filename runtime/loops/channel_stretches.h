@@ -27,6 +27,8 @@ class ChannelStretches {
     size_t at;            // of its first element in what Repeat gives
   };
   void ForEach(absl::FunctionRef<void(const Stretch&)> visit) const;
+  // The same, shared out among the threads of the run; `buffer` has room for the longest stretch.
+  void ForEachTogether(absl::FunctionRef<void(const Stretch&, float* buffer)> visit) const;
   size_t longest() const { return longest_; }
   size_t elements_of_channel() const { return num_elements_ / channels_; }
 

@@ -44,8 +44,8 @@ absl::Status MapOutput(KernelContext& context, UnaryLoop of, UnaryParameters par
   if (count == 0) return absl::OkStatus();
   const FloatSource in(loops, context.Input(0));
   const FloatSink out(loops, *y);
-  float buffer[kPartSize];
-  ForEachPart(count, [&](size_t first, size_t size) {
+  ForEachPartTogether(count, [&](size_t first, size_t size) {
+    float buffer[kPartSize];
     of(in.Read(first, size, buffer), out.Begin(first, buffer), size, parameters);
     out.End(first, size, buffer);
   });

@@ -2,7 +2,8 @@
 //
 //   const FloatSource in(loops, x);
 //   const FloatSink out(loops, *y);
-//   ForEachPart(count, [&](size_t first, size_t size) {
+//   ForEachPartTogether(count, [&](size_t first, size_t size) {
+//     float buffer[kPartSize];
 //     loops.unary.exp(in.Read(first, size, buffer), out.Begin(first, buffer), size, {});
 //     out.End(first, size, buffer);
 //   });
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/tensor.h"
 #include "runtime/loops/raw/loops.h"
 
@@ -67,6 +69,17 @@ std::vector<float> ReadAll(const Loops& loops, const Tensor& tensor);
 template <typename Visit>
 void ForEachPart(size_t count, Visit visit) {
   for (size_t first = 0; first < count; first += kPartSize) visit(first, std::min(kPartSize, count - first));
+}
+
+// The same, shared out among the threads of the run: visitors have buffers of their own.
+template <typename Visit>
+void ForEachPartTogether(size_t count, Visit visit) {
+  ParallelFor((count + kPartSize - 1) / kPartSize, kPartSize, [&](const Share& share) {
+    for (size_t part = share.first; part < share.end; ++part) {
+      const size_t first = part * kPartSize;
+      visit(first, std::min(kPartSize, count - first));
+    }
+  });
 }
 
 // Output 0 = of(input 0) with these parameters, wherever the elements lie.

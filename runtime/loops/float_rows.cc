@@ -10,20 +10,24 @@
 namespace amp {
 namespace {
 
-void MapWhole(const FloatSource& source, const FloatSink& sink, const AxisView& view, float* buffer, RowFunction of) {
-  for (size_t row = 0; row < view.rows(); ++row) {
+void MapWhole(const FloatSource& source, const FloatSink& sink, const AxisView& view, const Share& rows, float* buffer,
+              RowFunction of) {
+  for (size_t row = rows.first; row < rows.end; ++row) {
     const size_t first = row * view.size;
     of(source.Read(first, view.size, buffer), sink.Begin(first, buffer), view.size);
     sink.End(first, view.size, buffer);
   }
 }
 
-void MapAcross(const FloatSource& source, const FloatSink& sink, const AxisView& view, float* columns,
-               ColumnsFunction of) {
+// As many rows at a time as lie next to each other, up to kMaxColumns.
+size_t GroupsOf(const AxisView& view) { return (view.inner + kMaxColumns - 1) / kMaxColumns; }
+
+void MapAcross(const FloatSource& source, const FloatSink& sink, const AxisView& view, const Share& groups,
+               float* columns, ColumnsFunction of) {
   float buffer[kMaxColumns];
-  for (size_t row = 0, width = 0; row < view.rows(); row += width) {
-    const size_t first = view.First(row);
-    width = std::min(kMaxColumns, view.inner - row % view.inner);
+  for (size_t group = groups.first; group < groups.end; ++group) {
+    const size_t column = group % GroupsOf(view) * kMaxColumns, width = std::min(kMaxColumns, view.inner - column);
+    const size_t first = view.First(group / GroupsOf(view) * view.inner + column);
     for (size_t i = 0; i < view.size; ++i) {
       std::copy_n(source.Read(first + i * view.inner, width, buffer), width, columns + i * width);
     }
@@ -44,22 +48,26 @@ absl::Status MapRowsAndColumns(KernelContext& context, const AxisView& view, Row
   context.Report(loops.name, DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
   if (y->num_elements() == 0) return absl::OkStatus();
-  const size_t width = std::min(kMaxColumns, view.inner);
-  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(width * view.size)}));
-  float* const buffer = scratch.mutable_elements<float>().data();
+  const size_t at_once = std::min(kMaxColumns, view.inner) * view.size;
+  const size_t count = view.inner == 1 ? view.rows() : view.outer * GroupsOf(view);
+  const auto buffers = static_cast<int64_t>(NumShares(count, at_once) * at_once);
+  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {buffers}));
   const FloatSource source(loops, context.Input(0));
   const FloatSink sink(loops, *y);
-  if (view.inner == 1) {
-    MapWhole(source, sink, view, buffer, of);
-  } else {
-    MapAcross(source, sink, view, buffer, of_columns);
-  }
+  ParallelFor(count, at_once, [&](const Share& share) {
+    float* const buffer = scratch.mutable_elements<float>().data() + share.index * at_once;
+    if (view.inner == 1) {
+      MapWhole(source, sink, view, share, buffer, of);
+    } else {
+      MapAcross(source, sink, view, share, buffer, of_columns);
+    }
+  });
   return absl::OkStatus();
 }
 
 absl::Status MapRows(KernelContext& context, const AxisView& view, RowFunction of) {
-  std::vector<float> row(view.inner == 1 ? 0 : view.size);
   return MapRowsAndColumns(context, view, of, [&](float* columns, size_t size, size_t width) {
+    std::vector<float> row(size);
     for (size_t c = 0; c < width; ++c) {
       for (size_t i = 0; i < size; ++i) row[i] = columns[i * width + c];
       of(row.data(), row.data(), size);

@@ -17,6 +17,7 @@ namespace amp {
 // How many columns come at a time.
 inline constexpr size_t kMaxColumns = 64;
 
+// Called by several threads at once.
 using RowFunction = absl::FunctionRef<void(const float* in, float* out, size_t size)>;
 // Works in place.
 using ColumnsFunction = absl::FunctionRef<void(float* columns, size_t size, size_t width)>;

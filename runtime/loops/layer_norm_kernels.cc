@@ -92,20 +92,22 @@ absl::StatusOr<float*> MakeStatistics(KernelContext& context, size_t port, const
 class SummedRows {
  public:
   SummedRows(KernelContext& context, const Ports& ports, size_t size)
-      : loops_(BestLoops()), x_(loops_, context.Input(0)), size_(size), row_(size), operand_(size) {
+      : loops_(BestLoops()), x_(loops_, context.Input(0)), size_(size) {
     if (ports.skip == 0) return;
     skip_.emplace(loops_, context.Input(ports.skip));
     skip_rows_ = static_cast<size_t>(context.Input(ports.skip).num_elements()) / size;
     bias_ = ReadOperand(context, ports.row_bias);
   }
 
-  const float* Read(size_t row) {
-    const float* x = x_.Read(row * size_, size_, row_.data());
+  bool has_sum() const { return skip_.has_value(); }
+  // Buffers of a row's size, the second only for sums.
+  const float* Read(size_t row, float* buffer, float* operand_buffer) const {
+    const float* x = x_.Read(row * size_, size_, buffer);
     if (!skip_.has_value()) return x;
-    const float* const skip = skip_->Read(row % skip_rows_ * size_, size_, operand_.data());
-    loops_.binary.add.of_both(x, skip, row_.data(), size_);
-    if (!bias_.empty()) loops_.binary.add.of_both(row_.data(), bias_.data(), row_.data(), size_);
-    return row_.data();
+    const float* const skip = skip_->Read(row % skip_rows_ * size_, size_, operand_buffer);
+    loops_.binary.add.of_both(x, skip, buffer, size_);
+    if (!bias_.empty()) loops_.binary.add.of_both(buffer, bias_.data(), buffer, size_);
+    return buffer;
   }
 
  private:
@@ -113,7 +115,7 @@ class SummedRows {
   FloatSource x_;
   std::optional<FloatSource> skip_;
   size_t size_, skip_rows_ = 1;
-  std::vector<float> row_, operand_, bias_;
+  std::vector<float> bias_;
 };
 
 struct Outputs {
@@ -193,27 +195,29 @@ absl::Status NormalizeRows(KernelContext& context, const RowNorm& norm) {
   std::vector<float> scale = ReadOperand(context, norm.ports.scale);
   if (scale.empty()) scale.assign(size, 1);
   const std::vector<float> bias = ReadOperand(context, norm.ports.bias);
-  SummedRows summed(context, norm.ports, size);
+  const SummedRows summed(context, norm.ports, size);
   AMP_ASSIGN_OR_RETURN(const Outputs outputs, MakeOutputs(context, norm));
   std::optional<FloatSink> sum;
   if (outputs.sum != nullptr) sum.emplace(loops, *outputs.sum);
   const FloatSink out(loops, *outputs.y);
-  std::vector<float> buffer(size);
-  for (size_t row = 0; row < rows; ++row) {
-    const float* const x = summed.Read(row);
-    if (sum.has_value()) {
-      std::copy_n(x, size, sum->Begin(row * size, buffer.data()));
-      sum->End(row * size, size, buffer.data());
+  ParallelFor(rows, size, [&](const Share& share) {
+    std::vector<float> x_buffer(size), operand_buffer(summed.has_sum() ? size : 0), buffer(size);
+    for (size_t row = share.first; row < share.end; ++row) {
+      const float* const x = summed.Read(row, x_buffer.data(), operand_buffer.data());
+      if (sum.has_value()) {
+        std::copy_n(x, size, sum->Begin(row * size, buffer.data()));
+        sum->End(row * size, size, buffer.data());
+      }
+      const RowMoments moments = MomentsOf(loops, {x, size}, norm.centre);
+      if (outputs.mean != nullptr) outputs.mean[row] = static_cast<float>(moments.mean);
+      if (outputs.inverse_deviation != nullptr) {
+        outputs.inverse_deviation[row] = static_cast<float>(1 / std::sqrt(moments.variance + norm.epsilon));
+      }
+      loops.rows.transform_scaled(x, out.Begin(row * size, buffer.data()), size, Normalizing(moments, norm.epsilon),
+                                  scale.data(), bias.empty() ? nullptr : bias.data());
+      out.End(row * size, size, buffer.data());
     }
-    const RowMoments moments = MomentsOf(loops, {x, size}, norm.centre);
-    if (outputs.mean != nullptr) outputs.mean[row] = static_cast<float>(moments.mean);
-    if (outputs.inverse_deviation != nullptr) {
-      outputs.inverse_deviation[row] = static_cast<float>(1 / std::sqrt(moments.variance + norm.epsilon));
-    }
-    loops.rows.transform_scaled(x, out.Begin(row * size, buffer.data()), size, Normalizing(moments, norm.epsilon),
-                                scale.data(), bias.empty() ? nullptr : bias.data());
-    out.End(row * size, size, buffer.data());
-  }
+  });
   return absl::OkStatus();
 }
 

@@ -202,12 +202,11 @@ void GradientOfChannels(const Loops& loops, const Tensor& x, const Tensor& g, ab
                                   affine_of_g = {stretches.Repeat(mean_g), stretches.Repeat(of_g),
                                                  stretches.Repeat(zeros)};
   const FloatSource in(loops, x), gradients(loops, g);
-  std::vector<float> buffer(stretches.longest());
-  stretches.ForEach([&](const ChannelStretches::Stretch& s) {
+  stretches.ForEachTogether([&](const ChannelStretches::Stretch& s, float* buffer) {
     float* const out = dx.mutable_elements<float>().data() + s.first;
-    stretches.Transform(s, gradients.Read(s.first, s.count, buffer.data()), out, affine_of_g);
-    stretches.Transform(s, in.Read(s.first, s.count, buffer.data()), buffer.data(), affine_of_x);
-    loops.binary.add.of_both(out, buffer.data(), out, s.count);
+    stretches.Transform(s, gradients.Read(s.first, s.count, buffer), out, affine_of_g);
+    stretches.Transform(s, in.Read(s.first, s.count, buffer), buffer, affine_of_x);
+    loops.binary.add.of_both(out, buffer, out, s.count);
   });
 }
 

@@ -73,21 +73,23 @@ absl::Status BatchNormalization(KernelContext& context) {
   const size_t rows = static_cast<size_t>(x.num_elements()) / row;
   const FloatSource in(loops, x);
   const FloatSink out(loops, *y);
-  float buffer[kPartSize];
-  for (size_t i = 0; i < rows; ++i) {
-    const size_t c = i % channels;
-    ForEachPart(row, [&](size_t first, size_t count) {
-      const float* const from = in.Read(i * row + first, count, buffer);
-      float* const to = out.Begin(i * row + first, buffer);
-      if (channels_last) {
-        loops.rows.transform_each(from, to, count, affine.centre.data() + first, affine.factor.data() + first,
-                                  affine.shift.data() + first);
-      } else {
-        loops.rows.transform(from, to, count, {affine.centre[c], affine.factor[c], affine.shift[c]});
-      }
-      out.End(i * row + first, count, buffer);
-    });
-  }
+  ParallelFor(rows, row, [&](const Share& share) {
+    float buffer[kPartSize];
+    for (size_t i = share.first; i < share.end; ++i) {
+      const size_t c = i % channels;
+      ForEachPart(row, [&](size_t first, size_t count) {
+        const float* const from = in.Read(i * row + first, count, buffer);
+        float* const to = out.Begin(i * row + first, buffer);
+        if (channels_last) {
+          loops.rows.transform_each(from, to, count, affine.centre.data() + first, affine.factor.data() + first,
+                                    affine.shift.data() + first);
+        } else {
+          loops.rows.transform(from, to, count, {affine.centre[c], affine.factor[c], affine.shift[c]});
+        }
+        out.End(i * row + first, count, buffer);
+      });
+    }
+  });
   return absl::OkStatus();
 }
 
@@ -160,18 +162,21 @@ absl::Status NormalizeGroups(KernelContext& context, const GroupNorm& norm) {
   AMP_ASSIGN_OR_RETURN(Tensor * y, MakeNormOutput(context, norm.stored_as));
   const Tensor& x = context.Input(0);
   const size_t rows = static_cast<size_t>(x.dim(0)) * groups, size = static_cast<size_t>(x.num_elements()) / rows;
-  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {static_cast<int64_t>(size)}));
-  float* const buffer = scratch.mutable_elements<float>().data();
+  const auto buffers = static_cast<int64_t>(NumShares(rows, size) * size);
+  AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kFloat32, {buffers}));
   const FloatSource in(loops, x);
   const FloatSink out(loops, *y);
-  for (size_t row = 0; row < rows; ++row) {
-    const size_t first = row % groups * per_group;
-    NormalizeGroup(loops, {in.Read(row * size, size, buffer), size}, out.Begin(row * size, buffer),
-                   {.scale = absl::MakeConstSpan(scale).subspan(first, per_group),
-                    .bias = absl::MakeConstSpan(bias).subspan(first, per_group),
-                    .epsilon = norm.epsilon});
-    out.End(row * size, size, buffer);
-  }
+  ParallelFor(rows, size, [&](const Share& share) {
+    float* const buffer = scratch.mutable_elements<float>().data() + share.index * size;
+    for (size_t row = share.first; row < share.end; ++row) {
+      const size_t first = row % groups * per_group;
+      NormalizeGroup(loops, {in.Read(row * size, size, buffer), size}, out.Begin(row * size, buffer),
+                     {.scale = absl::MakeConstSpan(scale).subspan(first, per_group),
+                      .bias = absl::MakeConstSpan(bias).subspan(first, per_group),
+                      .epsilon = norm.epsilon});
+      out.End(row * size, size, buffer);
+    }
+  });
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/kernel/layout.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -59,20 +60,22 @@ void SpreadOverImages(const Pooling& pooling, const WindowAxis& axis, const Tens
   const FloatSink sink(pooling.loops, dx);
   const size_t pixels = pooling.pixels(), columns = pooling.columns.size();
   const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
-  std::vector<float> buffer(pixels), result_buffer(columns), out_buffer(pixels);
-  LargestOfRow largest(columns);
-  for (size_t i = 0, at = 0; i < images; ++i) {
-    float* const out = sink.Begin(i * pixels, out_buffer.data());
-    std::fill_n(out, pixels, 0.0f);
-    const float* const image = in.Read(i * pixels, pixels, buffer.data());
-    for (const Taps& row : pooling.rows) {
-      FindLargest(pooling.loops, row, axis, image, largest);
-      const float* const gradients = results.Read(at, columns, result_buffer.data());
-      for (size_t c = 0; c < columns; ++c) out[std::max(largest.places[c], 0)] += gradients[c];
-      at += columns;
+  ParallelFor(images, pixels, [&](const Share& share) {
+    std::vector<float> buffer(pixels), result_buffer(columns), out_buffer(pixels);
+    LargestOfRow largest(columns);
+    for (size_t i = share.first, at = i * pooling.results(); i < share.end; ++i) {
+      float* const out = sink.Begin(i * pixels, out_buffer.data());
+      std::fill_n(out, pixels, 0.0f);
+      const float* const image = in.Read(i * pixels, pixels, buffer.data());
+      for (const Taps& row : pooling.rows) {
+        FindLargest(pooling.loops, row, axis, image, largest);
+        const float* const gradients = results.Read(at, columns, result_buffer.data());
+        for (size_t c = 0; c < columns; ++c) out[std::max(largest.places[c], 0)] += gradients[c];
+        at += columns;
+      }
+      sink.End(i * pixels, pixels, out);
     }
-    sink.End(i * pixels, pixels, out);
-  }
+  });
 }
 
 // Visits the windows of one image, with the pixels that they have.
@@ -118,14 +121,16 @@ void SpreadOverPixels(const Pooling& pooling, const Tensor& x, const Tensor& g, 
   const size_t image_size = pooling.pixels() * channels, results_size = pooling.results() * channels;
   const FloatSource in(pooling.loops, x), results(pooling.loops, g);
   const FloatSink sink(pooling.loops, dx);
-  std::vector<float> buffer(image_size), results_buffer(results_size), out_buffer(image_size);
-  Pixels pixels(pooling, channels);
-  for (size_t n = 0; n < batch; ++n) {
-    float* const out = sink.Begin(n * image_size, out_buffer.data());
-    pixels.Spread(in.Read(n * image_size, image_size, buffer.data()),
-                  results.Read(n * results_size, results_size, results_buffer.data()), out);
-    sink.End(n * image_size, image_size, out);
-  }
+  ParallelFor(batch, image_size, [&](const Share& share) {
+    std::vector<float> buffer(image_size), results_buffer(results_size), out_buffer(image_size);
+    Pixels pixels(pooling, channels);
+    for (size_t n = share.first; n < share.end; ++n) {
+      float* const out = sink.Begin(n * image_size, out_buffer.data());
+      pixels.Spread(in.Read(n * image_size, image_size, buffer.data()),
+                    results.Read(n * results_size, results_size, results_buffer.data()), out);
+      sink.End(n * image_size, image_size, out);
+    }
+  });
 }
 
 absl::Status MaxPoolGradient(KernelContext& context) {
@@ -231,15 +236,16 @@ absl::Status AveragePoolGradient(KernelContext& context) {
   const size_t results_size = pooling.results() * channels, image_size = pooling.pixels() * channels;
   const FloatSource results(loops, g);
   const FloatSink sink(loops, *dx);
-  std::vector<float> buffer(results_size), out_buffer(image_size);
-  Shares shares(pooling, context.Input(kShare), channels);
-  const auto num_elements = static_cast<size_t>(dx->num_elements());
-  for (size_t start = 0, at = 0; start < num_elements; start += image_size, at += results_size) {
-    float* const out = sink.Begin(start, out_buffer.data());
-    std::fill_n(out, image_size, 0.0f);
-    shares.Spread(results.Read(at, results_size, buffer.data()), out);
-    sink.End(start, image_size, out);
-  }
+  ParallelFor(static_cast<size_t>(dx->num_elements()) / image_size, image_size, [&](const Share& share) {
+    std::vector<float> buffer(results_size), out_buffer(image_size);
+    Shares shares(pooling, context.Input(kShare), channels);
+    for (size_t i = share.first; i < share.end; ++i) {
+      float* const out = sink.Begin(i * image_size, out_buffer.data());
+      std::fill_n(out, image_size, 0.0f);
+      shares.Spread(results.Read(i * results_size, results_size, buffer.data()), out);
+      sink.End(i * image_size, image_size, out);
+    }
+  });
   return absl::OkStatus();
 }
 

@@ -2,7 +2,7 @@
 // a window has is found for all axes before that at once.
 //
 //   row-major        one image after another: the rows of a window are joined, then the columns of what that gives
-//   channels-last    the same, but that columns are joined pixel by pixel, all channels at once
+//   channels-last    row by row of the result: all pixels of a window at once, in as many windows as lie alike
 //   with indices     one image after another: the largest so far and its place, for a row of windows at a time
 #include <algorithm>
 #include <limits>
@@ -11,6 +11,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/kernel/layout.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -126,73 +127,128 @@ void PoolImages(const Loops& loops, const Pooling& pooling, const WindowAxis& ax
   const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
   const FloatSource in(loops, x);
   const FloatSink out(loops, y);
-  std::vector<float> buffer(pixels), result(columns);
-  ImagePooling image_pooling(loops, pooling, axis);
-  for (size_t i = 0, at = 0; i < images; ++i) {
-    const float* const image = in.Read(i * pixels, pixels, buffer.data());
-    for (const Taps& row : pooling.rows) {
-      image_pooling.PoolRow(row, image, out.Begin(at, result.data()));
-      out.End(at, columns, result.data());
-      at += columns;
+  ParallelFor(images, pixels, [&](const Share& share) {
+    std::vector<float> buffer(pixels), result(columns);
+    ImagePooling image_pooling(loops, pooling, axis);
+    for (size_t i = share.first, at = i * pooling.rows.size() * columns; i < share.end; ++i) {
+      const float* const image = in.Read(i * pixels, pixels, buffer.data());
+      for (const Taps& row : pooling.rows) {
+        image_pooling.PoolRow(row, image, out.Begin(at, result.data()));
+        out.End(at, columns, result.data());
+        at += columns;
+      }
     }
-  }
+  });
 }
 
 // ---- channels-last --------------------------------------------------------------------------------------------------
 
-// Joins and averages pixels of any number of channels, of few without a call for each of them.
-class PixelJoin {
- public:
-  PixelJoin(const Loops& loops, Kind kind, size_t channels) : loops_(loops), kind_(kind), channels_(channels) {}
+// Columns of the result whose windows have as many places, each one `stride` further than the one before.
+struct ColumnRun {
+  size_t first, count, stride;
+};
 
-  // to = join(to, pixel)
-  void Join(const float* pixel, float* to) const {
-    if (channels_ >= kFew) return JoinOf(loops_, kind_).of_both(to, pixel, to, channels_);
-    for (size_t c = 0; c < channels_; ++c) {
-      const bool keeps = to[c] > pixel[c] || to[c] != to[c];
-      to[c] = kind_ == Kind::kAverage ? to[c] + pixel[c] : keeps ? to[c] : pixel[c];
+bool Continues(const Taps& before, const Taps& next, size_t stride) {
+  if (before.places.size() != next.places.size() || before.padded_count != next.padded_count) return false;
+  return std::equal(before.places.begin(), before.places.end(), next.places.begin(),
+                    [stride](size_t a, size_t b) { return a + stride == b; });
+}
+
+std::vector<ColumnRun> RunsOf(const std::vector<Taps>& columns, size_t stride) {
+  std::vector<ColumnRun> runs;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (c > 0 && Continues(columns[c - 1], columns[c], stride)) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({c, 1, stride});
     }
   }
-  void Divide(float count, float* to) const {
-    if (channels_ >= kFew) return loops_.binary.divide.of_one_b(to, &count, to, channels_);
-    for (size_t c = 0; c < channels_; ++c) to[c] /= count;
+  return runs;
+}
+
+// Pools rows of images whose pixels have all channels.
+class PixelPooling {
+ public:
+  PixelPooling(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const std::vector<ColumnRun>& runs,
+               const Tensor& x)
+      : loops_(loops),
+        pooling_(pooling),
+        axis_(axis),
+        runs_(runs),
+        in_(loops, x),
+        channels_(static_cast<size_t>(x.dim(1))),
+        length_(pooling.width * channels_) {}
+
+  // Row `row` of the result of image n.
+  void PoolRow(size_t n, const Taps& row, float* out) {
+    ReadLines(n, row);
+    if (JoinsLinesFirst(row)) JoinLines();
+    for (const ColumnRun& run : runs_) PoolRun(row, run, out + run.first * channels_);
   }
 
  private:
-  static constexpr size_t kFew = 16;
-
-  const Loops& loops_;
-  Kind kind_;
-  size_t channels_;
-};
-
-// The rows of a window are joined first, then the pixels of what that gives.
-void PoolPixels(const Loops& loops, const Pooling& pooling, const Tensor& x, Tensor& y) {
-  const auto channels = static_cast<size_t>(x.dim(1)), batch = static_cast<size_t>(x.dim(0));
-  const size_t length = pooling.width * channels, columns = pooling.columns.size();
-  const FloatSource in(loops, x);
-  const FloatSink out(loops, y);
-  std::vector<float> buffer(length), joined(length), result(columns * channels);
-  const PixelJoin pixels(loops, pooling.kind, channels);
-  size_t at = 0;
-  for (size_t n = 0; n < batch; ++n) {
-    for (const Taps& row : pooling.rows) {
-      std::fill(joined.begin(), joined.end(), pooling.Start());
-      for (const size_t r : row.places) {
-        const float* const line = in.Read((n * pooling.height + r) * length, length, buffer.data());
-        JoinOf(loops, pooling.kind).of_both(joined.data(), line, joined.data(), length);
-      }
-      float* to = out.Begin(at, result.data());
-      std::fill_n(to, columns * channels, pooling.Start());
-      for (const Taps& column : pooling.columns) {
-        for (const size_t c : column.places) pixels.Join(joined.data() + c * channels, to);
-        if (pooling.kind == Kind::kAverage) pixels.Divide(pooling.Count(row, column), to);
-        to += channels;
-      }
-      out.End(at, columns * channels, result.data());
-      at += columns * channels;
+  void ReadLines(size_t n, const Taps& row) {
+    buffer_.resize(row.places.size() * length_);
+    lines_.clear();
+    for (const size_t place : row.places) {
+      lines_.push_back(
+          in_.Read((n * pooling_.height + place) * length_, length_, buffer_.data() + lines_.size() * length_));
     }
   }
+
+  // Of large windows, which share most of their elements with the next ones.
+  bool JoinsLinesFirst(const Taps& row) const {
+    const auto lines = static_cast<int64_t>(row.places.size());
+    return lines * axis_.kernel > 2 * (lines * axis_.stride + axis_.kernel);
+  }
+  void JoinLines() {
+    joined_.resize(length_);
+    JoinTaps()(lines_.data(), lines_.size(), 0, joined_.data(), length_, 1);
+    lines_.assign(1, joined_.data());
+  }
+  RowLoops::JoinTaps JoinTaps() const {
+    return pooling_.kind == Kind::kMax ? loops_.rows.largest_of_taps : loops_.rows.sum_of_taps;
+  }
+
+  void PoolRun(const Taps& row, const ColumnRun& run, float* out) {
+    const Taps& column = pooling_.columns[run.first];
+    const size_t size = run.count * channels_;
+    taps_.clear();
+    for (const float* const line : lines_) {
+      for (const size_t place : column.places) taps_.push_back(line + place * channels_);
+    }
+    if (taps_.empty()) {
+      std::fill_n(out, size, pooling_.Start());
+    } else {
+      JoinTaps()(taps_.data(), taps_.size(), run.stride * channels_, out, channels_, run.count);
+    }
+    if (pooling_.kind == Kind::kMax) return;
+    const float count = pooling_.Count(row, column);
+    loops_.binary.divide.of_one_b(out, &count, out, size);
+  }
+
+  const Loops& loops_;
+  const Pooling& pooling_;
+  const WindowAxis& axis_;
+  const std::vector<ColumnRun>& runs_;
+  FloatSource in_;
+  size_t channels_, length_;
+  std::vector<float> buffer_, joined_;
+  std::vector<const float*> lines_, taps_;
+};
+
+void PoolPixels(const Loops& loops, const Pooling& pooling, const WindowAxis& axis, const Tensor& x, Tensor& y) {
+  const size_t rows = pooling.rows.size(), result = pooling.columns.size() * static_cast<size_t>(x.dim(1));
+  const std::vector<ColumnRun> runs = RunsOf(pooling.columns, static_cast<size_t>(axis.stride));
+  const FloatSink out(loops, y);
+  ParallelFor(static_cast<size_t>(x.dim(0)) * rows, result * static_cast<size_t>(axis.kernel), [&](const Share& share) {
+    PixelPooling pixels(loops, pooling, axis, runs, x);
+    std::vector<float> buffer(result);
+    for (size_t row = share.first; row < share.end; ++row) {
+      pixels.PoolRow(row / rows, pooling.rows[row % rows], out.Begin(row * result, buffer.data()));
+      out.End(row * result, result, buffer.data());
+    }
+  });
 }
 
 // ---- with indices ---------------------------------------------------------------------------------------------------
@@ -203,20 +259,22 @@ void PoolImagesWithPlaces(const Loops& loops, const Pooling& pooling, const Wind
   const size_t images = static_cast<size_t>(x.num_elements()) / pixels;
   const FloatSource in(loops, x);
   const FloatSink out(loops, y);
-  std::vector<float> buffer(pixels);
-  LargestOfRow largest(columns);
-  for (size_t i = 0, at = 0; i < images; ++i) {
-    const float* const image = in.Read(i * pixels, pixels, buffer.data());
-    for (const Taps& row : pooling.rows) {
-      FindLargest(loops, row, axis, image, largest);
-      std::copy_n(largest.values.data(), columns, out.Begin(at, largest.values.data()));
-      out.End(at, columns, largest.values.data());
-      for (size_t column = 0; column < columns; ++column) {
-        indices[at + column] = static_cast<int64_t>(i * pixels) + std::max(largest.places[column], 0);
+  ParallelFor(images, pixels, [&](const Share& share) {
+    std::vector<float> buffer(pixels);
+    LargestOfRow largest(columns);
+    for (size_t i = share.first, at = i * pooling.rows.size() * columns; i < share.end; ++i) {
+      const float* const image = in.Read(i * pixels, pixels, buffer.data());
+      for (const Taps& row : pooling.rows) {
+        FindLargest(loops, row, axis, image, largest);
+        std::copy_n(largest.values.data(), columns, out.Begin(at, largest.values.data()));
+        out.End(at, columns, largest.values.data());
+        for (size_t column = 0; column < columns; ++column) {
+          indices[at + column] = static_cast<int64_t>(i * pixels) + std::max(largest.places[column], 0);
+        }
+        at += columns;
       }
-      at += columns;
     }
-  }
+  });
 }
 
 // Of elements in any layout; the result is row-major.
@@ -245,7 +303,7 @@ absl::Status Pool(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
   y->set_layout(x.layout());
   if (x.layout() == Layout::kChannelsLast) {
-    PoolPixels(loops, pooling, x, *y);
+    PoolPixels(loops, pooling, window.back(), x, *y);
   } else {
     PoolImages(loops, pooling, window.back(), x, *y);
   }

@@ -1,4 +1,5 @@
 // QuantizeLinear and DequantizeLinear between float32 and 8 bits, with one scale or one for each index of an axis.
+#include <algorithm>
 #include <vector>
 
 #include "ir/base/status.h"
@@ -61,14 +62,17 @@ absl::StatusOr<ScaledRuns> ReadRuns(const KernelContext& context) {
   return runs;
 }
 
-// visit(first element, number of elements, scale, zero point), in parts.
+// visit(first element, number of elements, scale, zero point), in parts that the threads of the run share out.
 template <typename Visit>
 void ForEachScaledPart(size_t count, const ScaledRuns& runs, Visit visit) {
-  for (size_t start = 0, run = 0; start < count; start += runs.size, ++run) {
-    const size_t k = run % runs.scales.size();
-    ForEachPart(runs.size,
-                [&](size_t first, size_t size) { visit(start + first, size, runs.scales[k], runs.zero_points[k]); });
-  }
+  if (count == 0) return;
+  const size_t parts = (runs.size + kPartSize - 1) / kPartSize;  // of a run
+  ParallelFor(count / runs.size * parts, std::min(runs.size, kPartSize), [&](const Share& share) {
+    for (size_t i = share.first; i < share.end; ++i) {
+      const size_t run = i / parts, k = run % runs.scales.size(), first = i % parts * kPartSize;
+      visit(run * runs.size + first, std::min(kPartSize, runs.size - first), runs.scales[k], runs.zero_points[k]);
+    }
+  });
 }
 
 // ---- QuantizeLinear -------------------------------------------------------------------------------------------------

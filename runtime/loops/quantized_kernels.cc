@@ -12,6 +12,7 @@
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
+#include "runtime/loops/row_parts.h"
 #include "runtime/reference/fused_activation.h"
 
 namespace amp {
@@ -96,9 +97,11 @@ absl::Status OfPairs(KernelContext& context, QuantizedLoops::Loop<T> loop) {
   if (y->num_elements() == 0) return absl::OkStatus();
   const T *const in_a = a.elements<T>().data(), *const in_b = b.elements<T>().data();
   T* const out = y->mutable_elements<T>().data();
-  for (RowWalk row(broadcast); !row.AtEnd(); row.Next()) {
-    loop({in_a + row.At(0, 0), in_b + row.At(1, 0), row.step(0), row.step(1)}, out + row.first(), row.count(), pair);
-  }
+  ForEachRowPart(broadcast, static_cast<size_t>(y->num_elements()),
+                 [&](const RowWalk& row, size_t first, size_t count) {
+                   loop({in_a + row.At(0, first), in_b + row.At(1, first), row.step(0), row.step(1)},
+                        out + row.first() + first, count, pair);
+                 });
   return absl::OkStatus();
 }
 
@@ -129,7 +132,11 @@ absl::Status LookUp(KernelContext& context, Of of) {
   const Table table = TableOf(*ReadQuantized(context, kX + 1, x.dtype()),
                               *ReadQuantized(context, kScaleOfOne, x.dtype()), x.dtype(), of);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, kX));
-  loops.quantized.look_up(BytesOf(x), BytesOf(*y), static_cast<size_t>(x.num_elements()), table.data());
+  const uint8_t* const from = BytesOf(x);
+  uint8_t* const to = BytesOf(*y);
+  ParallelFor(static_cast<size_t>(x.num_elements()), 1, [&](const Share& share) {
+    loops.quantized.look_up(from + share.first, to + share.first, share.end - share.first, table.data());
+  });
   return absl::OkStatus();
 }
 

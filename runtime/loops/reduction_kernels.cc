@@ -71,11 +71,10 @@ class Sums {
 
   void AddRow(const float* x, size_t count, size_t to) { sums_[to] += term_(loops_, x, count); }
   void AddColumns(const float* x, size_t count, size_t to) {
-    if (of_each_ != nullptr) {
-      of_each_(x, buffer_, count, {});
-      x = buffer_;
-    }
-    loops_.rows.add_to(x, sums_.data() + to, count);
+    if (of_each_ == nullptr) return loops_.rows.add_to(x, sums_.data() + to, count);
+    float buffer[kPartSize];
+    of_each_(x, buffer, count, {});
+    loops_.rows.add_to(buffer, sums_.data() + to, count);
   }
   std::vector<double>& values() { return sums_; }
 
@@ -84,7 +83,6 @@ class Sums {
   Term term_;
   UnaryLoop of_each_;  // null: nothing
   std::vector<double> sums_;
-  float buffer_[kPartSize];
 };
 
 class Extremes {
@@ -107,19 +105,48 @@ class Extremes {
   std::vector<float> values_;
 };
 
+// Elements [first, end) of the runs [first_run, end_run).
+struct RunPart {
+  size_t first_run, end_run, first, end;
+};
+
+// Each result is made of the same parts in the same order, whatever is collected at the same time.
 template <typename Collector>
-void Collect(const Runs& runs, const FloatSource& source, Collector& collector) {
+void CollectPart(const Runs& runs, const FloatSource& source, const RunPart& part, Collector& collector) {
   float buffer[kPartSize];
-  size_t start = 0;
-  for (StridedWalk walk(runs.dims, {runs.strides}); !walk.AtEnd(); walk.Next(), start += runs.size) {
-    ForEachPart(runs.size, [&](size_t first, size_t count) {
-      const float* const x = source.Read(start + first, count, buffer);
+  StridedWalk walk(runs.dims, {runs.strides});
+  walk.Skip(part.first_run);
+  for (size_t run = part.first_run; run < part.end_run; ++run, walk.Next()) {
+    ForEachPart(part.end - part.first, [&](size_t at, size_t count) {
+      const size_t first = part.first + at;
+      const float* const x = source.Read(run * runs.size + first, count, buffer);
       if (runs.is_reduced) {
         collector.AddRow(x, count, walk[0]);
       } else {
         collector.AddColumns(x, count, walk[0] + first);
       }
     });
+  }
+}
+
+// The threads of the run have indices each of the first axis that runs lie along, where that is kept, or elements each of
+// runs that are added to those before. Else one thread has all.
+template <typename Collector>
+void Collect(const Runs& runs, const FloatSource& source, Collector& collector) {
+  const auto num_runs = static_cast<size_t>(ElementsBetween(runs.dims, 0, runs.dims.size()));
+  const bool keeps_first = !runs.dims.empty() && runs.strides[0] != 0;
+  const size_t first_dim = keeps_first ? static_cast<size_t>(runs.dims[0]) : 1;
+  if (first_dim > 1) {
+    const size_t of_each = num_runs / first_dim;
+    ParallelFor(first_dim, of_each * runs.size, [&](const Share& share) {
+      CollectPart(runs, source, {share.first * of_each, share.end * of_each, 0, runs.size}, collector);
+    });
+  } else if (!runs.is_reduced) {
+    ParallelFor(runs.size, num_runs, [&](const Share& share) {
+      CollectPart(runs, source, {0, num_runs, share.first, share.end}, collector);
+    });
+  } else {
+    CollectPart(runs, source, {0, num_runs, 0, runs.size}, collector);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/kernel/layout.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -64,15 +65,19 @@ void ResampleBlock(const Loops& loops, const Weights& weights, size_t i, size_t 
 // [outer, in, inner] to [outer, out, inner].
 void ResampleAxis(const Loops& loops, const Weights& weights, const AxisView& view, size_t out, const float* x,
                   float* y) {
-  for (size_t outer = 0; outer < view.outer; ++outer) {
-    const float* const from = x + outer * view.size * view.inner;
-    float* const to = y + outer * out * view.inner;
-    if (view.inner == 1) {
-      ResampleRow(weights, from, to);
-    } else {
-      for (size_t i = 0; i < out; ++i) ResampleBlock(loops, weights, i, view.inner, from, to + i * view.inner);
-    }
+  const size_t row = view.size * view.inner;
+  if (view.inner == 1) {
+    return ParallelFor(view.outer, out, [&](const Share& share) {
+      for (size_t outer = share.first; outer < share.end; ++outer) {
+        ResampleRow(weights, x + outer * row, y + outer * out);
+      }
+    });
   }
+  ParallelFor(view.outer * out, view.inner, [&](const Share& share) {
+    for (size_t i = share.first; i < share.end; ++i) {
+      ResampleBlock(loops, weights, i % out, view.inner, x + i / out * row, y + i * view.inner);
+    }
+  });
 }
 
 // What lies between two axes.

@@ -13,6 +13,7 @@
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
+#include "runtime/loops/float_parts.h"
 
 namespace amp {
 namespace {
@@ -85,6 +86,27 @@ absl::Status CheckTensors(const KernelContext& context, size_t first, size_t cou
   return absl::OkStatus();
 }
 
+// visit(first, count, index) for the pieces that the threads of the run have.
+template <typename Visit>
+void ForEachPiece(size_t count, const Visit& visit) {
+  ParallelFor((count + kPartSize - 1) / kPartSize, kPartSize, [&](const Share& share) {
+    const size_t first = share.first * kPartSize;
+    visit(first, std::min(share.end * kPartSize, count) - first, share.index);
+  });
+}
+
+OptimizerTensors From(const OptimizerTensors& tensors, size_t first, size_t num_slots) {
+  OptimizerTensors result = tensors;
+  result.weight += first;
+  result.gradient += first;
+  result.next_weight += first;
+  for (size_t i = 0; i < num_slots; ++i) {
+    result.slots[i] += first;
+    result.next_slots[i] += first;
+  }
+  return result;
+}
+
 template <const Optimizer& kOptimizer, When kWhen>
 absl::Status Step(KernelContext& context) {
   constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0;
@@ -118,7 +140,8 @@ absl::Status Step(KernelContext& context) {
     }
     tensors.next_slots[i] = next_slot->mutable_elements<float>().data();
   }
-  (BestLoops().train.*kOptimizer.loop)(tensors, count, parameters);
+  const OptimizerLoop step = BestLoops().train.*kOptimizer.loop;
+  ForEachPiece(count, [&](size_t first, size_t size, size_t) { step(From(tensors, first, kSlots), size, parameters); });
   return absl::OkStatus();
 }
 
@@ -128,7 +151,11 @@ absl::Status AllFinite(KernelContext& context) {
   AMP_RETURN_IF_ERROR(CheckTensors(context, 0, 1));
   const auto elements = context.Input(0).elements<float>();
   AMP_ASSIGN_OR_RETURN(Tensor * finite, context.MakeOutput(0, DType::kBool, {}));
-  finite->mutable_elements<bool>()[0] = BestLoops().train.all_finite(elements.data(), elements.size());
+  std::vector<char> are_finite(MostShares(), 1);
+  ForEachPiece(elements.size(), [&](size_t first, size_t count, size_t index) {
+    are_finite[index] = BestLoops().train.all_finite(elements.data() + first, count) ? 1 : 0;
+  });
+  finite->mutable_elements<bool>()[0] = std::count(are_finite.begin(), are_finite.end(), 0) == 0;
   return absl::OkStatus();
 }
 
@@ -137,7 +164,10 @@ absl::Status ScaleGradient(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const float factor, Number(context, 1));
   AMP_ASSIGN_OR_RETURN(Tensor * scaled, context.MakeOutputLike(0, 0));
   const auto from = context.Input(0).elements<float>();
-  BestLoops().unary.multiply(from.data(), scaled->mutable_elements<float>().data(), from.size(), {.a = factor});
+  float* const to = scaled->mutable_elements<float>().data();
+  ForEachPiece(from.size(), [&](size_t first, size_t count, size_t) {
+    BestLoops().unary.multiply(from.data() + first, to + first, count, {.a = factor});
+  });
   return absl::OkStatus();
 }
 

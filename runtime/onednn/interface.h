@@ -17,10 +17,11 @@
 
 #include "ir/base/dtype.h"
 #include "runtime/kernel/epilogue.h"
+#include "runtime/kernel/parallel_for.h"
 
 namespace amp::onednn {
 
-// An array: float32, bfloat16 or (where the processor computes in it) float16; products of matrices: uint8 and int8 to
+// An array: float32, bfloat16 or (where the processor computes in it) float16; uint8 and int8 to
 // int32 as well.
 struct Operand {
   DType dtype = DType::kUndefined;
@@ -35,12 +36,13 @@ struct PostOp {
   Operand operand;  // kAdd, kMul
 };
 
-// y = post_ops(a b + bias), or y + a b + bias: matrices in the last two dims, the others broadcast.
+// y = post_ops(a b + bias), or post_ops(y + a b + bias): matrices in the last two dims, the others broadcast.
 struct MatMulSpec {
   Operand a, b, y;
   Operand bias = {};  // kUndefined: none; else of y's rank, [1, ..., 1, n]
   bool packs_b = false;
-  bool adds_to_y = false;  // to what y holds; without post_ops
+  bool adds_to_y = false;    // to what y holds
+  bool is_of_share = false;  // run by one thread of a team, beside the others
   std::vector<PostOp> post_ops = {};
 };
 
@@ -51,6 +53,7 @@ struct ConvolutionSpec {
   Operand bias = {};  // kUndefined: none
   std::vector<int64_t> strides, dilations, pads_begin, pads_end;
   bool is_transposed = false;
+  bool has_x_zero = false;  // of x in uint8 or int8: products are of x - Arguments::a_zero, padding is that number
   std::vector<PostOp> post_ops = {};
 };
 
@@ -59,6 +62,7 @@ class Primitive {
  public:
   struct Arguments {
     const void* a = nullptr;  // x of a convolution
+    const int32_t* a_zero = nullptr;
     const void* b = nullptr;  // packed, where packed_bytes() is not 0; w of a convolution, y where w is the result
     const void* bias = nullptr;
     void* y = nullptr;                            // w, where that is the result
@@ -76,9 +80,9 @@ class Primitive {
   virtual const std::string& implementation() const = 0;  // "brgconv:avx512_core"
 };
 
-class Library {
+// The team of a thread is that of the library's own work: as large as SetThreads says.
+class Library : public Team {
  public:
-  virtual ~Library() = default;
   // Whether the processor has arithmetic for the type that is worth its while; kInt8: exact dot products of 8 bits.
   virtual bool ComputesIn(DType dtype) const = 0;
   // Of the calling thread.

@@ -25,7 +25,11 @@ namespace amp {
 template <typename A, typename B, typename Out, typename Function>
 void Zip(const Broadcast& broadcast, absl::Span<const A> a, absl::Span<const B> b, absl::Span<Out> out, Function of) {
   for (RowWalk row(broadcast); !row.AtEnd(); row.Next()) {
-    for (size_t i = 0; i < row.count(); ++i) out[row.first() + i] = of(a[row.At(0, i)], b[row.At(1, i)]);
+    const A* const from_a = a.data() + row.At(0, 0);
+    const B* const from_b = b.data() + row.At(1, 0);
+    Out* const to = out.data() + row.first();
+    const size_t step_a = row.step(0), step_b = row.step(1), count = row.count();
+    for (size_t i = 0; i < count; ++i) to[i] = of(from_a[i * step_a], from_b[i * step_b]);
   }
 }
 

@@ -109,20 +109,41 @@ bool Beats(T a, T b, Which which) {
   return a < b;
 }
 
+// Whether the element takes the place of the best one before it.
+template <typename T>
+bool Takes(Which which, T element, T best) {
+  const bool last = which == Which::kLastLargest || which == Which::kLastSmallest;
+  return last ? !Beats(best, element, which) : Beats(element, best, which);
+}
+
 // The position of the extreme element of `size` that lie `step` apart. REQUIRES: size > 0.
 template <typename T>
 size_t PositionOf(Which which, const T* row, size_t size, size_t step) {
-  const bool last = which == Which::kLastLargest || which == Which::kLastSmallest;
   size_t best = 0;
   auto best_element = Load(row[0]);
   for (size_t i = 1; i < size; ++i) {
     const auto element = Load(row[i * step]);
-    const bool takes = last ? !Beats(best_element, element, which) : Beats(element, best_element, which);
-    if (!takes) continue;
+    if (!Takes(which, element, best_element)) continue;
     best = i;
     best_element = element;
   }
   return best;
+}
+
+// The positions of the extreme elements of `inner` rows that lie across each other, all of them at a time.
+template <typename T>
+void PositionsAcross(Which which, const T* rows, size_t size, absl::Span<int64_t> positions) {
+  const size_t inner = positions.size();
+  std::fill(positions.begin(), positions.end(), 0);
+  std::vector<T> best(rows, rows + inner);
+  for (size_t i = 1; i < size; ++i) {
+    const T* const row = rows + i * inner;
+    for (size_t j = 0; j < inner; ++j) {
+      if (!Takes(which, Load(row[j]), Load(T{best[j]}))) continue;
+      best[j] = row[j];
+      positions[j] = static_cast<int64_t>(i);
+    }
+  }
 }
 
 absl::Status GivePositions(KernelContext& context, Which first, Which last) {
@@ -137,9 +158,10 @@ absl::Status GivePositions(KernelContext& context, Which first, Which last) {
   const auto out = y->mutable_elements<int64_t>();
   if (view.size == 0 && !out.empty()) return ModelError("expected elements along axis ", axis, ", found none");
   const bool known = VisitNumbersAndBool(x.dtype(), [&]<typename T>(TypeTag<T>) {
-    const T* in = x.elements<T>().data();
-    for (size_t row = 0; row < out.size(); ++row) {
-      out[row] = static_cast<int64_t>(PositionOf(which, in + view.First(row), view.size, view.inner));
+    const T* const in = x.elements<T>().data();
+    for (size_t outer = 0; !out.empty() && outer < view.outer; ++outer) {
+      PositionsAcross(which, in + outer * view.size * view.inner, view.size,
+                      out.subspan(outer * view.inner, view.inner));
     }
   });
   return known ? absl::OkStatus() : context.TypeError(x.dtype());

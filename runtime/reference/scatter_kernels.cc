@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -99,22 +101,50 @@ absl::Status GiveScattered(KernelContext& context, const Places& places, const D
   return Reduce(GetString(context.node(), "reduction", "none"), places, updates, *y);
 }
 
+// Places that constant indices lead to in data of one shape.
+struct KeptPlaces : KernelState {
+  absl::Mutex mutex;
+  Dims data ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<const Places> places ABSL_GUARDED_BY(mutex);
+};
+
+// What `find` gives, once where the indices, input 1, are the model's own.
+template <typename Find>
+absl::StatusOr<std::shared_ptr<const Places>> PlacesOf(KernelContext& context, const Find& find) {
+  const Dims& data = context.Input(0).dims();
+  if (!context.IsConstantInput(1)) {
+    AMP_ASSIGN_OR_RETURN(Places places, find());
+    return std::make_shared<const Places>(std::move(places));
+  }
+  auto& kept = context.State<KeptPlaces>();
+  const absl::MutexLock lock(&kept.mutex);
+  if (kept.places == nullptr || kept.data != data) {
+    AMP_ASSIGN_OR_RETURN(Places places, find());
+    kept.places = std::make_shared<const Places>(std::move(places));
+    kept.data = data;
+  }
+  return kept.places;
+}
+
 absl::Status ScatterElements(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> indices, context.InputInts(1));
   const Dims& dims = context.Input(1).dims();
-  const int64_t axis = GetInt(context.node(), "axis", 0);
-  AMP_ASSIGN_OR_RETURN(const Places places, ElementPlaces(context.Input(0).dims(), axis, {dims, std::move(indices)}));
-  return GiveScattered(context, places, dims);
+  AMP_ASSIGN_OR_RETURN(const auto places, PlacesOf(context, [&]() -> absl::StatusOr<Places> {
+                         AMP_ASSIGN_OR_RETURN(std::vector<int64_t> indices, context.InputInts(1));
+                         const int64_t axis = GetInt(context.node(), "axis", 0);
+                         return ElementPlaces(context.Input(0).dims(), axis, {dims, std::move(indices)});
+                       }));
+  return GiveScattered(context, *places, dims);
 }
 
 absl::Status ScatterNd(KernelContext& context) {
-  const Dims& data = context.Input(0).dims();
-  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, context.InputInts(1));
-  const Indices indices = {context.Input(1).dims(), std::move(elements)};
-  AMP_ASSIGN_OR_RETURN(const Places places, TuplePlaces(data, indices, 0));
-  Dims update_dims(indices.dims.begin(), indices.dims.end() - 1);
-  update_dims.insert(update_dims.end(), data.begin() + indices.dims.back(), data.end());
-  return GiveScattered(context, places, update_dims);
+  const Dims &data = context.Input(0).dims(), &dims = context.Input(1).dims();
+  AMP_ASSIGN_OR_RETURN(const auto places, PlacesOf(context, [&]() -> absl::StatusOr<Places> {
+                         AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, context.InputInts(1));
+                         return TuplePlaces(data, {dims, std::move(elements)}, 0);
+                       }));
+  Dims update_dims(dims.begin(), dims.end() - 1);
+  update_dims.insert(update_dims.end(), data.begin() + dims.back(), data.end());
+  return GiveScattered(context, *places, update_dims);
 }
 
 // Where in the cache each batch's update begins: 0 where nothing is said.

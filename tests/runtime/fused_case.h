@@ -10,9 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "runtime/kernel/parallel_for.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {
@@ -56,6 +58,20 @@ inline std::string OperatorsOf(const Session& session) {
     operators.push_back(std::vector<std::string>(absl::StrSplit(kernel, ' '))[1]);
   }
   return absl::StrJoin(operators, " ");
+}
+
+// Whether three threads that share out the smallest work, too, give other bits than one.
+inline std::string ThreadsDiffer(const SessionText& text, SessionOptions options, const NamedDatums& inputs) {
+  options.threads = 1;
+  const std::vector<Tensor> alone = RunSession(*MakeSession(text, options), inputs);
+  options.threads = 3;
+  ShareSmallWork(true);
+  const std::vector<Tensor> together = RunSession(*MakeSession(text, options), inputs);
+  ShareSmallWork(false);
+  for (size_t i = 0; i < alone.size(); ++i) {
+    if (alone[i].bytes() != together[i].bytes()) return absl::StrCat("output ", i, ": other bits by three threads");
+  }
+  return "";
 }
 
 // The operators that ran with these fusions on; or how their outputs differ from those without, or from run to run.

@@ -104,6 +104,11 @@ struct RowLoops {
   // order, grows by g. REQUIRES: num_taps > 0; gradients of different taps do not overlap.
   void (*give_to_largest)(const float* const* taps, float* const* gradients, size_t num_taps, const float* g,
                           size_t count);
+  // y[c * count + i] = the largest, or the sum, of taps[k][c * step + i] over k, for i < count and c < columns. REQUIRES:
+  // num_taps > 0.
+  using JoinTaps = void (*)(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
+                            size_t columns);
+  JoinTaps largest_of_taps, sum_of_taps;
   double (*sum_of_powers)(const float* x, size_t count, float centre);     // of exp(x - centre)
   double (*powers)(const float* x, float* y, size_t count, float centre);  // the same, kept in y
   void (*add_to)(const float* x, double* sums, size_t count);

@@ -205,6 +205,38 @@ template <typename LoadAt, typename StoreAt>
       [=](Floats sum, float* to) { __builtin_memcpy(to + i, &sum, rest * sizeof(float)); });
 }
 
+// `count` elements of every tap, registers first; of fewer than a register one by one.
+template <typename Of, typename OfTwo>
+[[gnu::always_inline]] inline void JoinTapsOf(const float* const* taps, size_t num_taps, size_t at, float* y,
+                                              size_t count, Of of, OfTwo of_two) {
+  const auto join = [&](size_t i) {
+    Floats joined = Load(taps[0] + at + i);
+    for (size_t k = 1; k < num_taps; ++k) joined = of(joined, Load(taps[k] + at + i));
+    Store(joined, y + i);
+  };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) join(i);
+  if (i < count && count >= kLanes) return join(count - kLanes);
+  for (; i < count; ++i) {
+    float joined = taps[0][at + i];
+    for (size_t k = 1; k < num_taps; ++k) joined = of_two(joined, taps[k][at + i]);
+    y[i] = joined;
+  }
+}
+
+[[gnu::flatten]] void LargestOfTaps(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
+                                    size_t columns) {
+  const auto of = [](Floats a, Floats b) { return Max(a, b); };
+  const auto of_two = [](float a, float b) { return MaxOfTwo(a, b); };
+  for (size_t c = 0; c < columns; ++c) JoinTapsOf(taps, num_taps, c * step, y + c * count, count, of, of_two);
+}
+
+[[gnu::flatten]] void SumOfTaps(const float* const* taps, size_t num_taps, size_t step, float* y, size_t count,
+                                size_t columns) {
+  const auto add = [](auto a, auto b) { return a + b; };
+  for (size_t c = 0; c < columns; ++c) JoinTapsOf(taps, num_taps, c * step, y + c * count, count, add, add);
+}
+
 // ---- affine functions ---------------------------------------------------------------------------------------------
 
 inline Floats Apply(Floats x, Affine f) { return (x - f.centre) * f.factor + f.shift; }
@@ -239,6 +271,8 @@ const RowLoops kRows = {
     .min = ExtremeOf<Min, MinOfTwo>,
     .keep_largest = KeepLargest,
     .give_to_largest = GiveToLargest,
+    .largest_of_taps = LargestOfTaps,
+    .sum_of_taps = SumOfTaps,
     .sum_of_powers = SumOfPowers,
     .powers = Powers,
     .add_to = AddTo,

@@ -14,7 +14,9 @@ std::string Fused(const FuseCase& each, DType dtype = DType::kFloat32) {
   for (const Loops* loops : UsableLoops()) {
     UseLoops(loops);
     std::string now = FusedWith(options, each, dtype, 0);
+    const std::string threads = ThreadsDiffer(TextOf(each, dtype), options, InputsOf(each, dtype));
     UseLoops(nullptr);
+    if (!threads.empty()) return absl::StrCat(loops->name, ": ", threads);
     if (!found.empty() && now != found) return absl::StrCat(loops->name, ": ", now);
     found = std::move(now);
   }

@@ -34,7 +34,7 @@ std::string Family(const std::string& graph, const IntegerCase& each, const Name
                                     {"b_zero", RandomBytes(each.b, each.b_zero_dims)},
                                     {"y_zero", RandomBytes(each.y, {})}}};
   text.constants.insert(text.constants.end(), more.begin(), more.end());
-  const bool is_integer = absl::StrContains(graph, "MatMulInteger");
+  const bool is_integer = absl::StrContains(graph, "Integer");
   text.text = absl::StrReplaceAll(
       text.text, {{"A[", TypeName(each.a) + "["}, {"Y[", (is_integer ? "int32" : TypeName(each.y)) + "["}});
   const auto library = MakeSession(text);
@@ -90,6 +90,62 @@ TEST_CASE("QLinearMatMul rounds and saturates as the reference does") {
         CHECK(Family(graph, each, {{"a_scale", scale(0.02f)}, {"b_scale", per_column}, {"y_scale", scale(0.9f)}}) ==
               Expected());
       }
+    }
+  }
+}
+
+TEST_CASE("ConvInteger of both signs: padding is the zero point") {
+  const std::string more = ", strides = [2, 1], pads = [1, 2, 0, 1], dilations = [1, 2]";
+  for (const DType a : kTypes) {
+    const IntegerCase each = {.a = a, .b = DType::kInt8, .a_dims = {2, 6, 9, 11}, .b_dims = {10, 6, 3, 3}};
+    CHECK(Family("y = ConvInteger (a, b)", each, {}) == Expected());
+    CHECK(Family("y = ConvInteger <pads = [1, 1, 1, 1]> (a, b, a_zero)", each, {}) == Expected());
+    CHECK(Family("y = ConvInteger <kernel_shape = [3, 3]" + more + "> (a, b, a_zero)", each, {}) == Expected());
+  }
+  const IntegerCase line = {.a_dims = {3, 5, 40}, .b_dims = {7, 5, 4}},
+                    volume = {.a_dims = {1, 4, 5, 6, 7}, .b_dims = {3, 4, 2, 3, 2}},
+                    depthwise = {.a_dims = {1, 16, 9, 9}, .b_dims = {16, 1, 3, 3}},
+                    groups = {.a_dims = {2, 8, 7, 7}, .b_dims = {6, 4, 3, 3}};
+  CHECK(Family("y = ConvInteger <pads = [2, 1]> (a, b, a_zero)", line, {}) == Expected());
+  CHECK(Family("y = ConvInteger <pads = [1, 0, 1, 0, 2, 1]> (a, b, a_zero)", volume, {}) == Expected());
+  CHECK(Family("y = ConvInteger <group = 16, pads = [1, 1, 1, 1]> (a, b, a_zero)", depthwise, {}) == Expected());
+  CHECK(Family("y = ConvInteger <group = 2, pads = [1, 1, 1, 1]> (a, b, a_zero)", groups, {}) == Expected());
+}
+
+TEST_CASE("zero points of weights: none of signed ones, 128 of unsigned ones, others are the reference's") {
+  const auto zero_of = [](DType dtype, int value) {
+    Tensor zero = *Tensor::Create(dtype, {});
+    zero.mutable_bytes()[0] = static_cast<std::byte>(value);
+    return zero;
+  };
+  const std::string graph = "y = ConvInteger <pads = [1, 1, 1, 1]> (a, b, a_zero, z)";
+  for (const DType b : kTypes) {
+    const IntegerCase each = {.b = b, .a_dims = {2, 6, 9, 11}, .b_dims = {10, 6, 3, 3}};
+    const bool is_signed = b == DType::kInt8;
+    CHECK(Family(graph, each, {{"z", zero_of(b, is_signed ? 0 : 128)}}) == Expected());
+    CHECK(Family(graph, each, {{"z", zero_of(b, is_signed ? 3 : 127)}}) == "reference");
+  }
+}
+
+TEST_CASE("QLinearConv rounds and saturates as the reference does") {
+  const std::string inputs = "(a, a_scale, a_zero, b, b_scale, z, y_scale, y_zero", node = "y = QLinearConv ";
+  const auto scale = [](float value) { return Tensor::Scalar(value); };
+  const Tensor per_filter = Tensor::Of<float>(DType::kFloat32, {10}, std::vector<float>(10, 0.013f));
+  std::vector<int32_t> numbers(10);
+  for (size_t i = 0; i < 10; ++i) numbers[i] = static_cast<int32_t>(i * i * 300) - 9000;
+  const Tensor bias = Tensor::Of<int32_t>(DType::kInt32, {10}, numbers);
+  for (const DType a : kTypes) {
+    for (const DType y : kTypes) {
+      const IntegerCase each = {.a = a, .y = y, .a_dims = {2, 6, 9, 11}, .b_dims = {10, 6, 3, 3}};
+      Tensor zero = *Tensor::Create(DType::kInt8, {});
+      zero.mutable_bytes()[0] = std::byte{0};
+      NamedTensors more = {{"a_scale", scale(0.02f)}, {"b_scale", scale(0.01f)}, {"y_scale", scale(0.7f)}, {"z", zero}};
+      CHECK(Family(node + inputs + ")", each, more) == Expected());
+      more[1].second = per_filter;
+      more.emplace_back("bias", bias);
+      CHECK(Family(node + "<pads = [1, 1, 1, 1], strides = [2, 2]>" + inputs + ", bias)", each, more) == Expected());
+      more[2].second = scale(1e-4f);  // all saturate
+      CHECK(Family(node + inputs + ", bias)", each, more) == Expected());
     }
   }
 }

@@ -11,19 +11,22 @@ namespace amp {
 namespace {
 
 TEST_CASE("an axis is cut into parts of a granule's multiples, all but the last one alike") {
-  const auto cut = [](int64_t total, int64_t widest, int64_t granule) {
-    const Parts parts = CutAxis(total, widest, granule);
+  const auto cut = [](int64_t total, int64_t of_index, int64_t granule) {
+    const Parts parts = CutAxis(total, {.of_index = of_index, .of_all = total * of_index}, granule);
     return absl::StrCat(parts.count(), " x ", parts.size, ", last ", parts.last());
   };
   CHECK(cut(1000, 16, 64) == "1 x 1000, last 1000");
   CHECK(cut(1, 1'000'000'000, 64) == "1 x 1, last 1");
   CHECK(cut(64, 1'000'000'000, 64) == "1 x 64, last 64");
   CHECK(cut(65, 1'000'000'000, 64) == "2 x 64, last 1");
-  CHECK(cut(256, 4096, 128) == "2 x 128, last 128");
-  CHECK(cut(197, 768, 64) == "2 x 128, last 69");
-  CHECK(cut(16, 100'000, 1) == "16 x 1, last 1");
-  CHECK(cut(16, 40'000, 1) == "6 x 3, last 1");
+  CHECK(cut(256, 8192, 16) == "8 x 32, last 32");
+  CHECK(cut(1024, 8192, 16) == "32 x 32, last 32");
+  CHECK(cut(197, 1536, 16) == "7 x 32, last 5");
+  CHECK(cut(16, 100'000, 1) == "8 x 2, last 2");
   CHECK(cut(100, 0, 1) == "1 x 100, last 100");
+  CHECK(PartBytes(0) == 256 << 10);
+  CHECK(PartBytes(6 << 20) == 768 << 10);
+  CHECK(PartBytes(int64_t{1} << 40) == 1 << 20);
 }
 
 // A type that the library does not compute in here: of float16, bfloat16 the first that it widens.

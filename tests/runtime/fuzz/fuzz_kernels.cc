@@ -26,6 +26,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/reference/reference_kernels.h"
 #include "tests/fuzz_arguments.h"
 #include "tests/runtime/fuzz/mutate_case.h"
@@ -38,6 +39,7 @@ constexpr int kMostFailures = 20;
 constexpr unsigned kSecondsPerCase = 30;
 constexpr rlim_t kMemoryBytes = rlim_t{3} << 30;
 constexpr int64_t kMostRounds = 1000;  // of a loop
+constexpr int kThreads = 2;            // that share out the smallest work, too
 
 struct Settings {
   int64_t seed = 1, first = 0, cases = 1'000'000'000, seconds = 0, plant = -1;
@@ -181,7 +183,7 @@ bool IsLimit(const absl::Status& status) { return status.code() == absl::StatusC
 
 // What is wrong with the case; empty when nothing is.
 std::string Complaint(const Edited& edited, bool* ran) {
-  const Outcome found = RunWith(edited, {.limits = {}, .max_loop_iterations = kMostRounds}, true);
+  const Outcome found = RunWith(edited, {.limits = {}, .max_loop_iterations = kMostRounds, .threads = kThreads}, true);
   const SessionOptions reference =
       OneByOne({.limits = {}, .max_loop_iterations = kMostRounds, .find_kernels = FindReferenceKernels});
   const Outcome expected = RunWith(edited, reference, false);
@@ -295,6 +297,7 @@ int Main(const Settings& settings) {
   void* shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   auto* progress = new (shared) Progress;
   progress->next = settings.first;
+  ShareSmallWork(true);
   Runner runner(settings, *sources, progress);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(settings.seconds);
   for (bool is_done = false; !is_done && progress->failures < kMostFailures;) {

@@ -3,7 +3,7 @@
 //   RunBoth({.node = "y = Add(a, b)", .inputs = {RandomTensor(DType::kFloat16, {2, 3}), ...}}) == ""
 //
 // The reference has row-major inputs. Every set of loops that the processor can run is tried. What differs comes back as text, and so does a node for which
-// no loops were chosen. Inputs are called a, b, c, ...; outputs y, z, w.
+// no loops were chosen, or which gives other bits where several threads share it out. Inputs are called a, b, c, ...; outputs y, z, w.
 #ifndef AMP_TESTS_RUNTIME_LOOPS_RUN_BOTH_H_
 #define AMP_TESTS_RUNTIME_LOOPS_RUN_BOTH_H_
 
@@ -20,6 +20,7 @@
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/layout.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/program.h"
@@ -90,10 +91,11 @@ struct Ran {
   std::string family;
 };
 
-inline absl::StatusOr<Ran> RunCase(const BothCase& each, FindKernels find) {
+inline absl::StatusOr<Ran> RunCase(const BothCase& each, FindKernels find, int threads = 1) {
   AMP_ASSIGN_OR_RETURN(const std::string bytes, ParseOnnxText(ModelText(each)));
   AMP_ASSIGN_OR_RETURN(LoadedFile file, ParseModel(bytes));
-  AMP_ASSIGN_OR_RETURN(const auto session, Session::Create(std::move(file), {.limits = {}, .find_kernels = find}));
+  AMP_ASSIGN_OR_RETURN(const auto session,
+                       Session::Create(std::move(file), {.limits = {}, .threads = threads, .find_kernels = find}));
   NamedDatums inputs;
   for (size_t i = 0; i < each.inputs.size(); ++i) {
     // In elements of their own, so that kernels may work in place.
@@ -134,6 +136,21 @@ inline std::string Difference(const Tensor& found, const Tensor& expected, const
   return "";
 }
 
+// Whether several threads give the same bits.
+inline std::string ThreadsDiffer(const BothCase& each, const Ran& alone) {
+  for (const int threads : {2, 3}) {
+    ShareSmallWork(true);
+    const absl::StatusOr<Ran> found = RunCase(each, nullptr, threads);
+    ShareSmallWork(false);
+    if (!found.ok()) return absl::StrCat(threads, " threads: ", found.status().message());
+    for (size_t i = 0; i < alone.outputs.size(); ++i) {
+      const auto a = found->outputs[i].tensor()->bytes(), b = alone.outputs[i].tensor()->bytes();
+      if (a != b) return absl::StrCat("output ", i, ": other bits by ", threads, " threads");
+    }
+  }
+  return "";
+}
+
 inline std::string RunBoth(const BothCase& each) {
   BothCase row_major = each;
   for (Tensor& input : row_major.inputs) input = *InLayout(input, Layout::kRowMajor, nullptr);
@@ -142,8 +159,10 @@ inline std::string RunBoth(const BothCase& each) {
   for (const Loops* loops : UsableLoops()) {
     UseLoops(loops);
     const absl::StatusOr<Ran> found = RunCase(each, nullptr);
+    const std::string threads = found.ok() ? ThreadsDiffer(each, *found) : "";
     UseLoops(nullptr);
     if (!found.ok()) return absl::StrCat(loops->name, ": ", found.status().message());
+    if (!threads.empty()) return absl::StrCat(loops->name, ": ", each.node, ": ", threads);
     if (found->family != each.family) return absl::StrCat(loops->name, ": ran ", found->family);
     for (size_t i = 0; i < found->outputs.size(); ++i) {
       const std::string difference = Difference(*found->outputs[i].tensor(), *expected->outputs[i].tensor(), each);

@@ -1,0 +1,231 @@
+// ConvInteger and QLinearConv by oneDNN's convolutions of 8-bit integers, channels-last, which are exact: sums of
+// products of x - x_zero with w, as int32.
+//
+// The library knows a zero point of x, which is what lies in the padding, and signed weights without one: unsigned ones
+// are moved by 128, where that is their zero point.
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/cpu/families.h"
+#include "runtime/cpu/library_window.h"
+#include "runtime/cpu/prepared.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/parallel_for.h"
+#include "runtime/kernel/shape_math.h"
+#include "runtime/loops/best_loops.h"
+#include "runtime/onednn/open_library.h"
+#include "runtime/reference/convolution.h"
+
+namespace amp {
+namespace {
+
+// Where an operator has its inputs.
+struct Ports {
+  size_t x, x_zero, w, w_zero;
+};
+constexpr Ports kOfConvInteger = {0, 2, 1, 3};
+constexpr Ports kOfQLinear = {0, 2, 3, 5};
+constexpr size_t kScaleX = 1, kScaleW = 4, kScaleY = 6, kZeroY = 7, kBias = 8;
+
+constexpr uint8_t kHalfRange = 128;  // between signed and unsigned 8 bits
+
+struct PreparedIntegers : PreparedOperation {
+  bool has_bias = false;
+};
+
+bool Is8Bits(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
+
+// The numbers' own bits, whichever of the two types it is.
+absl::Span<const uint8_t> BitsOf(const Tensor& x) {
+  return {reinterpret_cast<const uint8_t*>(x.bytes().data()), x.bytes().size()};
+}
+
+// Whether the weights are signed numbers without a zero point, or become that when they are moved.
+bool HasNoZeroPoint(const KernelContext& context, const Ports& ports) {
+  const DType dtype = context.Input(ports.w).dtype();
+  const uint8_t wanted = dtype == DType::kUint8 ? kHalfRange : 0;
+  if (!context.HasInput(ports.w_zero)) return wanted == 0;
+  const Tensor& zeros = context.Input(ports.w_zero);
+  if (zeros.dtype() != dtype) return false;
+  const auto bits = BitsOf(zeros);
+  return std::all_of(bits.begin(), bits.end(), [wanted](uint8_t zero) { return zero == wanted; });
+}
+
+bool IsOneOrPerFilter(const Tensor& x, int64_t filters) {
+  return x.num_elements() == 1 || (x.rank() == 1 && x.dim(0) == filters);
+}
+
+const char* WhyNotIntegers(const KernelContext& context, const Ports& ports) {
+  const onednn::Library* library = onednn::OpenLibrary().library;
+  if (library == nullptr) return "oneDNN is not there";
+  if (!library->ComputesIn(DType::kInt8)) return "the processor has no dot products of 8 bits";
+  const Tensor &x = context.Input(ports.x), &w = context.Input(ports.w);
+  if (!Is8Bits(x.dtype()) || !Is8Bits(w.dtype())) return "not of 8 bits";
+  if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) return "not of one to three spatial axes";
+  if (!context.IsConstantInput(ports.w)) return "weights that are no constant";
+  if (x.num_elements() == 0 || w.num_elements() == 0) return "no elements";
+  if (context.HasInput(ports.x_zero)) {
+    const Tensor& zero = context.Input(ports.x_zero);
+    if (zero.dtype() != x.dtype() || zero.num_elements() != 1) return "a zero point of another type or shape";
+  }
+  if (context.HasInput(ports.w_zero) && !IsOneOrPerFilter(context.Input(ports.w_zero), w.dim(0))) {
+    return "zero points of another shape";
+  }
+  return HasNoZeroPoint(context, ports) ? nullptr : "zero points of weights";
+}
+
+const char* WhyNotConvInteger(const KernelContext& context) { return WhyNotIntegers(context, kOfConvInteger); }
+
+const char* WhyNotQLinearConv(const KernelContext& context) {
+  if (const char* reason = WhyNotIntegers(context, kOfQLinear)) return reason;
+  const auto is_positive = [](float scale) { return scale > 0 && scale <= std::numeric_limits<float>::max(); };
+  for (const size_t port : {kScaleX, kScaleW, kScaleY}) {
+    if (context.Input(port).dtype() != DType::kFloat32) return "scales that are not float32";
+    const auto scales = context.Input(port).elements<float>();
+    if (!std::all_of(scales.begin(), scales.end(), is_positive)) return "a scale that is not above 0";
+  }
+  const int64_t filters = context.Input(kOfQLinear.w).dim(0);
+  const bool are_single = context.Input(kScaleX).num_elements() == 1 && context.Input(kScaleY).num_elements() == 1 &&
+                          context.Input(kZeroY).num_elements() == 1;
+  if (!are_single || !IsOneOrPerFilter(context.Input(kScaleW), filters)) return "scales of another shape";
+  if (!Is8Bits(context.Input(kZeroY).dtype())) return "a result of another type";
+  if (!context.HasInput(kBias)) return nullptr;
+  const Tensor& bias = context.Input(kBias);
+  return bias.dtype() == DType::kInt32 && bias.dims() == Dims{filters} ? nullptr : "another bias";
+}
+
+// Weights as signed numbers.
+absl::StatusOr<Tensor> SignedWeights(const Tensor& w) {
+  AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(DType::kInt8, w.dims()));
+  const auto bits = BitsOf(w);
+  const uint8_t mask = w.dtype() == DType::kUint8 ? kHalfRange : 0;
+  std::transform(bits.begin(), bits.end(), result.mutable_elements<int8_t>().begin(),
+                 [mask](uint8_t b) { return static_cast<int8_t>(b ^ mask); });
+  return result;
+}
+
+PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
+  const Node& node = context.node();
+  const Tensor &x = context.Input(ports.x), &w = context.Input(ports.w);
+  AMP_RETURN_IF_ERROR(CheckConvolution(node, x, w));
+  AMP_ASSIGN_OR_RETURN(const int64_t groups, ReadGroup(node, x.dim(1)));
+  if (w.dim(1) != x.dim(1) / groups || w.dim(0) % groups != 0) return absl::UnimplementedError("channels");
+  AMP_ASSIGN_OR_RETURN(const Window window, SlideWindow(node, SpatialDims(x), SpatialDims(w)));
+  auto operation = std::make_shared<PreparedIntegers>();
+  operation->y_dims = OutputDims(window, x.dim(0), w.dim(0));
+  if (ElementsBetween(operation->y_dims, 0, operation->y_dims.size()) == 0)
+    return absl::UnimplementedError("no elements");
+  operation->has_bias = context.HasInput(kBias);
+  const SpatialView view = ViewOf(window);
+  std::string why_not;
+  operation->primitive = onednn::OpenLibrary().library->MakeConvolution(
+      {.x = ChannelsLast(x.dtype(), x.dims(), view),
+       .w = GroupedWeights(DType::kInt8, w.dims(), groups, view),
+       .y = ChannelsLast(DType::kInt32, operation->y_dims, view),
+       .bias = operation->has_bias ? onednn::Operand{DType::kInt32, {w.dim(0)}, {1}} : onednn::Operand{},
+       .strides = Numbers(window, &WindowAxis::stride, 1),
+       .dilations = Numbers(window, &WindowAxis::dilation, 1),
+       .pads_begin = Numbers(window, &WindowAxis::pad_begin, 0),
+       .pads_end = Numbers(window, &WindowAxis::pad_end, 0),
+       .has_x_zero = true},
+      &why_not);
+  if (operation->primitive == nullptr) return absl::UnimplementedError(why_not);
+  AMP_ASSIGN_OR_RETURN(const Tensor plain, SignedWeights(w));
+  AMP_ASSIGN_OR_RETURN(operation->weights,
+                       context.State<PreparedOperations>().Packed(*operation->primitive, plain, DType::kInt8));
+  return operation;
+}
+
+// The sums of products, channels-last.
+absl::StatusOr<Tensor> Convolve(KernelContext& context, const Ports& ports) {
+  std::vector<int64_t> key = context.Input(ports.x).dims();
+  AMP_ASSIGN_OR_RETURN(const auto prepared,
+                       context.State<PreparedOperations>().Get(key, [&] { return Prepare(context, ports); }));
+  const auto& operation = static_cast<const PreparedIntegers&>(*prepared);
+  AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(ports.x), Layout::kChannelsLast, context.memory()));
+  AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kInt32, operation.y_dims));
+  AMP_ASSIGN_OR_RETURN(
+      Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
+  int32_t x_zero = 0;
+  if (context.HasInput(ports.x_zero)) {
+    const uint8_t bits = BitsOf(context.Input(ports.x_zero))[0];
+    x_zero = x.dtype() == DType::kUint8 ? bits : static_cast<int8_t>(bits);
+  }
+  onednn::Primitive::Arguments arguments;
+  arguments.a = x.bytes().data();
+  arguments.a_zero = &x_zero;
+  arguments.b = operation.weights.bytes().data();
+  arguments.y = sums.mutable_bytes().data();
+  arguments.scratch = scratch.mutable_bytes().data();
+  if (operation.has_bias) arguments.bias = context.Input(kBias).bytes().data();
+  if (!operation.primitive->Run(arguments)) return absl::InternalError("oneDNN failed");
+  context.Report(operation.primitive->implementation(), DType::kInt32);
+  sums.set_layout(Layout::kChannelsLast);
+  return sums;
+}
+
+absl::Status ConvInteger(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(Tensor sums, Convolve(context, kOfConvInteger));
+  context.SetOutput(0, std::move(sums));
+  return absl::OkStatus();
+}
+
+// By filter: what a sum is multiplied with.
+std::vector<double> FactorsOf(const KernelContext& context) {
+  const double common = static_cast<double>(context.Input(kScaleX).elements<float>()[0]),
+               result = static_cast<double>(context.Input(kScaleY).elements<float>()[0]);
+  std::vector<double> factors;
+  for (const float scale : context.Input(kScaleW).elements<float>()) {
+    factors.push_back(common * static_cast<double>(scale) / result);
+  }
+  factors.resize(static_cast<size_t>(context.Input(kOfQLinear.w).dim(0)), factors[0]);
+  return factors;
+}
+
+template <typename T>
+void Requantize(const KernelContext& context, QuantizedLoops::Requantize<T> requantize, const Tensor& sums, Tensor& y) {
+  const std::vector<double> factors = FactorsOf(context);
+  const size_t filters = factors.size();
+  const auto zero = static_cast<float>(context.Input(kZeroY).elements<T>()[0]);
+  const int32_t* const in = sums.elements<int32_t>().data();
+  T* const out = y.mutable_elements<T>().data();
+  ParallelFor(static_cast<size_t>(sums.num_elements()) / filters, filters, [&](const Share& share) {
+    for (size_t at = share.first * filters; at < share.end * filters; at += filters) {
+      requantize(in + at, factors.data(), out + at, filters, zero);
+    }
+  });
+}
+
+absl::Status QLinearConv(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const Tensor sums, Convolve(context, kOfQLinear));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(kZeroY).dtype(), sums.dims()));
+  y->set_layout(Layout::kChannelsLast);
+  if (y->dtype() == DType::kUint8) {
+    Requantize<uint8_t>(context, BestLoops().quantized.requantize_uint8, sums, *y);
+  } else {
+    Requantize<int8_t>(context, BestLoops().quantized.requantize_int8, sums, *y);
+  }
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    {.op_type = "ConvInteger",
+     .function = ConvInteger,
+     .why_not = WhyNotConvInteger,
+     .family = "onednn",
+     .takes_channels_last = true},
+    {.op_type = "QLinearConv",
+     .function = QLinearConv,
+     .why_not = WhyNotQLinearConv,
+     .family = "onednn",
+     .takes_channels_last = true},
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> LibraryIntegerConvolutionKernels() { return kRows; }
+
+}  // namespace amp
