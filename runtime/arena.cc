@@ -146,6 +146,11 @@ size_t ArenaPool::PlannedBytes() const {
   return idle_.empty() ? 0 : idle_.back()->planned_bytes();
 }
 
+size_t ArenaPool::LargestLiveBytes() const {
+  const absl::MutexLock lock(&mutex_);
+  return idle_.empty() ? 0 : idle_.back()->largest_live_bytes();
+}
+
 void ArenaPool::Return(std::unique_ptr<Arena> arena) {
   const absl::MutexLock lock(&mutex_);
   idle_.push_back(std::move(arena));

@@ -96,6 +96,7 @@ class ArenaPool {
   void Return(std::unique_ptr<Arena> arena);
   // Of the last run's plan.
   size_t PlannedBytes() const;
+  size_t LargestLiveBytes() const;
 
  private:
   TensorMemory* below_;

@@ -22,6 +22,7 @@
 #include "runtime/fold_batch_norms.h"
 #include "runtime/fold_constants.h"
 #include "runtime/hardware/usable_threads.h"
+#include "runtime/kernel/float_mode.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/parallel/means_over_ranks.h"
 #include "runtime/place_instructions.h"
@@ -140,6 +141,29 @@ SessionOptions Completed(SessionOptions options) {
   return options;
 }
 
+// The threads of a run compute with zeros instead of subnormal numbers, as long as this lives.
+class FlushScope {
+ public:
+  explicit FlushScope(const onednn::Library* library) : library_(library) {
+    before_.Flushing().Set();
+    Share();
+  }
+  ~FlushScope() {
+    before_.Set();
+    Share();
+  }
+  FlushScope(const FlushScope&) = delete;
+  FlushScope& operator=(const FlushScope&) = delete;
+
+ private:
+  void Share() const {
+    if (library_ != nullptr) library_->ShareFloatMode();
+  }
+
+  const onednn::Library* library_;
+  const FloatMode before_;
+};
+
 // Of inputs that a caller gives, without those that have a default, as states have.
 std::string GivenNames(const Model& model, const Program& program, const NamedDatums& inputs) {
   std::vector<std::string> names;
@@ -183,6 +207,9 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& stated) {
   const SessionOptions options = Completed(stated);
+  if (options.flush_subnormals && !FloatMode::kCanFlush) {
+    return UsageError("flush_subnormals: expected an x86 processor, found another");
+  }
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
   // Before IR version 4 every initializer had to be an input too: that it is says nothing.
   if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
@@ -234,6 +261,10 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
 
 size_t Session::ActivationBytes() const { return state_->arenas.PlannedBytes() + state_->device_arenas.PlannedBytes(); }
 
+size_t Session::LargestLiveBytes() const {
+  return state_->arenas.LargestLiveBytes() + state_->device_arenas.LargestLiveBytes();
+}
+
 std::string Session::DeviceName() const {
   return state_->options.device == nullptr ? "cpu" : state_->options.device->name();
 }
@@ -256,6 +287,8 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
   const onednn::Library* const library = onednn::OpenLibrary().library;
   if (library != nullptr) library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());
   const TeamScope team(library);
+  std::optional<FlushScope> flushes;
+  if (state_->options.flush_subnormals) flushes.emplace(library);
   std::optional<MeansOverRanks> means;
   if (state_->options.reduction != nullptr && state_->options.reduction->size() > 1) {
     resources.means = &means.emplace(*state_->options.reduction);

@@ -55,10 +55,11 @@ struct SessionOptions {
   // What is computed together; values inside are then not rounded, but for those of chains.
   bool fold_constants = true, fold_batch_norms = true;
   bool fuse_epilogues = true, fuse_norms = true, fuse_attention = true, fuse_chains = true;
-  bool fuse_training = true;       // functions of domain ai.amp that have a kernel are not inlined
-  int threads = 0;                 // 0: as many as the process may use
-  bool allow_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
-  bool strict = false;             // no kernel that widens 16-bit values to float64
+  bool fuse_training = true;      // functions of domain ai.amp that have a kernel are not inlined
+  int threads = 0;                // 0: as many as the process may use
+  bool allow_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool flush_subnormals = false;  // to compute with zeros instead of subnormal numbers, on which processors can be slow
+  bool strict = false;            // no kernel that widens 16-bit values to float64
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
   // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.
   std::shared_ptr<Accelerator> device = nullptr;
@@ -76,7 +77,7 @@ SessionOptions OneByOne(SessionOptions options = {});
 class Session {
  public:
   // Errors: kUnavailable (no such file), kDataLoss (a malformed model, an operator without a kernel, which is named with
-  // its version and node), kResourceExhausted (a limit).
+  // its version and node), kResourceExhausted (a limit), kInvalidArgument (an option that the processor has nothing for).
   static absl::StatusOr<std::unique_ptr<Session>> Create(const std::string& path, const SessionOptions& options);
   // REQUIRES: the file is valid, as LoadModel makes sure (ir/file/model_file.h).
   static absl::StatusOr<std::unique_ptr<Session>> Create(LoadedFile file, const SessionOptions& options);
@@ -96,6 +97,8 @@ class Session {
   // What the values of the last run take at most at the same time, as planned for the next one of these shapes; weights,
   // inputs and outputs are not among them. 0 before that, and where runs differ.
   size_t ActivationBytes() const;
+  // What no plan can beat: the largest number of those bytes that are in use at once.
+  size_t LargestLiveBytes() const;
 
   // "cpu", "cuda:0"
   std::string DeviceName() const;

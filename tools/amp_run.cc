@@ -1,5 +1,6 @@
 #include "tools/amp_run.h"
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
@@ -72,6 +73,19 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, co
   return session;
 }
 
+// A session, and what making it took.
+struct TimedSession {
+  std::unique_ptr<Session> session;
+  double load_ms = 0;
+};
+
+absl::StatusOr<TimedSession> TimeMakingSession(const RunArguments& arguments) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
+  return TimedSession{std::move(session), std::chrono::duration<double, std::milli>(Clock::now() - start).count()};
+}
+
 // Before anything is read: one that cannot be used is an error, never another device.
 absl::Status OpenDeviceOf(RunArguments& arguments) {
   if (!arguments.cuda_ordinal.has_value()) return absl::OkStatus();
@@ -121,8 +135,9 @@ absl::Status WriteProfile(const RunArguments& arguments, const Session& session,
   return absl::OkStatus();
 }
 
-absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const TimedSession& timed,
                       ToolOutput& output) {
+  const Session& session = *timed.session;
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
   streams.show_progress("running");
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
@@ -131,7 +146,7 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
     case BenchMode::kOff:
       return RunAndWrite(arguments, session, inputs, output);
     case BenchMode::kLoop:
-      return BenchRun(arguments, session, inputs, streams);
+      return BenchRun(arguments, session, timed.load_ms, inputs, streams);
     case BenchMode::kRequests:
       return AnswerBenchRequests(arguments, session, inputs, streams);
   }
@@ -145,10 +160,10 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, ToolOutput&
   }
   AMP_RETURN_IF_ERROR(OpenDeviceOf(arguments));
   streams.show_progress("loading");
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
+  AMP_ASSIGN_OR_RETURN(const TimedSession timed, TimeMakingSession(arguments));
   NoteMissingLibrary(arguments, output);
-  const absl::Status status = RunModel(arguments, streams, *session, output);
-  if (arguments.explain) output.out += ExplainRun(*session);
+  const absl::Status status = RunModel(arguments, streams, timed, output);
+  if (arguments.explain) output.out += ExplainRun(*timed.session);
   return InFile(arguments.model, status);
 }
 

@@ -44,8 +44,10 @@ absl::Status WarmUp(const Session& session, const NamedDatums& inputs, int64_t c
 struct Timing {
   double median_ms = 0, min_ms = 0, p90_ms = 0;
   double items_per_second = 0;
-  int64_t peak_bytes = 0;        // of the process
-  int64_t activation_bytes = 0;  // what a run's values take at most
+  double load_ms = 0;
+  int64_t peak_bytes = 0;          // of the process
+  int64_t activation_bytes = 0;    // what a run's values take at most, as planned
+  int64_t largest_live_bytes = 0;  // what no plan can beat
 };
 
 int64_t PeakBytes() {
@@ -84,8 +86,10 @@ std::string AsJson(const RunArguments& arguments, const std::string& device, con
                                        {"min_ms", timing.min_ms},
                                        {"p90_ms", timing.p90_ms},
                                        {"items_per_second", timing.items_per_second},
+                                       {"load_ms", timing.load_ms},
                                        {"peak_bytes", timing.peak_bytes},
-                                       {"activation_bytes", timing.activation_bytes}};
+                                       {"activation_bytes", timing.activation_bytes},
+                                       {"largest_live_bytes", timing.largest_live_bytes}};
   return json.dump(1) + "\n";
 }
 
@@ -93,15 +97,15 @@ std::string AsText(const RunArguments& arguments, const std::string& device, con
   constexpr double kMegabyte = 1e6;
   return absl::StrFormat(
       "%d runs on %s after %d to warm up: median %.4g ms, smallest %.4g ms, 90th percentile %.4g ms; %.4g items/s; "
-      "peak memory %.4g MB, activations %.4g MB\n",
+      "loaded in %.4g ms; peak memory %.4g MB, activations %.4g MB\n",
       arguments.iterations, device, arguments.warmup, timing.median_ms, timing.min_ms, timing.p90_ms,
-      timing.items_per_second, static_cast<double>(timing.peak_bytes) / kMegabyte,
+      timing.items_per_second, timing.load_ms, static_cast<double>(timing.peak_bytes) / kMegabyte,
       static_cast<double>(timing.activation_bytes) / kMegabyte);
 }
 
 }  // namespace
 
-absl::Status BenchRun(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+absl::Status BenchRun(const RunArguments& arguments, const Session& session, double load_ms, const NamedDatums& inputs,
                       const ToolStreams& streams) {
   streams.show_progress("warming up");
   AMP_RETURN_IF_ERROR(WarmUp(session, inputs, arguments.warmup));
@@ -112,7 +116,9 @@ absl::Status BenchRun(const RunArguments& arguments, const Session& session, con
     runs_ms.push_back(time.wall_ms);
   }
   Timing timing = Summarize(std::move(runs_ms), NumItems(session, inputs));
+  timing.load_ms = load_ms;
   timing.activation_bytes = static_cast<int64_t>(session.ActivationBytes());
+  timing.largest_live_bytes = static_cast<int64_t>(session.LargestLiveBytes());
   const std::string device = session.DeviceName();
   return streams.print(arguments.json ? AsJson(arguments, device, timing) : AsText(arguments, device, timing));
 }

@@ -9,8 +9,9 @@
 
 namespace amp {
 
-// Prints a line, or JSON. Items are what the first input's first dimension counts. Errors: those of a run.
-absl::Status BenchRun(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+// Prints a line, or JSON. Items are what the first input's first dimension counts. `load_ms`: what making the session
+// took. Errors: those of a run.
+absl::Status BenchRun(const RunArguments& arguments, const Session& session, double load_ms, const NamedDatums& inputs,
                       const ToolStreams& streams);
 
 // For who measures several programs in turns: prints "ready" after the runs to warm up, then reads a number of runs from

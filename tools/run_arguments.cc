@@ -104,6 +104,9 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
                "compute float16 products in bfloat16 where the processor has arithmetic for that alone")
       ->group(group);
+  app.add_flag("--flush-subnormals", a.session.flush_subnormals,
+               "compute with zeros instead of subnormal numbers, on which some processors are slow")
+      ->group(group);
   AddChoice(
       app, group, "--no-fuse", words.no_fuse, kFusions,
       "all, attention, batch-norm, chain, constants, epilogue, norm or train",

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <utility>
 
+#include "absl/synchronization/mutex.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "tools/progress_line.h"
@@ -55,6 +56,8 @@ class StandardOutput {
 int RunProgram(const std::string& name, const std::function<ToolOutput(const ToolStreams&)>& work) {
   bool stdout_is_closed = false;
   OccupyStandardStreams(&stdout_is_closed);
+  // Some builds of Abseil look for deadlocks at every lock, which small models feel.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;

@@ -87,6 +87,8 @@ class Library : public Team {
   virtual bool ComputesIn(DType dtype) const = 0;
   // Of the calling thread.
   virtual void SetThreads(int count) const = 0;
+  // The team's threads compute in the calling thread's mode (runtime/kernel/float_mode.h) from here on.
+  virtual void ShareFloatMode() const = 0;
   // Null and a reason where the library has none.
   virtual std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const = 0;
   virtual std::unique_ptr<Primitive> MakeConvolution(const ConvolutionSpec& spec, std::string* why_not) const = 0;

@@ -1,13 +1,11 @@
 // The inside of the shared object: oneDNN behind runtime/onednn/interface.h.
 #include <omp.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include <array>
 #include <mutex>
 #include <utility>
 
+#include "runtime/kernel/float_mode.h"
 #include "runtime/onednn/dnnl.h"
 #include "runtime/onednn/interface.h"
 
@@ -98,33 +96,6 @@ dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops, bool adds_to_y
   attributes.set_post_ops(post_ops);
   return attributes;
 }
-
-// How a thread rounds and what it does with subnormal numbers.
-class FloatMode {
- public:
-#if defined(__SSE__)
-  FloatMode() : bits_(_mm_getcsr()) {}
-#endif
-
-  // In the mode, as long as this lives.
-  class Scope {
-   public:
-#if defined(__SSE__)
-    explicit Scope(const FloatMode& mode) : before_(_mm_getcsr()) { _mm_setcsr(mode.bits_); }
-    ~Scope() { _mm_setcsr(before_); }
-#else
-    explicit Scope(const FloatMode&) {}
-#endif
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    unsigned before_ = 0;
-  };
-
- private:
-  unsigned bits_ = 0;
-};
 
 // What identifies a descriptor: the bytes of it.
 std::string NameOf(const Descriptor& descriptor) {
@@ -419,6 +390,11 @@ class OneDnnLibrary : public Library {
            (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
   }
   void SetThreads(int count) const override { omp_set_num_threads(count); }
+  void ShareFloatMode() const override {
+    const FloatMode mode;
+#pragma omp parallel
+    mode.Set();
+  }
   size_t size() const override { return static_cast<size_t>(omp_get_max_threads()); }
   void Run(size_t count, absl::FunctionRef<void(size_t)> work) const override {
     const FloatMode mode;

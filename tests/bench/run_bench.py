@@ -4,6 +4,7 @@
 The models are those of executor_models.py, as they are and rewritten to both types. Every engine holds its model in a process of its own; all of them
 take turns on one core, a run or a few each (at least 20 ms), so that a slow minute of the machine touches all alike. Milliseconds are of the processor
 time of a process unless "wall" stands there; ratios are of medians. onnxruntime's CPU provider has no bfloat16 kernels, so it runs no such model.
+It measures too what a run's values take in memory, what an instruction and what loading costs (overheads.py).
 --real: every model of $AMP_SHARED/models (else ../shared/models) that onnxruntime runs, on its own inputs, and the geometric mean of the ratios.
 Exits 1 when a goal is missed or amp-run fails. Needs the Python packages of the tests; models are made once.
 """
@@ -22,6 +23,7 @@ import numpy as np
 import engines
 import executor_models
 import made_models
+import overheads
 import verdicts
 from engines import Engine
 
@@ -67,10 +69,10 @@ class Models:
             subprocess.run([self.tool, files["float32"], "-o", files[dtype], "--dtype", dtype, "--quiet"], check=True)
         return files
 
-    def engines(self, name, program):
-        files, inputs = self.files(name), self.folder / f"{name}.npz"
-        ours = [Engine.ours(program, dtype, file, inputs) for dtype, file in files.items()]
-        return ours + [Engine.peer(kind, dtype, files[dtype], inputs) for kind, dtypes in PEERS.items() for dtype in dtypes]
+
+def engines_of(files, inputs, program):
+    ours = [Engine.ours(program, dtype, file, inputs) for dtype, file in files.items()]
+    return ours + [Engine.peer(kind, dtype, files[dtype], inputs) for kind, dtypes in PEERS.items() for dtype in dtypes]
 
 
 def computed_type(engine):
@@ -123,12 +125,14 @@ def measure_made(args, has_amx):
     print(f"{'model':15} {'engine':14} {'file':9} {'median ms':>10} {'smallest':>10} {'wall ms':>10} {'peak MB':>9}")
     for name in executor_models.MAKERS:
         if fnmatch.fnmatch(name, args.only):
-            taken = models.engines(name, args.run)
+            files, inputs = models.files(name), args.folder / f"{name}.npz"
+            taken = engines_of(files, inputs, args.run)
             engines.measure(taken, args.rounds)
             print_taken(name, taken)
             found += goals(name, taken, has_amx)
+            found += overheads.memory_goals(args.run, name, files, inputs)
             failed += sum(engine.name == "amp-run" and bool(engine.problem) for engine in taken)
-    return found, failed
+    return found + list(overheads.plan_goals(args.run, args.folder, args.rounds)), failed
 
 
 def real_feeds(subject):

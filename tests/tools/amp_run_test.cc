@@ -189,7 +189,8 @@ TEST_CASE("bench prints a line, or JSON") {
   std::vector<std::string> with_json = flags;
   with_json.emplace_back("--json");
   const std::string json = runs.Succeeds(with_json);
-  for (const char* const field : {"median_ms", "min_ms", "p90_ms", "items_per_second", "peak_bytes"}) {
+  for (const char* const field : {"median_ms", "min_ms", "p90_ms", "items_per_second", "load_ms", "peak_bytes",
+                                  "activation_bytes", "largest_live_bytes"}) {
     CHECK_THAT(json, Contains(absl::StrCat("\"", field, "\": ")));
   }
 }

@@ -1,0 +1,50 @@
+// How a thread computes with floating-point numbers: how it rounds, and what it makes of subnormal ones.
+#ifndef AMP_RUNTIME_KERNEL_FLOAT_MODE_H_
+#define AMP_RUNTIME_KERNEL_FLOAT_MODE_H_
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+namespace amp {
+
+// Where the processor has no such mode that is known here, there is one alone.
+class FloatMode {
+ public:
+#if defined(__SSE__)
+  static constexpr bool kCanFlush = true;
+  FloatMode() : bits_(_mm_getcsr()) {}  // the calling thread's
+  void Set() const { _mm_setcsr(bits_); }
+#else
+  static constexpr bool kCanFlush = false;
+  FloatMode() = default;
+  void Set() const {}
+#endif
+
+  // With subnormal numbers as zeros, operands and results alike. REQUIRES: kCanFlush.
+  FloatMode Flushing() const {
+    constexpr unsigned kResults = 0x8000, kOperands = 0x0040;
+    FloatMode mode = *this;
+    mode.bits_ |= kResults | kOperands;
+    return mode;
+  }
+
+  // The calling thread is in the mode as long as this lives.
+  class Scope {
+   public:
+    explicit Scope(const FloatMode& mode) { mode.Set(); }
+    ~Scope() { before_.Set(); }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    const FloatMode before_;
+  };
+
+ private:
+  unsigned bits_ = 0;
+};
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_KERNEL_FLOAT_MODE_H_
