@@ -29,20 +29,20 @@ class FloatMode {
     return mode;
   }
 
-  // The calling thread is in the mode as long as this lives.
-  class Scope {
-   public:
-    explicit Scope(const FloatMode& mode) { mode.Set(); }
-    ~Scope() { before_.Set(); }
-    Scope(const Scope&) = delete;
-    Scope& operator=(const Scope&) = delete;
-
-   private:
-    const FloatMode before_;
-  };
-
  private:
   unsigned bits_ = 0;
+};
+
+// The calling thread is in the mode as long as this lives.
+class FloatModeScope {
+ public:
+  explicit FloatModeScope(const FloatMode& mode) { mode.Set(); }
+  ~FloatModeScope() { before_.Set(); }
+  FloatModeScope(const FloatModeScope&) = delete;
+  FloatModeScope& operator=(const FloatModeScope&) = delete;
+
+ private:
+  const FloatMode before_;
 };
 
 }  // namespace amp

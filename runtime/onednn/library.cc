@@ -400,7 +400,7 @@ class OneDnnLibrary : public Library {
     const FloatMode mode;
 #pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(count))
     for (size_t i = 0; i < count; ++i) {
-      const FloatMode::Scope as_caller(mode);
+      const FloatModeScope as_caller(mode);
       work(i);
     }
   }

@@ -25,6 +25,18 @@ Tensor Filled(const Dims& dims, float element) {
   return tensor;
 }
 
+bool HasMode() {
+  if (!FloatMode::kCanFlush) WARN("not tested: this processor has no such mode");
+  return FloatMode::kCanFlush;
+}
+
+SessionOptions Options(bool flushes, int threads = 1) {
+  SessionOptions options;
+  options.flush_subnormals = flushes;
+  options.threads = threads;
+  return options;
+}
+
 int64_t Subnormals(const SessionOptions& options, absl::string_view text, const NamedDatums& inputs) {
   const std::unique_ptr<Session> session = MakeSession({.text = std::string(text), .constants = {}}, options);
   const std::vector<Tensor> outputs = RunSession(*session, inputs);
@@ -34,14 +46,14 @@ int64_t Subnormals(const SessionOptions& options, absl::string_view text, const 
 }
 
 TEST_CASE("subnormal results are zeros where that is asked for, on every thread") {
-  if (!FloatMode::kCanFlush) SKIP("no such processor");
+  if (!HasMode()) return;
   const NamedDatums of_product = {{"x", Filled({kRows, kColumns}, 1e-20f)}, {"w", Filled({256, kColumns}, 1e-21f)}};
   const NamedDatums of_elements = {{"x", Filled({kRows, kColumns}, 2e-38f)}, {"w", Filled({}, 0.1f)}};
   for (const int threads : {1, 2}) {
     INFO(threads);
     // The second run has threads that the first one has used.
     for (const bool flushes : {true, false, true}) {
-      const SessionOptions options{.threads = threads, .flush_subnormals = flushes};
+      const SessionOptions options = Options(flushes, threads);
       CHECK(Subnormals(options, kElements, of_elements) == (flushes ? 0 : kRows * kColumns));
       CHECK(Subnormals(options, kProduct, of_product) == (flushes ? 0 : kRows * kColumns));
     }
@@ -49,20 +61,20 @@ TEST_CASE("subnormal results are zeros where that is asked for, on every thread"
 }
 
 TEST_CASE("subnormal operands are zeros where that is asked for") {
-  if (!FloatMode::kCanFlush) SKIP("no such processor");
+  if (!HasMode()) return;
   const NamedDatums inputs = {{"x", Filled({kRows, kColumns}, 1e-39f)}, {"w", Filled({}, 1e20f)}};
   for (const bool flushes : {true, false}) {
     const std::unique_ptr<Session> session =
-        MakeSession({.text = std::string(kElements), .constants = {}}, {.flush_subnormals = flushes});
+        MakeSession({.text = std::string(kElements), .constants = {}}, Options(flushes));
     const std::vector<Tensor> outputs = RunSession(*session, inputs);
     CHECK((outputs.at(0).elements<float>()[0] == 0) == flushes);
   }
 }
 
 TEST_CASE("a run leaves its caller's mode as it was") {
-  if (!FloatMode::kCanFlush) SKIP("no such processor");
+  if (!HasMode()) return;
   const NamedDatums inputs = {{"x", Filled({kRows, kColumns}, 1.0f)}, {"w", Filled({}, 1.0f)}};
-  RunSession(*MakeSession({.text = std::string(kElements), .constants = {}}, {.flush_subnormals = true}), inputs);
+  RunSession(*MakeSession({.text = std::string(kElements), .constants = {}}, Options(true)), inputs);
   volatile float small = 2e-38f;
   const float less = small * 0.1f;
   CHECK(less > 0);
