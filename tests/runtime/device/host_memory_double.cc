@@ -13,6 +13,7 @@
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/rows.h"
+#include "tests/runtime/device/double_operations.h"
 
 namespace amp {
 namespace {
@@ -159,6 +160,20 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
   return 0;
 }
 
+// What the library does, unless it is missing.
+template <typename Operation, void (*compute)(const Operation&)>
+int Operate(void* self, const Operation* operation, char* text) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  const bool is_taken = opened.limits.has_operations;
+  std::snprintf(text, device::kMaxOperationText, "%s",
+                is_taken ? "library of the double" : "the double has no library");
+  if (!is_taken) return device::kNotTaken;
+  ++opened.state->operations;
+  compute(*operation);
+  return 0;
+}
+
 const char* ErrorText(int error) { return error == kFailedLaunch ? "planted" : "no error of the double's"; }
 
 void Close(void* self) {
@@ -184,6 +199,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .set_zero = SetZero,
           .finish = Finish,
           .multiply = Multiply,
+          .convolve = Operate<device::LibraryConvolution, ConvolveOnHost>,
+          .attend = Operate<device::LibraryAttention, AttendOnHost>,
           .error_text = ErrorText,
           .close = Close,
           .kernels = Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,
