@@ -143,6 +143,15 @@ float ProductElement(const device::ProductArguments& product, int64_t which, int
   return product.applies_relu && sum < 0 ? 0 : sum;
 }
 
+// "TF32 allowed" where it is.
+template <typename Operation>
+const char* Tf32Text(const Operation& operation) {
+  if constexpr (requires { operation.allows_tf32; }) {
+    if (operation.allows_tf32) return ", TF32 allowed";
+  }
+  return "";
+}
+
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
   if (!Of(self).limits.has_products) {
     std::snprintf(text, device::kMaxProductText, "the double has no products");
@@ -156,7 +165,7 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
       }
     }
   }
-  std::snprintf(text, device::kMaxProductText, "product of the double");
+  std::snprintf(text, device::kMaxProductText, "product of the double%s", Tf32Text(*product));
   return 0;
 }
 
@@ -166,8 +175,8 @@ int Operate(void* self, const Operation* operation, char* text) {
   Double& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   const bool is_taken = opened.limits.has_operations;
-  std::snprintf(text, device::kMaxOperationText, "%s",
-                is_taken ? "library of the double" : "the double has no library");
+  std::snprintf(text, device::kMaxOperationText, "%s%s",
+                is_taken ? "library of the double" : "the double has no library", Tf32Text(*operation));
   if (!is_taken) return device::kNotTaken;
   ++opened.state->operations;
   compute(*operation);
