@@ -118,18 +118,18 @@ Graph NewGraph(const CudnnTarget& target, Storage storage) {
 }
 
 fe::error_t Build(Graph& graph, const CudnnTarget& target) {
-  if (const fe::error_t error = graph.validate(); error.is_bad()) return error;
+  if (fe::error_t error = graph.validate(); error.is_bad()) return error;
   if (target.handle != nullptr) return graph.build_operation_graph(target.handle);
   const auto properties = std::make_shared<fe::DeviceProperties>();
   std::vector<uint8_t> json(target.device.begin(), target.device.end());
   json.push_back(0);
-  if (const fe::error_t error = properties->deserialize(json); error.is_bad()) return error;
+  if (fe::error_t error = properties->deserialize(json); error.is_bad()) return error;
   graph.set_device_properties(properties);
   return graph.build_operation_graph();
 }
 
 fe::error_t Choose(Graph& graph, TensorCores tensor_cores) {
-  const fe::error_t error = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
+  fe::error_t error = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
   if (error.is_bad()) return error;
   graph.deselect_numeric_notes({Note::NONDETERMINISTIC, Note::REDUCED_PRECISION_REDUCTION});
   graph.deselect_workspace_greater_than(kMostWorkspaceBytes);
@@ -137,7 +137,7 @@ fe::error_t Choose(Graph& graph, TensorCores tensor_cores) {
   if (tensor_cores == TensorCores::kBarred) {
     graph.deselect_numeric_notes({Note::TENSOR_CORE, Note::DOWN_CONVERT_INPUTS});
   }
-  if (const fe::error_t unsupported = graph.check_support(); unsupported.is_bad()) return unsupported;
+  if (fe::error_t unsupported = graph.check_support(); unsupported.is_bad()) return unsupported;
   return graph.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE);
 }
 
@@ -158,13 +158,22 @@ std::unique_ptr<CudnnPlan> PlanWith(const Describe& describe, Storage storage, T
   return why_not.empty() ? std::move(plan) : nullptr;
 }
 
+// What is asked for besides the operation.
+struct Wishes {
+  Storage storage = Storage::kFloat32;
+  bool allows_tf32 = false;
+  bool takes_any = false;  // 16 bits without Tensor Cores, too
+};
+
 // With Tensor Cores where that is what the type is for, or allowed; else without.
-std::unique_ptr<CudnnPlan> PlanBest(const Describe& describe, Storage storage, bool allows_tf32,
-                                    const CudnnTarget& target, std::string& why_not) try {
+std::unique_ptr<CudnnPlan> PlanBest(const Describe& describe, const Wishes& wishes, const CudnnTarget& target,
+                                    std::string& why_not) try {
   fe::cudnn_dlhandle = OpenCudnn().handle;
+  const Storage storage = wishes.storage;
   const bool is_float32 = storage == Storage::kFloat32;
-  if (!is_float32 || allows_tf32) {
-    if (auto plan = PlanWith(describe, storage, TensorCores::kNeeded, target, why_not)) return plan;
+  if (!is_float32 || wishes.allows_tf32) {
+    auto plan = PlanWith(describe, storage, TensorCores::kNeeded, target, why_not);
+    if (plan != nullptr || !(is_float32 || wishes.takes_any)) return plan;
   }
   return PlanWith(describe, storage, is_float32 ? TensorCores::kBarred : TensorCores::kLeft, target, why_not);
 } catch (const std::exception& error) {
@@ -354,7 +363,10 @@ CudnnPointers PointersOf(const LibraryAttention& attention) {
 std::unique_ptr<CudnnPlan> PlanConvolution(const LibraryConvolution& convolution, const CudnnTarget& target,
                                            std::string& why_not) {
   const Describe describe = [&](Graph& graph) { return DescribeConvolution(convolution, graph); };
-  return PlanBest(describe, convolution.storage, convolution.allows_tf32, target, why_not);
+  const bool is_bare = convolution.bias == nullptr && convolution.num_steps == 0;
+  return PlanBest(describe,
+                  {.storage = convolution.storage, .allows_tf32 = convolution.allows_tf32, .takes_any = is_bare},
+                  target, why_not);
 }
 
 std::unique_ptr<CudnnPlan> PlanAttention(const LibraryAttention& attention, const CudnnTarget& target,
@@ -365,7 +377,7 @@ std::unique_ptr<CudnnPlan> PlanAttention(const LibraryAttention& attention, cons
     return nullptr;
   }
   const Describe describe = [&](Graph& graph) { return DescribeAttention(attention, graph); };
-  return PlanBest(describe, attention.storage, /*allows_tf32=*/false, target, why_not);
+  return PlanBest(describe, {.storage = attention.storage}, target, why_not);
 }
 
 }  // namespace amp::cuda

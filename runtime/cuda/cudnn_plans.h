@@ -5,8 +5,9 @@
 //   std::unique_ptr<CudnnPlan> plan = PlanConvolution(convolution, target, why_not);
 //   std::string error = plan->Run(handle, PointersOf(convolution), workspace);
 //
-// Where there is no device, its description does for choosing, not for running. 16 bits are computed on Tensor Cores
-// where an engine does it, and say so where none does; everything is accumulated in float32. float32 is computed without
+// Where there is no device, its description does for choosing, not for running. 16 bits are computed on Tensor Cores:
+// without them only a convolution alone is planned, as what is behind it is better done by others than slows it down.
+// Everything is accumulated in float32. float32 is computed without
 // Tensor Cores, which would round it to TF32, unless that is allowed. Engines whose results differ from run to run are
 // never chosen. The only door to cuDNN's front end: its headers are large, and included by cudnn_plans.cc alone.
 #ifndef AMP_RUNTIME_CUDA_CUDNN_PLANS_H_

@@ -4,12 +4,17 @@
 //
 // The library chooses an engine once for each shape; what it has none for is left to the kernel of our own, and where
 // nodes were to be computed together, to one after another.
+#include <iterator>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/base/status.h"
 #include "runtime/device/convolution_shape.h"
 #include "runtime/device/families.h"
 #include "runtime/device/image_axes.h"
+#include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/library_operations.h"
 #include "runtime/device/storage.h"
 
@@ -90,6 +95,41 @@ const char* WhyNot(const KernelContext& context) {
   return nullptr;
 }
 
+// y[image, filter, pixel] += bias[filter]
+void AddBias(Accelerator& device, const LibraryConvolution& convolution, const void* bias, Tensor& y) {
+  const int64_t plane = y.num_elements() / (convolution.batch * convolution.filters);
+  device::ZipArguments add = {.operands = {.a = y.data(),
+                                           .b = bias,
+                                           .y = y.mutable_data(),
+                                           .count = CountOf(y),
+                                           .storage = StorageOf(y.dtype()),
+                                           .shape = {.rank = 3},
+                                           .is_flat = false},
+                              .function = device::BinaryFunction::kAdd};
+  const int64_t dims[] = {convolution.batch, convolution.filters, plane},
+                of_y[] = {convolution.filters * plane, plane, 1}, of_bias[] = {0, 1, 0};
+  for (size_t axis = 0; axis < std::size(dims); ++axis) {
+    add.operands.shape.dims[axis] = static_cast<uint32_t>(dims[axis]);
+    add.operands.shape.strides[0][axis] = of_y[axis];
+    add.operands.shape.strides[1][axis] = of_bias[axis];
+  }
+  device.Start(add);
+}
+
+// Where the library has no engine that adds the bias, it is added behind, to what has been rounded.
+absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolution, Tensor& y, std::string& text) {
+  absl::Status status = device.Convolve(convolution, text);
+  if (!absl::IsUnimplemented(status) || convolution.bias == nullptr || convolution.num_steps > 0) return status;
+  const void* const bias = std::exchange(convolution.bias, nullptr);
+  std::string of_bare;
+  const absl::Status bare = device.Convolve(convolution, of_bare);
+  if (absl::IsUnimplemented(bare)) return status;
+  AMP_RETURN_IF_ERROR(bare);
+  text = of_bare + ", bias behind it";
+  AddBias(device, convolution, bias, y);
+  return absl::OkStatus();
+}
+
 struct ConvolutionText : KernelState {
   absl::Mutex mutex;
   std::string text ABSL_GUARDED_BY(mutex);
@@ -123,7 +163,7 @@ absl::Status Convolve(KernelContext& context) {
   }
   ConvolutionText& state = context.State<ConvolutionText>();
   const absl::MutexLock lock(&state.mutex);
-  AMP_RETURN_IF_ERROR(context.resources().device->Convolve(convolution, state.text));
+  AMP_RETURN_IF_ERROR(ConvolveWithBias(*context.resources().device, convolution, *y, state.text));
   context.Report(state.text, DType::kFloat32);
   return absl::OkStatus();
 }

@@ -125,6 +125,41 @@ LibraryConvolution ConvolutionOf(const Layer& layer, int64_t batch, Storage stor
   return convolution;
 }
 
+struct Special {
+  const char* name;
+  LibraryConvolution convolution;
+};
+
+// What ResNet-50 does not have: other numbers of axes, groups, transposed ones, other things behind them.
+std::vector<Special> Specials(Storage storage) {
+  const device::PoolAxis one = {
+      .input = 1, .output = 1, .kernel = 1, .stride = 1, .dilation = 1, .pad_begin = 0, .pad_end = 0};
+  const LibraryConvolution plain = ConvolutionOf({64, 128, 28, 3, 1, Behind::kNothing}, 8, storage);
+  LibraryConvolution list = plain, volume = plain, groups = plain, odd = plain, uneven = plain;
+  list.num_axes = 1;
+  list.axes[1] = one;
+  volume.num_axes = 3;
+  volume.axes[0] = volume.axes[1];
+  groups.groups = 32;
+  odd.channels = 37;
+  odd.filters = 51;
+  uneven.axes[2] = {.input = 28, .output = 14, .kernel = 3, .stride = 2, .dilation = 1, .pad_begin = 0, .pad_end = 1};
+  std::vector<Special> specials = {{"one axis", list},
+                                   {"three axes", volume},
+                                   {"32 groups", groups},
+                                   {"odd channels", odd},
+                                   {"uneven pads", uneven}};
+  LibraryConvolution transposed = plain;
+  transposed.is_transposed = true;
+  for (const int axis : {1, 2}) {
+    transposed.axes[axis] = {
+        .input = 56, .output = 28, .kernel = 2, .stride = 2, .dilation = 1, .pad_begin = 0, .pad_end = 0};
+  }
+  transposed.bias = nullptr;
+  specials.push_back({"transposed", transposed});
+  return specials;
+}
+
 // Of BERT: heads lie beside each other in a row, and a mask for each sentence is added to the scores.
 LibraryAttention AttentionOf(int64_t batch, int64_t heads, int64_t length, Storage storage) {
   constexpr int64_t kSize = 64;
@@ -199,6 +234,18 @@ void CheckConvolutions(const Gpu& gpu, Tally& tally) {
   }
 }
 
+void CheckSpecials(const Gpu& gpu, Tally& tally) {
+  const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
+  for (const Storage storage : {Storage::kFloat16, Storage::kBfloat16, Storage::kFloat32}) {
+    for (const Special& special : Specials(storage)) {
+      std::string why_not;
+      const auto plan = PlanConvolution(special.convolution, target, why_not);
+      Check(std::string(gpu.name) + ": " + NameOf(storage) + ": " + special.name, plan.get(), why_not,
+            storage != Storage::kFloat32, tally);
+    }
+  }
+}
+
 void CheckAttention(const Gpu& gpu, Tally& tally) {
   const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
   for (const Storage storage : {Storage::kFloat16, Storage::kBfloat16}) {
@@ -227,6 +274,7 @@ int Run() {
   }
   Tally tally;
   for (const Gpu& gpu : kGpus) {
+    CheckSpecials(gpu, tally);
     CheckConvolutions(gpu, tally);
     if (library.version >= kLeastCudnnForAttention) {
       CheckAttention(gpu, tally);

@@ -169,15 +169,22 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
   return 0;
 }
 
-// What the library does, unless it is missing.
+const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryConvolution& convolution) {
+  if (!limits.has_operations) return "the double has no library";
+  return limits.adds_bias || convolution.bias == nullptr ? nullptr : "the double adds no bias";
+}
+const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryAttention&) {
+  return limits.has_operations ? nullptr : "the double has no library";
+}
+
 template <typename Operation, void (*compute)(const Operation&)>
 int Operate(void* self, const Operation* operation, char* text) {
   Double& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
-  const bool is_taken = opened.limits.has_operations;
-  std::snprintf(text, device::kMaxOperationText, "%s%s",
-                is_taken ? "library of the double" : "the double has no library", Tf32Text(*operation));
-  if (!is_taken) return device::kNotTaken;
+  const char* const why_not = WhyNotTaken(opened.limits, *operation);
+  std::snprintf(text, device::kMaxOperationText, "%s%s", why_not == nullptr ? "library of the double" : why_not,
+                why_not == nullptr ? Tf32Text(*operation) : "");
+  if (why_not != nullptr) return device::kNotTaken;
   ++opened.state->operations;
   compute(*operation);
   return 0;

@@ -19,6 +19,7 @@ struct DoubleLimits {
   int launches = std::numeric_limits<int>::max();  // the next one fails, with error 700
   bool has_products = true;                        // else it is as a device without its library
   bool has_operations = true;                      // the same of convolutions and attention
+  bool adds_bias = true;                           // to convolutions
 };
 
 // What is left of it, also after it was closed.

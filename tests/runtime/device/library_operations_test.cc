@@ -105,6 +105,15 @@ TEST_CASE("device: transposed convolutions are the library's, too") {
   }
 }
 
+TEST_CASE("device: where the library adds no bias, a kernel of our own does") {
+  for (const DType dtype : kLoopFloats) {
+    const OnDouble ran(Convolution("y = Relu (h)"), dtype, {.adds_bias = false});
+    CHECK(ran.kernels() == Kernels{"device Conv", "device Relu"});
+    CHECK(ran.state->operations == 2);
+    CHECK_THAT(ran.How(), Contains("library of the double, bias behind it"));
+  }
+}
+
 TEST_CASE("device: float32 is strict, unless TF32 is allowed") {
   const OnDouble strict(Convolution("y = Relu (h)"), DType::kFloat32);
   CHECK_THAT(strict.How(), !Contains("TF32"));
