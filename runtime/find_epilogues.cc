@@ -113,15 +113,15 @@ EpilogueStep StepOf(PatternKind kind) {
 
 class EpilogueFinder {
  public:
-  EpilogueFinder(const Model& model, FusedNodes& taken)
-      : model_(model), patterns_(FindPatterns(model)), taken_(taken) {}
+  EpilogueFinder(const Model& model, Roles roots, FusedNodes& taken)
+      : model_(model), roots_(roots), patterns_(FindPatterns(model)), taken_(taken) {}
 
   void Find(std::vector<Fusion>& fusions) {
     for (const GraphId graph : model_.AllGraphs()) {
       for (const NodeId id : model_.NodesInOrder(graph)) {
         const Node& node = model_.node(id);
-        const bool may_end = node.Has(Role::kMatrixProduct) || node.Has(Role::kConvolution);
-        if (!may_end || taken_[id] || !IsLowOrFloat32(model_.value(node.Output(0)).dtype)) continue;
+        if (!node.op->roles.HasAny(roots_) || taken_[id] || !IsLowOrFloat32(model_.value(node.Output(0)).dtype))
+          continue;
         Fusion fusion = Grow(id);
         if (fusion.nodes.size() == 1) continue;
         for (const NodeId part : fusion.nodes) taken_[part] = true;
@@ -209,14 +209,15 @@ class EpilogueFinder {
   }
 
   const Model& model_;
+  const Roles roots_;
   const Patterns patterns_;
   FusedNodes& taken_;
 };
 
 }  // namespace
 
-void FindEpilogues(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions) {
-  EpilogueFinder(model, taken).Find(fusions);
+void FindEpilogues(const Model& model, Roles roots, FusedNodes& taken, std::vector<Fusion>& fusions) {
+  EpilogueFinder(model, roots, taken).Find(fusions);
 }
 
 }  // namespace amp

@@ -12,8 +12,8 @@
 
 namespace amp {
 
-// Appends fusions of nodes that are in none yet. REQUIRES: types are inferred.
-void FindEpilogues(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+// Appends fusions of nodes that are in none yet, behind nodes of one of the roles. REQUIRES: types are inferred.
+void FindEpilogues(const Model& model, Roles roots, FusedNodes& taken, std::vector<Fusion>& fusions);
 
 }  // namespace amp
 

@@ -11,7 +11,7 @@
 #include "ir/patterns/pattern_search.h"
 #include "ir/patterns/softmax_pattern.h"
 #include "ir/schema/schema.h"
-#include "runtime/cpu/attention_units.h"
+#include "runtime/kernel/attention_unit.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/norm_units.h"
@@ -146,7 +146,8 @@ bool HaveTypesOfAttention(const Model& model, const Pattern& pattern, ValueId re
   return true;
 }
 
-void AddAttention(const Model& model, const Pattern& pattern, FusedNodes& taken, std::vector<Fusion>& fusions) {
+void AddAttention(const Model& model, const Pattern& pattern, const KernelRow& row, FusedNodes& taken,
+                  std::vector<Fusion>& fusions) {
   Fusion unit = UnitOf(model, pattern);
   if (!MayJoin(model, taken, pattern.nodes) || !HaveTypesOfAttention(model, pattern, unit.result)) return;
   auto form = std::make_unique<AttentionUnit>();
@@ -155,7 +156,7 @@ void AddAttention(const Model& model, const Pattern& pattern, FusedNodes& taken,
                                   [&](NodeId id) { return PatternSearch(model).Is(id, "IsNaN"); });
   for (const size_t port : {size_t{0}, size_t{1}, size_t{2}}) AbsorbTransposition(model, taken, port, unit, *form);
   AbsorbTranspositionBehind(model, taken, unit, *form);
-  unit.rows = {&AttentionUnitRow()};
+  unit.rows = {&row};
   unit.form = std::move(form);
   for (const NodeId node : unit.nodes) taken[node] = true;
   fusions.push_back(std::move(unit));
@@ -163,11 +164,11 @@ void AddAttention(const Model& model, const Pattern& pattern, FusedNodes& taken,
 
 }  // namespace
 
-void FindAttention(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions) {
+void FindAttention(const Model& model, const KernelRow& row, FusedNodes& taken, std::vector<Fusion>& fusions) {
   for (const NodeId id : model.AllNodes()) {
     if (taken[id] || !model.node(id).Has(Role::kMatrixProduct)) continue;
     const Recognised found = RecogniseAttention(model, id);
-    if (found.found()) AddAttention(model, found.pattern(), taken, fusions);
+    if (found.found()) AddAttention(model, found.pattern(), row, taken, fusions);
   }
 }
 

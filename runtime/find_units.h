@@ -18,8 +18,9 @@
 
 namespace amp {
 
-// Scaled products of queries and keys, their softmax, and the product of that with values. Appends as FindNorms does.
-void FindAttention(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+// Scaled products of queries and keys, their softmax, and the product of that with values, for a kernel that computes
+// them. Appends as FindNorms does.
+void FindAttention(const Model& model, const KernelRow& row, FusedNodes& taken, std::vector<Fusion>& fusions);
 
 // Layer norms, RMS norms, instance norms, group norms, softmax and its logarithm. Appends fusions of nodes that are in
 // none yet. REQUIRES: types are inferred.

@@ -130,13 +130,13 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
   return names;
 }
 
-// No kernel for a device computes several nodes together.
+// Of kernels for a device, those of convolutions and attention compute several nodes together.
 SessionOptions Completed(SessionOptions options) {
   if (options.find_kernels == nullptr) {
     options.find_kernels = options.device == nullptr ? FindAllKernels : FindAllKernelsAndDevices;
   }
   if (options.device != nullptr) {
-    options.fuse_epilogues = options.fuse_norms = options.fuse_attention = options.fuse_chains = false;
+    options.fuse_norms = options.fuse_chains = false;
   }
   return options;
 }
@@ -283,6 +283,7 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
   RunResources resources{.random = std::mt19937_64(seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .allows_bfloat16 = state_->options.allow_bfloat16,
+                         .allows_tf32 = state_->options.allow_tf32,
                          .is_strict = state_->options.strict};
   const onednn::Library* const library = onednn::OpenLibrary().library;
   if (library != nullptr) library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());

@@ -59,6 +59,7 @@ struct SessionOptions {
   int threads = 0;                // 0: as many as the process may use
   bool allow_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool flush_subnormals = false;  // to compute with zeros instead of subnormal numbers, on which processors can be slow
+  bool allow_tf32 = false;        // to compute float32 products and convolutions on a device in TF32
   bool strict = false;            // no kernel that widens 16-bit values to float64
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
   // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.

@@ -31,7 +31,6 @@ Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit
 // What other executors offer, and users may ask for; refused with a reason rather than ignored.
 constexpr std::pair<const char*, const char*> kNotServed[] = {
     {"--autotune", "no kernel is chosen by time"},
-    {"--allow-tf32", "nothing computes in TF32"},
 };
 
 enum class Fusions { kAll, kAttention, kBatchNorm, kChain, kConstants, kEpilogue, kNorm, kTrain };
@@ -103,6 +102,9 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
       ->group(group);
   app.add_flag("--allow-bf16-compute", a.session.allow_bfloat16,
                "compute float16 products in bfloat16 where the processor has arithmetic for that alone")
+      ->group(group);
+  app.add_flag("--allow-tf32", a.session.allow_tf32,
+               "compute float32 products and convolutions on a GPU in TF32, which keeps 10 bits of each factor")
       ->group(group);
   app.add_flag("--flush-subnormals", a.session.flush_subnormals,
                "compute with zeros instead of subnormal numbers, on which some processors are slow")

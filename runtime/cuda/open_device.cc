@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "runtime/cuda/library_operations.h"
 #include "runtime/cuda/products.h"
 #include "runtime/cuda/stream.h"
 #include "runtime/device/raw/device_table.h"
@@ -15,9 +16,10 @@ namespace {
 static_assert(cudaErrorMemoryAllocation == device::kOutOfMemory);
 
 struct DeviceWithProducts : OpenDevice {
-  explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal) {}
+  explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal), operations(ordinal) {}
 
   Products products;
+  LibraryOperations operations;
 };
 DeviceWithProducts& Of(void* self) { return static_cast<DeviceWithProducts&>(*static_cast<OpenDevice*>(self)); }
 
@@ -57,6 +59,16 @@ int SetZero(void* self, void* to, size_t size_bytes) {
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
   if (const int error = UseDevice(self); error != 0) return error;
   return Of(self).products.Multiply(*product, StreamOf(self), text);
+}
+
+int Convolve(void* self, const device::LibraryConvolution* convolution, char* text) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return Of(self).operations.Convolve(*convolution, StreamOf(self), text);
+}
+
+int Attend(void* self, const device::LibraryAttention* attention, char* text) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return Of(self).operations.Attend(*attention, StreamOf(self), text);
 }
 
 const char* ErrorText(int error) {
@@ -102,6 +114,8 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
             .set_zero = cuda::SetZero,
             .finish = cuda::Finish,
             .multiply = cuda::Multiply,
+            .convolve = cuda::Convolve,
+            .attend = cuda::Attend,
             .error_text = cuda::ErrorText,
             .close = cuda::Close,
             .kernels = table->kernels};

@@ -24,6 +24,22 @@ cublasLtEpilogue_t EpilogueOf(const ProductArguments& product) {
   return product.applies_relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
+bool UsesTf32(const ProductArguments& product) { return product.allows_tf32 && product.storage == Storage::kFloat32; }
+
+cublasComputeType_t ComputeOf(const ProductArguments& product) {
+  return UsesTf32(product) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+// What algorithms may compute with.
+uint64_t AllowedFlags(const ProductArguments& product) {
+  if (product.storage == Storage::kFloat32 && !UsesTf32(product)) {
+    return CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  }
+  return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
+         CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+}
+
 // "algorithm 66, HMMA, float32 accumulators": what it computes with.
 std::string CapabilityText(int algorithm, uint64_t flags) {
   std::string text = "cublasLt algorithm " + std::to_string(algorithm);
@@ -33,6 +49,12 @@ std::string CapabilityText(int algorithm, uint64_t flags) {
   if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F) != 0) text += ", float16 accumulators";
   if ((flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F) != 0) text += ", float32 accumulators";
   return text;
+}
+
+// Of float32: whether it was rounded on its way in.
+const char* StrictnessText(const ProductArguments& product) {
+  if (product.storage != Storage::kFloat32) return "";
+  return UsesTf32(product) ? ", TF32 allowed" : ", strict float32";
 }
 
 }  // namespace
@@ -85,7 +107,7 @@ const char* Products::OpenLibrary(char* why_not) {
 
 const char* Products::Describe(const ProductArguments& product, Plan& plan) const {
   const cudaDataType_t type = TypeOf(product.storage);
-  if (library_->create_operation(&plan.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) {
+  if (library_->create_operation(&plan.operation, ComputeOf(product), CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) {
     return "no operation";
   }
   const auto set_operation = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
@@ -121,12 +143,7 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
   if (library_->create_preference(&preference) != CUBLAS_STATUS_SUCCESS) return "no preference";
   bool is_set = library_->set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes_,
                                          sizeof(workspace_bytes_)) == CUBLAS_STATUS_SUCCESS;
-  uint64_t allowed = CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-                     CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
-  if (product.storage == Storage::kFloat32) {
-    allowed = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-              CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
-  }
+  const uint64_t allowed = AllowedFlags(product);
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
                          CUBLAS_STATUS_SUCCESS;
   cublasLtMatmulHeuristicResult_t best = {};
@@ -147,12 +164,13 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
                        library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
                                                 sizeof(flags), &written) == CUBLAS_STATUS_SUCCESS;
   plan.text = is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is";
+  plan.text += StrictnessText(product);
   return nullptr;
 }
 
 Products::Plan& Products::PlanFor(const ProductArguments& product) {
   const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) | (product.applies_relu ? 4 : 0) |
-                    (product.bias != nullptr ? 8 : 0);
+                    (product.bias != nullptr ? 8 : 0) | (product.allows_tf32 ? 16 : 0);
   const Key key = {static_cast<int>(product.storage),
                    product.m,
                    product.n,

@@ -1,8 +1,8 @@
 // Products of matrices on one device by cuBLASLt: chosen by its heuristics once for each shape, then kept.
 //
 // Matrices are row by row here and column by column there, so that y = a b is asked for as y' = b' a'. Everything is
-// accumulated in float32. float32 itself is computed with its own multiplications alone: no TF32, nothing emulated in
-// 16 bits. The algorithm's own word for what it computes with is in the text that a report shows.
+// accumulated in float32. float32 itself is computed with its own multiplications alone, nothing emulated in 16 bits,
+// and in TF32 only where that is allowed. The algorithm's own word for what it computes with is in the text that a report shows.
 #ifndef AMP_RUNTIME_CUDA_PRODUCTS_H_
 #define AMP_RUNTIME_CUDA_PRODUCTS_H_
 

@@ -38,6 +38,24 @@ absl::Status Accelerator::Multiply(const device::ProductArguments& product, std:
   return Status();
 }
 
+absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution, std::string& text) {
+  char what[device::kMaxOperationText] = "";
+  const int error = table_.convolve(table_.self, &convolution, what);
+  text = what;
+  if (error == device::kNotTaken) return absl::UnimplementedError(text);
+  Note(error);
+  return Status();
+}
+
+absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std::string& text) {
+  char what[device::kMaxOperationText] = "";
+  const int error = table_.attend(table_.self, &attention, what);
+  text = what;
+  if (error == device::kNotTaken) return absl::UnimplementedError(text);
+  Note(error);
+  return Status();
+}
+
 absl::Status Accelerator::Finish() {
   Note(table_.finish(table_.self));
   return Status();

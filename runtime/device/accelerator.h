@@ -58,6 +58,9 @@ class Accelerator : public TensorMemory, private ElementMover {
   // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library is
   // missing or does not do it, and nothing has happened then.
   absl::Status Multiply(const device::ProductArguments& product, std::string& text);
+  // The same of convolutions and attention.
+  absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
+  absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
 
   absl::Status Status() const;
   absl::Status Finish();  // waits for everything

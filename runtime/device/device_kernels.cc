@@ -7,6 +7,7 @@ namespace amp {
 
 std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const KernelTable& table = *new KernelTable({
+      LibraryConvolutionDeviceKernels(),
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
       MoveDeviceKernels(),

@@ -9,6 +9,7 @@ namespace amp {
 
 absl::Span<const KernelRow> BinaryDeviceKernels();
 absl::Span<const KernelRow> ConvolutionDeviceKernels();
+absl::Span<const KernelRow> LibraryConvolutionDeviceKernels();
 absl::Span<const KernelRow> MoveDeviceKernels();
 absl::Span<const KernelRow> PoolDeviceKernels();
 absl::Span<const KernelRow> ProductDeviceKernels();

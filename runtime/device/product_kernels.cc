@@ -107,6 +107,7 @@ absl::Status Product(KernelContext& context) {
                                       .transposes_a = shape->transposes_a,
                                       .transposes_b = shape->transposes_b,
                                       .applies_relu = false,
+                                      .allows_tf32 = context.resources().allows_tf32,
                                       .alpha = form.alpha};
   ProductText& state = context.State<ProductText>();
   const absl::MutexLock lock(&state.mutex);

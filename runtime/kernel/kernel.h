@@ -58,6 +58,7 @@ struct RunResources {
   Accelerator* device = nullptr;    // null: there is none, and no kernel for one runs
   MeansOverRanks* means = nullptr;  // of this run; null: there is one rank
   bool allows_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool allows_tf32 = false;         // to compute float32 in TF32, on a device
   bool is_strict = false;           // 16-bit values are not computed by kernels that widen them to float64
 };
 

@@ -164,6 +164,7 @@ TEST_CASE("what is fused is part of another node's kernel, unless that is switch
   CHECK_THAT(explained({"--no-fuse=epilogue"}), !Contains("part of product"));
   CHECK_THAT(explained({"--no-fuse"}), !Contains("part of product"));
   CHECK_THAT(explained({"--allow-bf16-compute"}), Contains("MatMul-13"));
+  CHECK_THAT(explained({"--allow-tf32"}), Contains("MatMul-13"));
 }
 
 TEST_CASE("strict refuses what computes 16-bit values in float64, by name") {

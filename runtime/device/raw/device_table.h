@@ -12,6 +12,7 @@
 #include <cstddef>
 
 #include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/library_operations.h"
 #include "runtime/device/raw/product.h"
 
 namespace amp::device {
@@ -30,6 +31,9 @@ struct DeviceTable {
   int (*finish)(void* self) = nullptr;  // waits
   // kNoProduct where the library is missing, or does not do it. `text`: of kMaxProductText bytes.
   int (*multiply)(void* self, const ProductArguments* product, char* text) = nullptr;
+  // kNotTaken where the library is missing, or does not do it. `text`: of kMaxOperationText bytes.
+  int (*convolve)(void* self, const LibraryConvolution* convolution, char* text) = nullptr;
+  int (*attend)(void* self, const LibraryAttention* attention, char* text) = nullptr;
   const char* (*error_text)(int error) = nullptr;
   void (*close)(void* self) = nullptr;
   LaunchTable kernels;

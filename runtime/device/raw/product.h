@@ -19,6 +19,7 @@ struct ProductArguments {
   int64_t batch, a_step, b_step;  // elements from one product to the next, 0: the same matrix; of y: m * n
   bool transposes_a, transposes_b;
   bool applies_relu;
+  bool allows_tf32;  // to multiply float32 in TF32
   float alpha;
 };
 

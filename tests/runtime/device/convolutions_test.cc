@@ -12,13 +12,17 @@ struct ConvolutionCase {
   std::string attributes;
 };
 
+// With the devices' libraries, and without.
 std::string RunConvolution(const std::string& op, const ConvolutionCase& each, DType dtype, int64_t filters) {
-  return RunOnDevice({.node = "y = " + op + "<" + each.attributes + ">(a, b, c)",
-                      .inputs = {RandomTensor(dtype, each.x), RandomTensor(dtype, each.w, Values::kPlain, 0.3),
-                                 RandomTensor(dtype, {filters})},
-                      .opset = 22,
-                      .relative = 1e-5,
-                      .absolute = 1e-4});
+  const BothCase both = {.node = "y = " + op + "<" + each.attributes + ">(a, b, c)",
+                         .inputs = {RandomTensor(dtype, each.x), RandomTensor(dtype, each.w, Values::kPlain, 0.3),
+                                    RandomTensor(dtype, {filters})},
+                         .opset = 22,
+                         .relative = 1e-5,
+                         .absolute = 1e-4};
+  static const auto& without =
+      *new std::vector<std::shared_ptr<Accelerator>>{OpenHostMemoryDouble(nullptr, {.has_operations = false})};
+  return RunOnDevice(both) + RunOnDevice(both, without);
 }
 
 TEST_CASE("device: convolutions of one to three axes, in groups, with strides, dilations and pads") {

@@ -13,6 +13,7 @@
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/rows.h"
+#include "tests/runtime/device/double_operations.h"
 
 namespace amp {
 namespace {
@@ -142,6 +143,15 @@ float ProductElement(const device::ProductArguments& product, int64_t which, int
   return product.applies_relu && sum < 0 ? 0 : sum;
 }
 
+// "TF32 allowed" where it is.
+template <typename Operation>
+const char* Tf32Text(const Operation& operation) {
+  if constexpr (requires { operation.allows_tf32; }) {
+    if (operation.allows_tf32) return ", TF32 allowed";
+  }
+  return "";
+}
+
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
   if (!Of(self).limits.has_products) {
     std::snprintf(text, device::kMaxProductText, "the double has no products");
@@ -155,7 +165,28 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
       }
     }
   }
-  std::snprintf(text, device::kMaxProductText, "product of the double");
+  std::snprintf(text, device::kMaxProductText, "product of the double%s", Tf32Text(*product));
+  return 0;
+}
+
+const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryConvolution& convolution) {
+  if (!limits.has_operations) return "the double has no library";
+  return limits.adds_bias || convolution.bias == nullptr ? nullptr : "the double adds no bias";
+}
+const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryAttention&) {
+  return limits.has_operations ? nullptr : "the double has no library";
+}
+
+template <typename Operation, void (*compute)(const Operation&)>
+int Operate(void* self, const Operation* operation, char* text) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  const char* const why_not = WhyNotTaken(opened.limits, *operation);
+  std::snprintf(text, device::kMaxOperationText, "%s%s", why_not == nullptr ? "library of the double" : why_not,
+                why_not == nullptr ? Tf32Text(*operation) : "");
+  if (why_not != nullptr) return device::kNotTaken;
+  ++opened.state->operations;
+  compute(*operation);
   return 0;
 }
 
@@ -184,6 +215,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .set_zero = SetZero,
           .finish = Finish,
           .multiply = Multiply,
+          .convolve = Operate<device::LibraryConvolution, ConvolveOnHost>,
+          .attend = Operate<device::LibraryAttention, AttendOnHost>,
           .error_text = ErrorText,
           .close = Close,
           .kernels = Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,

@@ -50,10 +50,11 @@ inline absl::StatusOr<std::vector<Datum>> RunCaseOn(const BothCase& each, const 
   return outputs;
 }
 
-inline std::string RunOnDevice(const BothCase& each) {
+inline std::string RunOnDevice(const BothCase& each,
+                               const std::vector<std::shared_ptr<Accelerator>>& devices = TestDevices()) {
   const absl::StatusOr<Ran> expected = RunCase(each, FindReferenceKernels);
   if (!expected.ok()) return absl::StrCat("reference: ", expected.status().message());
-  for (const std::shared_ptr<Accelerator>& device : TestDevices()) {
+  for (const std::shared_ptr<Accelerator>& device : devices) {
     std::string how;
     const absl::StatusOr<std::vector<Datum>> found = RunCaseOn(each, device, how);
     if (!found.ok()) return absl::StrCat(device->name(), ": ", found.status().message());

@@ -4,13 +4,15 @@
     tests/runtime/device/unchecked_calls_test.py ROOT
 
 What is let go on purpose says so: static_cast<void>(cudaFree(memory)). A launch, `kernel<<<...>>>(...)`, is followed by
-cudaGetLastError at once.
+cudaGetLastError at once. Of cuDNN's front end what builds, checks and executes graphs gives one, too.
 """
 import pathlib
 import re
 import sys
 
-CALL = re.compile(r"^\s*(?:\w+(?:\.|->))?((?:cuda|cublas|cudnn|cu)[A-Z]\w*)\(|^\s*library_?->(\w+)\(")
+CALL = re.compile(r"^\s*(?:\w+(?:\.|->))?((?:cuda|cublas|cudnn|cu)[A-Z]\w*)\(|^\s*(?:library_?->|functions\.)(\w+)\("
+                  r"|^\s*(?:graph_?\.|properties->)"
+                  r"(validate|build\w*|create_\w+|check_support|execute\w*|deserialize|serialize|get_\w+)\(")
 LAUNCH = re.compile(r"<<<.*>>>\(")
 
 
@@ -29,7 +31,7 @@ def complaints(name, text):
     for number, code in statements(text):
         match = CALL.match(code)
         if match:
-            yield f"{name}:{number}: nobody looks at what {match[1] or match[2]} gives"
+            yield f"{name}:{number}: nobody looks at what {match[1] or match[2] or match[3]} gives"
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if LAUNCH.search(line) and "cudaGetLastError" not in "".join(lines[number:number + 1]):
@@ -41,6 +43,12 @@ def self_test():
         "void F() {\n  cudaFree(memory);\n}\n": True,
         "void F() {\n  if (a) cudaFree(memory);\n}\n": True,
         "void F() {\n  library_->destroy(handle);\n}\n": True,
+        "void F() {\n  cudnnDestroy(handle);\n}\n": True,
+        "void F() {\n  functions.destroy(handle);\n}\n": True,
+        "void F() {\n  graph.build_plans(policy);\n}\n": True,
+        "void F() {\n  graph_.execute(handle, pointers, workspace);\n}\n": True,
+        "void F() {\n  graph.deselect_numeric_notes({note});\n}\n": False,
+        "int F() {\n  return graph.check_support();\n}\n": False,
         "void F() {\n  K<<<1, 2>>>(x);\n  return 0;\n}\n": True,
         "int F() {\n  K<<<1, 2>>>(x);\n  return cudaGetLastError();\n}\n": False,
         "int F() {\n  static_cast<void>(cudaFree(memory));\n  return cudaFree(memory);\n}\n": False,

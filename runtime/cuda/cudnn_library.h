@@ -1,0 +1,36 @@
+// cuDNN, opened when the first convolution or attention is computed: nothing else needs it. No header of cuDNN is needed
+// to include this; what was built without it (without_cudnn.cc) opens none.
+#ifndef AMP_RUNTIME_CUDA_CUDNN_LIBRARY_H_
+#define AMP_RUNTIME_CUDA_CUDNN_LIBRARY_H_
+
+#include <cstddef>
+#include <string>
+
+struct cudnnContext;  // what cuDNN's handles point to
+struct CUstream_st;
+
+namespace amp::cuda {
+
+// Versions as cuDNN counts them: 91900 for 9.19.0.
+inline constexpr size_t kLeastCudnn = 90800;              // plans for a device that is described, not there
+inline constexpr size_t kLeastCudnnForAttention = 91501;  // graphs of CUDA replay older attention wrongly
+
+// What is there: `version` 0 and why not, or cuDNN of kLeastCudnn or newer. Stays open.
+struct CudnnLibrary {
+  void* handle = nullptr;  // of dlopen
+  size_t version = 0;
+  std::string why_not;
+};
+const CudnnLibrary& OpenCudnn();
+
+// "9.19.0"
+std::string CudnnVersionText(size_t version);
+
+// What runs plans, on the device that the thread uses, in the order of the stream. Null, and why not: one line.
+// REQUIRES: OpenCudnn has opened it.
+cudnnContext* MakeCudnnHandle(CUstream_st* stream, std::string& why_not);
+void DestroyCudnnHandle(cudnnContext* handle);
+
+}  // namespace amp::cuda
+
+#endif  // AMP_RUNTIME_CUDA_CUDNN_LIBRARY_H_

@@ -1,0 +1,37 @@
+// Stands in for cudnn_library.cc and cudnn_plans.cc where cuDNN's headers were missing when this was built.
+#include "runtime/cuda/cudnn_library.h"
+#include "runtime/cuda/cudnn_plans.h"
+
+namespace amp::cuda {
+namespace {
+
+constexpr char kWhyNot[] = "built without cuDNN";
+
+}  // namespace
+
+const CudnnLibrary& OpenCudnn() {
+  static const CudnnLibrary& none = *new CudnnLibrary{.why_not = kWhyNot};
+  return none;
+}
+std::string CudnnVersionText(size_t) { return "none"; }
+
+cudnnContext* MakeCudnnHandle(CUstream_st*, std::string& why_not) {
+  why_not = kWhyNot;
+  return nullptr;
+}
+void DestroyCudnnHandle(cudnnContext*) {}
+
+CudnnPointers PointersOf(const device::LibraryConvolution&) { return {}; }
+CudnnPointers PointersOf(const device::LibraryAttention&) { return {}; }
+
+std::unique_ptr<CudnnPlan> PlanConvolution(const device::LibraryConvolution&, const CudnnTarget&,
+                                           std::string& why_not) {
+  why_not = kWhyNot;
+  return nullptr;
+}
+std::unique_ptr<CudnnPlan> PlanAttention(const device::LibraryAttention&, const CudnnTarget&, std::string& why_not) {
+  why_not = kWhyNot;
+  return nullptr;
+}
+
+}  // namespace amp::cuda

@@ -1,0 +1,118 @@
+#include "runtime/device/library_attention_kernels.h"
+
+#include <algorithm>
+#include <string>
+
+#include "ir/base/status.h"
+#include "runtime/device/raw/library_operations.h"
+#include "runtime/device/storage.h"
+#include "runtime/kernel/attention_unit.h"
+
+namespace amp {
+namespace {
+
+using device::LibraryAttention;
+
+constexpr size_t kMask = 3;
+
+const char* WhyNotUnit(const KernelContext& context, const AttentionUnit& unit) {
+  const DType type = context.Input(0).dtype();
+  if (type != DType::kFloat16 && type != DType::kBfloat16) return "the library attends in 16 bits alone";
+  if (unit.form.soft_cap != 0 || unit.zeroes_nans) return "capped scores, or NaN made zeros";
+  if (unit.form.masks.size() > 1) return "several masks";
+  if (unit.form.masks.empty()) return nullptr;
+  if (unit.form.masks[0].kind != AttentionForm::Mask::Kind::kAdded) return "a mask that is not added";
+  return context.Input(kMask).dtype() == type ? nullptr : "a mask of another type";
+}
+
+// The mask's dims as [batch, heads, queries, keys]; nothing where it would make the scores larger, or is repeated along
+// the keys.
+std::optional<Dims> MaskDims(const Tensor& mask, const AttentionViews& views) {
+  constexpr size_t kAxes = 4;
+  if (mask.rank() > views.scores.size() || mask.rank() == 0) return std::nullopt;
+  Dims dims(kAxes - mask.rank(), 1);
+  dims.insert(dims.end(), mask.dims().begin(), mask.dims().end());
+  const Dims scores = {views.q.dims[0], views.q.dims[1], views.q.dims[2], views.k.dims[2]};
+  for (size_t i = 0; i < kAxes; ++i) {
+    if (dims[i] != scores[i] && dims[i] != 1) return std::nullopt;
+  }
+  return dims[3] == scores[3] ? std::optional(dims) : std::nullopt;
+}
+
+// What is repeated for all heads is one head there, and for the whole batch nothing that the library knows.
+absl::StatusOr<int64_t> KeyHeads(const AttentionViews& views) {
+  if (views.k.dims[0] != views.q.dims[0] || views.v.dims[0] != views.q.dims[0] || views.k.dims[1] != views.v.dims[1]) {
+    return absl::UnimplementedError("keys or values that are repeated");
+  }
+  return views.k.dims[1];
+}
+
+device::HeadSteps StepsOf(const HeadView& view) {
+  device::HeadSteps steps = {};
+  std::copy(view.strides.begin(), view.strides.end(), steps.steps);
+  return steps;
+}
+
+bool HasElementsInRows(const AttentionViews& views) {
+  const auto in_rows = [](const HeadView& view) { return view.strides[3] == 1; };
+  return in_rows(views.q) && in_rows(views.k) && in_rows(views.v) && in_rows(views.y);
+}
+
+absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const AttentionUnit& unit,
+                                             const AttentionViews& views) {
+  AMP_ASSIGN_OR_RETURN(const int64_t key_heads, KeyHeads(views));
+  if (!HasElementsInRows(views)) return absl::UnimplementedError("rows whose elements are apart");
+  LibraryAttention attention = {.q = context.Input(0).data(),
+                                .k = context.Input(1).data(),
+                                .v = context.Input(2).data(),
+                                .mask = nullptr,
+                                .y = nullptr,
+                                .storage = StorageOf(context.Input(0).dtype()),
+                                .batch = views.q.dims[0],
+                                .heads = views.q.dims[1],
+                                .key_heads = key_heads,
+                                .queries = views.q.dims[2],
+                                .keys = views.k.dims[2],
+                                .size = views.q.dims[3],
+                                .value_size = views.v.dims[3],
+                                .q_steps = StepsOf(views.q),
+                                .k_steps = StepsOf(views.k),
+                                .v_steps = StepsOf(views.v),
+                                .y_steps = StepsOf(views.y),
+                                .mask_dims = {},
+                                .scale = static_cast<float>(unit.form.scale)};
+  if (unit.form.masks.empty()) return attention;
+  const std::optional<Dims> mask_dims = MaskDims(context.Input(kMask), views);
+  if (!mask_dims.has_value()) return absl::UnimplementedError("a mask of another shape");
+  attention.mask = context.Input(kMask).data();
+  std::copy(mask_dims->begin(), mask_dims->end(), attention.mask_dims);
+  return attention;
+}
+
+struct AttentionText : KernelState {
+  absl::Mutex mutex;
+  std::string text ABSL_GUARDED_BY(mutex);
+};
+
+absl::Status Attention(KernelContext& context) {
+  const auto& unit = context.State<AttentionUnit>();
+  if (const char* const reason = WhyNotUnit(context, unit)) return absl::UnimplementedError(reason);
+  AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, unit));
+  AMP_ASSIGN_OR_RETURN(LibraryAttention attention, AttentionOf(context, unit, views));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), views.stored));
+  if (y->num_elements() == 0 || attention.keys == 0) return absl::UnimplementedError("nothing to attend to");
+  attention.y = y->mutable_data();
+  AttentionText& state = context.State<AttentionText>();
+  const absl::MutexLock lock(&state.mutex);
+  AMP_RETURN_IF_ERROR(context.resources().device->Attend(attention, state.text));
+  context.Report(state.text, DType::kFloat32);
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRow = DeviceRow("Attention", Attention, nullptr);
+
+}  // namespace
+
+const KernelRow& AttentionUnitDeviceRow() { return kRow; }
+
+}  // namespace amp

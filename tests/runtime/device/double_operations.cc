@@ -1,0 +1,128 @@
+#include "tests/runtime/device/double_operations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "ir/base/check.h"
+#include "runtime/device/raw/convolution.h"
+
+namespace amp {
+namespace {
+
+using device::LibraryAttention;
+using device::LibraryConvolution;
+using device::ResultStep;
+using Floats = std::vector<float>;
+
+Floats Widened(const void* from, device::Storage storage, int64_t count) {
+  Floats floats(static_cast<size_t>(count));
+  for (size_t i = 0; i < floats.size(); ++i) floats[i] = device::LoadFloat(from, storage, static_cast<int64_t>(i));
+  return floats;
+}
+
+int64_t Elements(const LibraryConvolution& c, int32_t device::PoolAxis::*size) {
+  int64_t count = 1;
+  for (const device::PoolAxis& axis : c.axes) count *= axis.*size;
+  return count;
+}
+
+// ---- convolutions, by the body of the kernel without a library
+
+void Apply(const LibraryConvolution& c, const ResultStep& step, int64_t plane, Floats& y) {
+  const int64_t operand_elements = step.operand == ResultStep::Operand::kWhole      ? static_cast<int64_t>(y.size())
+                                   : step.operand == ResultStep::Operand::kChannels ? c.filters
+                                                                                    : 1;
+  if (step.operand == ResultStep::Operand::kNone) {
+    for (float& each : y) each = device::Apply(step.function, each, step.a, step.b);
+    return;
+  }
+  const Floats operand = Widened(step.elements, c.storage, operand_elements);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const size_t channel = i / static_cast<size_t>(plane) % static_cast<size_t>(c.filters);
+    const size_t at = step.operand == ResultStep::Operand::kWhole ? i : operand.size() == 1 ? 0 : channel;
+    y[i] = device::Apply(step.combine, y[i], operand[at]);
+  }
+}
+
+// ---- attention
+
+// Where an element of [batch, heads, rows, columns] is.
+int64_t PlaceOf(const device::HeadSteps& heads, int64_t batch, int64_t head, int64_t row, int64_t column) {
+  return batch * heads.steps[0] + head * heads.steps[1] + row * heads.steps[2] + column * heads.steps[3];
+}
+
+float MaskAt(const LibraryAttention& a, int64_t batch, int64_t head, int64_t query, int64_t key) {
+  if (a.mask == nullptr) return 0;
+  const int64_t index[] = {batch, head, query, key};
+  int64_t at = 0;
+  for (size_t i = 0; i < 4; ++i) at = at * a.mask_dims[i] + (a.mask_dims[i] == 1 ? 0 : index[i]);
+  return device::LoadFloat(a.mask, a.storage, at);
+}
+
+void AttendQuery(const LibraryAttention& a, int64_t batch, int64_t head, int64_t query) {
+  const int64_t key_head = head / (a.heads / a.key_heads);
+  Floats scores(static_cast<size_t>(a.keys));
+  float largest = -std::numeric_limits<float>::infinity();
+  for (int64_t key = 0; key < a.keys; ++key) {
+    float sum = 0;
+    for (int64_t i = 0; i < a.size; ++i) {
+      sum += device::LoadFloat(a.q, a.storage, PlaceOf(a.q_steps, batch, head, query, i)) *
+             device::LoadFloat(a.k, a.storage, PlaceOf(a.k_steps, batch, key_head, key, i));
+    }
+    float& score = scores[static_cast<size_t>(key)];
+    score = a.scale * sum + MaskAt(a, batch, head, query, key);
+    largest = std::max(largest, score);
+  }
+  float total = 0;
+  for (float& score : scores) total += score = std::exp(score - largest);
+  for (int64_t column = 0; column < a.value_size; ++column) {
+    float sum = 0;
+    for (int64_t key = 0; key < a.keys; ++key) {
+      sum += scores[static_cast<size_t>(key)] *
+             device::LoadFloat(a.v, a.storage, PlaceOf(a.v_steps, batch, key_head, key, column));
+    }
+    device::StoreFloat(a.y, a.storage, PlaceOf(a.y_steps, batch, head, query, column), sum / total);
+  }
+}
+
+}  // namespace
+
+void ConvolveOnHost(const LibraryConvolution& c) {
+  const int64_t x_plane = Elements(c, c.is_transposed ? &device::PoolAxis::output : &device::PoolAxis::input);
+  const int64_t y_plane = Elements(c, c.is_transposed ? &device::PoolAxis::input : &device::PoolAxis::output);
+  const Floats x = Widened(c.x, c.storage, c.batch * c.channels * x_plane);
+  const Floats w = Widened(c.w, c.storage, c.channels / c.groups * c.filters * Elements(c, &device::PoolAxis::kernel));
+  const Floats bias = c.bias == nullptr ? Floats() : Widened(c.bias, c.storage, c.filters);
+  Floats y(static_cast<size_t>(c.batch * c.filters * y_plane));
+  device::ConvolveArguments convolve = {.x = x.data(),
+                                        .w = w.data(),
+                                        .bias = bias.empty() ? nullptr : bias.data(),
+                                        .y = y.data(),
+                                        .storage = device::Storage::kFloat32,
+                                        .count = static_cast<uint32_t>(y.size()),
+                                        .channels = static_cast<uint32_t>(c.channels),
+                                        .filters = static_cast<uint32_t>(c.filters),
+                                        .group_channels = static_cast<uint32_t>(c.channels / c.groups),
+                                        .group_filters = static_cast<uint32_t>(c.filters / c.groups),
+                                        .is_transposed = c.is_transposed,
+                                        .axes = {}};
+  std::copy(std::begin(c.axes), std::end(c.axes), convolve.axes);
+  const device::ConvolveBody<float> body{convolve};
+  for (uint32_t i = 0; i < convolve.count; ++i) body(i);
+  AMP_CHECK(c.num_steps <= device::kMaxResultSteps);
+  for (int32_t i = 0; i < c.num_steps; ++i) Apply(c, c.steps[i], y_plane, y);
+  for (size_t i = 0; i < y.size(); ++i) device::StoreFloat(c.y, c.stored_as, static_cast<int64_t>(i), y[i]);
+}
+
+void AttendOnHost(const LibraryAttention& a) {
+  for (int64_t batch = 0; batch < a.batch; ++batch) {
+    for (int64_t head = 0; head < a.heads; ++head) {
+      for (int64_t query = 0; query < a.queries; ++query) AttendQuery(a, batch, head, query);
+    }
+  }
+}
+
+}  // namespace amp

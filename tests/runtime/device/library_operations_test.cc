@@ -1,0 +1,167 @@
+// Convolutions and attention by a device's library: which nodes it computes together, what is left to kernels of our own,
+// and what reports say. The library is the test double's, which computes what it is asked for in plain loops.
+#include "ir/base/status.h"
+#include "tests/catch2.h"
+#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/fused_case.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+using Kernels = std::vector<std::string>;
+
+// A session with the double, after two runs whose outputs are those of the processor.
+struct OnDouble {
+  std::shared_ptr<DoubleState> state = std::make_shared<DoubleState>();
+  std::unique_ptr<Session> session;
+
+  OnDouble(const FuseCase& each, DType dtype, const DoubleLimits& limits = {}, SessionOptions options = {}) {
+    const SessionText text = TextOf(each, dtype);
+    const NamedDatums inputs = InputsOf(each, dtype);
+    options.device = OpenHostMemoryDouble(state, limits);
+    session = MakeSession(text, options);
+    const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
+    const double tolerance = dtype == DType::kFloat32 ? 1e-4 : dtype == DType::kFloat16 ? 4e-3 : 3e-2;
+    for (int run = 0; run < 2; ++run) CHECK(DifferenceOf(RunSession(*session, inputs), expected, tolerance) == "");
+  }
+
+  Kernels kernels() const { return KernelsOf(*session); }
+  // Of the first kernel: the library's name for it, and why no better one ran.
+  std::string How() const {
+    const Instruction* instruction = session->program().blocks[kMainGraph].data();
+    while (!instruction->parts.empty() && KernelOf(*instruction) == nullptr) instruction = instruction->parts.data();
+    const absl::MutexLock lock(&instruction->site->mutex);
+    return absl::StrCat(instruction->site->implementation, "; ", instruction->site->why_not_better);
+  }
+
+ private:
+  static const KernelRow* KernelOf(const Instruction& instruction) {
+    const absl::MutexLock lock(&instruction.site->mutex);
+    return instruction.site->row;
+  }
+};
+
+FuseCase Convolution(const std::string& behind, const std::string& attributes = "pads = [1, 1, 1, 1]") {
+  return {.graph = "(T[2,4,6,5] x, T[2,6,6,5] r) => (T[] y) { h = Conv <" + attributes + "> (x, w, b) " + behind + " }",
+          .tensors = {{"x", {2, 4, 6, 5}}, {"r", {2, 6, 6, 5}}, {"w", {6, 4, 3, 3}}, {"b", {6}}, {"c", {1, 6, 1, 1}}}};
+}
+
+TEST_CASE("device: a convolution with bias, residual and activation is one operation of the library") {
+  for (const DType dtype : kLoopFloats) {
+    const OnDouble ran(Convolution("s = Add (h, r) y = Relu (s)"), dtype);
+    CHECK(ran.kernels() == Kernels{"device Conv"});
+    CHECK(ran.state->operations == 2);  // one for each run
+    CHECK_THAT(ran.How(), Contains("library of the double"));
+  }
+}
+
+TEST_CASE("device: what the library does behind a convolution") {
+  const char* const kBehind[] = {"y = LeakyRelu <alpha = 0.2> (h)",
+                                 "y = Sigmoid (h)",
+                                 "y = Tanh (h)",
+                                 "y = Elu <alpha = 0.5> (h)",
+                                 "y = Gelu (h)",
+                                 "y = Gelu <approximate = \"tanh\"> (h)",
+                                 "t = Sigmoid (h) y = Mul (h, t)",
+                                 "t = Mul (h, c) y = Add (t, r)",
+                                 "t = Relu (h) y = Add (r, t)"};
+  for (const char* const behind : kBehind) {
+    const OnDouble ran(Convolution(behind), DType::kFloat16);
+    INFO(behind);
+    CHECK(ran.kernels() == Kernels{"device Conv"});
+  }
+  const OnDouble widened(Convolution("s = Relu (h) y = Cast <to = 1> (s)"), DType::kFloat16);
+  CHECK(widened.kernels() == Kernels{"device Conv"});
+}
+
+TEST_CASE("device: what the library does not do runs node by node, there") {
+  const OnDouble other_function(Convolution("y = HardSwish (h)"), DType::kFloat16);
+  CHECK(other_function.kernels() == Kernels{"device Conv", "device HardSwish"});
+  CHECK_THAT(other_function.How(), Contains("library of the double"));
+
+  const OnDouble without(Convolution("s = Add (h, r) y = Relu (s)"), DType::kFloat16, {.has_operations = false});
+  CHECK(without.kernels() == Kernels{"device Conv", "device Add", "device Relu"});
+  CHECK_THAT(without.How(), Contains("direct convolution; device: the double has no library"));
+
+  const FuseCase depthwise = {.graph = "(T[2,6,6,5] x) => (T[] y) { h = Conv <group = 6> (x, w) y = Relu (h) }",
+                              .tensors = {{"x", {2, 6, 6, 5}}, {"w", {6, 1, 3, 3}}}};
+  const OnDouble by_channel(depthwise, DType::kFloat16);
+  CHECK(by_channel.kernels() == Kernels{"device Conv", "device Relu"});
+  CHECK_THAT(by_channel.How(), Contains("direct convolution; device: depthwise"));
+  CHECK(by_channel.state->operations == 0);
+}
+
+TEST_CASE("device: transposed convolutions are the library's, too") {
+  const FuseCase transposed = {
+      .graph =
+          "(T[1,4,5,4] x) => (T[] y) { h = ConvTranspose <strides = [2, 3], pads = [1, 0, 1, 1], "
+          "output_padding = [1, 0]> (x, w, b) y = Relu (h) }",
+      .tensors = {{"x", {1, 4, 5, 4}}, {"w", {4, 2, 3, 2}}, {"b", {2}}}};
+  for (const DType dtype : kLoopFloats) {
+    const OnDouble ran(transposed, dtype);
+    CHECK(ran.kernels() == Kernels{"device ConvTranspose"});
+    CHECK(ran.state->operations == 2);
+  }
+}
+
+TEST_CASE("device: where the library adds no bias, a kernel of our own does") {
+  for (const DType dtype : kLoopFloats) {
+    const OnDouble ran(Convolution("y = Relu (h)"), dtype, {.adds_bias = false});
+    CHECK(ran.kernels() == Kernels{"device Conv", "device Relu"});
+    CHECK(ran.state->operations == 2);
+    CHECK_THAT(ran.How(), Contains("library of the double, bias behind it"));
+  }
+}
+
+TEST_CASE("device: float32 is strict, unless TF32 is allowed") {
+  const OnDouble strict(Convolution("y = Relu (h)"), DType::kFloat32);
+  CHECK_THAT(strict.How(), !Contains("TF32"));
+  SessionOptions options;
+  options.allow_tf32 = true;
+  const OnDouble allowed(Convolution("y = Relu (h)"), DType::kFloat32, {}, options);
+  CHECK_THAT(allowed.How(), Contains("TF32 allowed"));
+  const FuseCase product = {.graph = "(T[2,8] x) => (T[] y) { y = MatMul (x, w) }",
+                            .tensors = {{"x", {2, 8}}, {"w", {8, 4}}}};
+  CHECK_THAT(OnDouble(product, DType::kFloat32).How(), !Contains("TF32"));
+  CHECK_THAT(OnDouble(product, DType::kFloat32, {}, options).How(), Contains("TF32 allowed"));
+}
+
+// As BERT has it: heads beside each other in rows, a mask that is added.
+const FuseCase kAttention = {
+    .graph =
+        "(T[2,5,24] x, T[2,5,24] r, T[2,5,24] s) => (T[] y) { q = Reshape (x, d) k = Reshape (r, d) "
+        "v = Reshape (s, d) qt = Transpose <perm = [0, 2, 1, 3]> (q) kt = Transpose <perm = [0, 2, 3, 1]> (k) "
+        "vt = Transpose <perm = [0, 2, 1, 3]> (v) a = MatMul (qt, kt) f = Mul (a, scale) g = Add (f, m) "
+        "p = Softmax (g) o = MatMul (p, vt) z = Transpose <perm = [0, 2, 1, 3]> (o) y = Reshape (z, e) }",
+    .tensors = {{"x", {2, 5, 24}}, {"r", {2, 5, 24}}, {"s", {2, 5, 24}}, {"m", {2, 1, 1, 5}}, {"scale", {1}}}};
+
+FuseCase WithShapes(FuseCase each) {
+  const size_t begin = each.graph.find("{ ") + 2;
+  each.graph.insert(begin, "d = Constant <value_ints = [0, 0, 3, 8]> () e = Constant <value_ints = [0, 0, 24]> () ");
+  return each;
+}
+
+TEST_CASE("device: attention in 16 bits is one operation of the library, with its transpositions") {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    const OnDouble ran(WithShapes(kAttention), dtype);
+    const Kernels kernels = ran.kernels();
+    CHECK(std::count(kernels.begin(), kernels.end(), "device Attention") == 1);
+    CHECK(std::count(kernels.begin(), kernels.end(), "device Softmax") == 0);
+    CHECK(ran.state->operations == 2);
+  }
+}
+
+TEST_CASE("device: attention in float32, and without a library, is computed by its nodes, there") {
+  for (const bool has_library : {true, false}) {
+    const DType dtype = has_library ? DType::kFloat32 : DType::kFloat16;
+    const OnDouble ran(WithShapes(kAttention), dtype, {.has_operations = has_library});
+    const Kernels kernels = ran.kernels();
+    CHECK(std::count(kernels.begin(), kernels.end(), "device MatMul") == 2);
+    CHECK(std::count(kernels.begin(), kernels.end(), "device Softmax") == 1);
+    CHECK(ran.state->operations == 0);
+  }
+}
+
+}  // namespace
+}  // namespace amp

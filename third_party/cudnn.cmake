@@ -1,0 +1,25 @@
+# cuDNN for the executor's convolutions and attention on NVIDIA GPUs: the headers of the system's, 9.8 or newer, beside
+# the CUDA toolkit, and its front end, headers alone, from a pinned wheel. The library itself is opened when it is needed.
+set(AMP_CUDNN_VERSION "none")
+if(NOT AMP_WITH_CUDA)
+  return()
+endif()
+find_path(CUDNN_INCLUDE_DIR cudnn_version.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDNN_PATH PATH_SUFFIXES include)
+mark_as_advanced(CUDNN_INCLUDE_DIR)
+if(CUDNN_INCLUDE_DIR)
+  file(STRINGS "${CUDNN_INCLUDE_DIR}/cudnn_version.h" lines REGEX "define CUDNN_(MAJOR|MINOR|PATCHLEVEL) [0-9]+")
+  string(REGEX REPLACE "[^0-9;]+" "" lines "${lines}")
+  string(REPLACE ";" "." AMP_CUDNN_VERSION "${lines}")
+endif()
+if(NOT CUDNN_INCLUDE_DIR OR AMP_CUDNN_VERSION VERSION_LESS 9.8)
+  message(STATUS "cuDNN: no headers of 9.8 or newer, so that convolutions on GPUs do not use Tensor Cores")
+  set(AMP_CUDNN_VERSION "none")
+  return()
+endif()
+amp_fetch(cudnn_frontend nvidia_cudnn_frontend-1.32.0-cp311-cp311-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl
+          nvidia-cudnn-frontend 1.32.0 c6006556017a4d1c914c52a556c71b1267f2d6a0500f742e7b4edef539878df0)
+add_library(amp_cudnn_headers INTERFACE)
+target_include_directories(amp_cudnn_headers SYSTEM INTERFACE "${cudnn_frontend}/include" "${CUDNN_INCLUDE_DIR}")
+target_compile_definitions(amp_cudnn_headers INTERFACE
+  NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING CUDNN_FRONTEND_SKIP_JSON_LIB)
+message(STATUS "cuDNN ${AMP_CUDNN_VERSION}: ${CUDNN_INCLUDE_DIR}, its front end 1.32.0: pinned wheel")
