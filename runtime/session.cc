@@ -129,13 +129,13 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
   return names;
 }
 
-// No kernel for a device computes several nodes together.
+// No kernel for a device computes what is written out as norms and attention.
 SessionOptions Completed(SessionOptions options) {
   if (options.find_kernels == nullptr) {
     options.find_kernels = options.device == nullptr ? FindAllKernels : FindAllKernelsAndDevices;
   }
   if (options.device != nullptr) {
-    options.fuse_epilogues = options.fuse_norms = options.fuse_attention = options.fuse_chains = false;
+    options.fuse_norms = options.fuse_attention = false;
   }
   return options;
 }

@@ -30,6 +30,13 @@ struct DeviceTable {
   int (*finish)(void* self) = nullptr;  // waits
   // kNoProduct where the library is missing, or does not do it. `text`: of kMaxProductText bytes.
   int (*multiply)(void* self, const ProductArguments* product, char* text) = nullptr;
+  // From `start_recording` on, kernels, products and zeroes are written down, not done; nothing else may be asked for then,
+  // by any thread. `stop_recording` gives what `replay` does again, from the same places to the same places; null and an
+  // error where something else was asked for. Null, all four: it does not record.
+  int (*start_recording)(void* self) = nullptr;
+  int (*stop_recording)(void* self, void** recording) = nullptr;
+  int (*replay)(void* self, void* recording) = nullptr;
+  void (*release_recording)(void* self, void* recording) = nullptr;
   const char* (*error_text)(int error) = nullptr;
   void (*close)(void* self) = nullptr;
   LaunchTable kernels;

@@ -18,12 +18,14 @@ struct DoubleLimits {
   size_t memory_bytes = std::numeric_limits<size_t>::max();
   int launches = std::numeric_limits<int>::max();  // the next one fails, with error 700
   bool has_products = true;                        // else it is as a device without its library
+  bool has_recordings = true;
 };
 
 // What is left of it, also after it was closed.
 struct DoubleState {
   size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
-  int launches = 0, allocations = 0;
+  int launches = 0, allocations = 0;  // launches: those that were asked for, also while it records
+  int recordings = 0, replays = 0;    // recordings that are there
   bool is_closed = false;
 };
 
