@@ -60,6 +60,7 @@ struct SessionOptions {
   bool allow_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool strict = false;             // no kernel that widens 16-bit values to float64
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
+  bool replay = true;  // a device does again what it has done with these shapes, without being asked for each kernel
   // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.
   std::shared_ptr<Accelerator> device = nullptr;
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
@@ -114,6 +115,10 @@ class Session {
   struct State;
   explicit Session(std::unique_ptr<const State> state);
   absl::Status CheckInputs(const NamedDatums& inputs) const;
+  // As Run. Errors: kCancelled, besides: what the device recorded cannot be replayed, and nothing has happened.
+  absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const ValueObserver* observer,
+                                             std::vector<InstructionTiming>* timings,
+                                             std::optional<uint64_t> seed) const;
 
   std::unique_ptr<const State> state_;
 };
