@@ -22,7 +22,7 @@ median() {
 
 # row NAME OPERATIONS ITERATIONS [DTYPE...]: of a model that make_gpu_models knows; OPERATIONS: billions of a run.
 row() {
-  local name="$1" operations="$2" times=() dtype model="$scratch/$1.onnx"
+  local name="$1" operations="$2" times=() plain=- dtype model="$scratch/$1.onnx"
   if ! make_gpu_models "$name" "$model" 2>> "$scratch/why"; then
     failed=1
     return
@@ -38,9 +38,15 @@ row() {
   [[ ${times[*]} == *-* && ${times[*]} != *[0-9]* ]] && failed=1
   awk -v name="$name" -v giga="$operations" -v all="${times[*]}" -v plain="$plain" 'BEGIN {
     split(all, ms, " ")
-    printf "%-18s", name
-    for (i = 1; i <= 3; ++i) printf " %11s ms %7s", ms[i], ms[i] > 0 ? sprintf("%.1f", giga / ms[i] / 1000) : "-"
-    printf "   %6s  %11s ms\n", ms[1] > 0 && ms[2] > 0 ? sprintf("%.2f x", ms[1] / ms[2]) : "-", plain
+    line = sprintf("%-18s", name)
+    for (i = 1; i <= 3; ++i) {
+      rate = "-"
+      if (ms[i] + 0 > 0) rate = sprintf("%.1f", giga / ms[i] / 1000)
+      line = line sprintf(" %11s ms %7s", ms[i], rate)
+    }
+    gain = "-"
+    if (ms[1] + 0 > 0 && ms[2] + 0 > 0) gain = sprintf("%.2f x", ms[1] / ms[2])
+    print line sprintf("   %6s  %11s ms", gain, plain)
   }'
 }
 
