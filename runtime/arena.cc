@@ -76,6 +76,7 @@ void Arena::StartRun(const std::vector<int64_t>& key) {
     memory_.reset();  // before the larger one is asked for
     memory_ = AllocateBelow(plan_->size_bytes);
     memory_bytes_ = memory_ == nullptr ? 0 : plan_->size_bytes;
+    for (Plan& each : plans_) each.number = ++last_number_;
   }
   follows_plan_ = plan_->is_ready && plan_->size_bytes <= memory_bytes_;
   if (!plan_->is_ready) notes_ = std::make_shared<Notes>();
@@ -88,6 +89,7 @@ void Arena::EndRun() {
     plan_->blocks = std::move(notes_->blocks);
     plan_->size_bytes = PlanOffsets(plan_->blocks, alignment());
     plan_->largest_live_bytes = LargestLiveBytes(plan_->blocks, alignment());
+    plan_->number = ++last_number_;
     plan_->is_ready = true;
   }
   notes_.reset();
@@ -119,8 +121,33 @@ std::shared_ptr<void> Arena::AllocateAsPlanned(size_t size_bytes) {
   follows_plan_ = follows_plan_ && next < plan_->blocks.size() && plan_->blocks[next].size_bytes == size_bytes &&
                   plan_->blocks[next].born == now_;
   if (!follows_plan_ || plan_->blocks[next].died == 0) return AllocateBelow(size_bytes);
-  const ArenaBlock& block = plan_->blocks[next];
+  return Planned(plan_->blocks[next]);
+}
+
+std::shared_ptr<void> Arena::Planned(const ArenaBlock& block) {
   return {static_cast<std::byte*>(memory_.get()) + block.offset, [this, &block](void*) { FreedAsPlanned(block); }};
+}
+
+std::optional<Arena::Position> Arena::position() const {
+  if (!follows_plan_) return std::nullopt;
+  return Position{.next_block = next_block_, .now = now_};
+}
+
+std::optional<size_t> Arena::BlockAt(const void* data, Position position) const {
+  for (size_t i = 0; i < position.next_block; ++i) {
+    const ArenaBlock& block = plan_->blocks[i];
+    const bool is_alive = block.born <= position.now && block.died > position.now && block.size_bytes > 0;
+    if (is_alive && static_cast<const std::byte*>(memory_.get()) + block.offset == data) return i;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<void> Arena::Revive(size_t block) { return Planned(plan_->blocks[block]); }
+
+void Arena::GoOnFrom(Position position) {
+  next_block_ = position.next_block;
+  now_ = position.now;
+  follows_plan_ = true;
 }
 
 void Arena::FreedAsPlanned(const ArenaBlock& block) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,23 @@ class Arena : public TensorMemory {
   // Whether this is memory that the next run writes to.
   bool Owns(const void* data) const;
 
+  // ---- leaving out a part of a run, whose blocks are where they would be
+  // How far a run is in its plan.
+  struct Position {
+    size_t next_block = 0, now = 0;
+    bool operator==(const Position&) const = default;
+  };
+  // Nothing where the run has no plan, or has done something else.
+  std::optional<Position> position() const;
+  // Another number whenever blocks of the run's plan may lie elsewhere than before; 0: there is no plan.
+  uint64_t number() const { return plan_ == nullptr || !follows_plan_ ? 0 : plan_->number; }
+  // The block that begins there and is alive at the position; nothing where there is none. REQUIRES: there is a plan.
+  std::optional<size_t> BlockAt(const void* data, Position position) const;
+  // That block, as if it had been allocated. REQUIRES: it is alive where the run goes on.
+  std::shared_ptr<void> Revive(size_t block);
+  // Goes on from there. REQUIRES: position() had a value before blocks were freed for this.
+  void GoOnFrom(Position position);
+
   // Of the plan of the last run; 0 before there is one.
   size_t planned_bytes() const { return plan_ == nullptr ? 0 : plan_->size_bytes; }
   size_t largest_live_bytes() const { return plan_ == nullptr ? 0 : plan_->largest_live_bytes; }
@@ -63,6 +81,7 @@ class Arena : public TensorMemory {
     std::vector<int64_t> key;
     std::vector<ArenaBlock> blocks;  // in the order in which they were allocated
     size_t size_bytes = 0, largest_live_bytes = 0;
+    uint64_t number = 0;
     bool is_ready = false;
   };
   // Of a run that is noted.
@@ -75,6 +94,7 @@ class Arena : public TensorMemory {
   std::shared_ptr<void> AllocateAndNote(size_t size_bytes);
   std::shared_ptr<void> AllocateAsPlanned(size_t size_bytes);
   void FreedAsPlanned(const ArenaBlock& block);
+  std::shared_ptr<void> Planned(const ArenaBlock& block);
 
   TensorMemory* below_;
   std::list<Plan> plans_;  // the last used first
@@ -83,6 +103,7 @@ class Arena : public TensorMemory {
   std::shared_ptr<Notes> notes_;
   size_t next_block_ = 0, now_ = 0;
   bool follows_plan_ = false;  // the run has done nothing that the plan does not have
+  uint64_t last_number_ = 0;
   std::shared_ptr<void> memory_;
   size_t memory_bytes_ = 0;
 };

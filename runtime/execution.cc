@@ -56,7 +56,8 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
     return ModelError("expected ", scope.inputs.size(), " inputs of the body, found ", inputs.size());
   }
   for (size_t i = 0; i < inputs.size(); ++i) AMP_RETURN_IF_ERROR(Keep(scope.inputs[i], std::move(inputs[i])));
-  AMP_RETURN_IF_ERROR(RunAll(program_.blocks[graph]));
+  const bool may_replay = replay_ != nullptr && graph == kMainGraph;
+  AMP_RETURN_IF_ERROR(may_replay ? RunMain(program_.blocks[graph]) : RunAll(program_.blocks[graph]));
   std::vector<Datum> outputs;
   for (const ValueId output : scope.outputs) {
     if (output == kNone) {
@@ -75,9 +76,41 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
 }
 
 absl::Status Execution::RunAll(const std::vector<Instruction>& instructions) {
+  const bool is_noted = replay_ != nullptr && replay_->TakesNotes();
   for (const Instruction& instruction : instructions) {
-    AMP_RETURN_IF_ERROR(timings_ == nullptr ? RunNode(instruction) : RunTimed(instruction));
+    AMP_RETURN_IF_ERROR(timings_ != nullptr ? RunTimed(instruction)
+                        : is_noted          ? RunNoted(instruction)
+                                            : RunNode(instruction));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Execution::RunMain(const std::vector<Instruction>& instructions) {
+  for (size_t at = 0; at < instructions.size();) {
+    AMP_ASSIGN_OR_RETURN(const size_t next, replay_->Replay(at, frame_));
+    if (next > at) {
+      at = next;
+      continue;
+    }
+    AMP_RETURN_IF_ERROR(replay_->Before(at, frame_));
+    is_clean_ = true;
+    AMP_RETURN_IF_ERROR(replay_->TakesNotes() ? RunNoted(instructions[at]) : RunNode(instructions[at]));
+    AMP_RETURN_IF_ERROR(replay_->Behind(at, is_clean_, frame_));
+    ++at;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Execution::RunNoted(const Instruction& instruction) {
+  const Node& node = model_.node(instruction.node);
+  const bool was_clean = std::exchange(is_clean_, !node.Has(Role::kRandom) && node.bodies.empty());
+  const int64_t copies_before = copies().in + copies().out;
+  AMP_RETURN_IF_ERROR(RunNode(instruction));
+  is_clean_ = is_clean_ && copies().in + copies().out == copies_before;
+  for (const ValueId output : instruction.outputs) {
+    if (output != kNone) replay_->SetFixed(output, is_clean_);
+  }
+  is_clean_ = is_clean_ && was_clean;
   return absl::OkStatus();
 }
 
@@ -126,6 +159,7 @@ absl::Status Execution::BringToHost(const Instruction& instruction, const Kernel
     inputs[port] = &frame_[input];
     if (row.host_inputs.Has(port)) {
       AMP_ASSIGN_OR_RETURN(inputs[port], frame_.OnHost(input));
+      if (replay_ != nullptr && replay_->TakesNotes()) is_clean_ = is_clean_ && replay_->IsFixed(input, *inputs[port]);
     }
   }
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "ir/graph/graph.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/program.h"
+#include "runtime/replay_run.h"
 #include "runtime/session.h"
 #include "runtime/value_frame.h"
 
@@ -28,6 +29,8 @@ class Execution : public BodyRunner {
   const CopyCounts& copies() const { return frame_.copies(); }
   // Calls it with every value that is computed or given, when it is.
   void Observe(const ValueObserver* observer) { observer_ = observer; }
+  // Leaves out what the device replays, and records what it may replay next time. REQUIRES: nobody observes or takes the time.
+  void Replay(ReplayRun* replay) { replay_ = replay; }
   // Appends when each instruction ran, those of bodies before the one that they belong to.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
@@ -37,6 +40,9 @@ class Execution : public BodyRunner {
   absl::Status Keep(ValueId value, Datum datum);
   absl::Status RunTimed(const Instruction& instruction);
   absl::Status RunAll(const std::vector<Instruction>& instructions);
+  absl::Status RunMain(const std::vector<Instruction>& instructions);
+  // RunNode, while the replay takes notes of it.
+  absl::Status RunNoted(const Instruction& instruction);
   absl::Status RunNode(const Instruction& instruction);
   absl::Status RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context);
   // Runs one row, unless it says why not: gives that then, else null. `why_not`: of the rows before it. Errors: those of the
@@ -56,6 +62,8 @@ class Execution : public BodyRunner {
   ValueFrame frame_;
   const ValueObserver* observer_ = nullptr;
   std::vector<InstructionTiming>* timings_ = nullptr;
+  ReplayRun* replay_ = nullptr;
+  bool is_clean_ = true;  // of the instruction under way: it has done nothing but start kernels of the device, so far
 };
 
 }  // namespace amp

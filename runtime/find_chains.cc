@@ -41,7 +41,8 @@ size_t NumOperands(const Group& group) {
 
 class ChainFinder {
  public:
-  ChainFinder(const Model& model, FusedNodes& taken) : model_(model), taken_(taken), group_of_(model.num_nodes()) {}
+  ChainFinder(const Model& model, const std::vector<const KernelRow*>& rows, FusedNodes& taken)
+      : model_(model), rows_(rows), taken_(taken), group_of_(model.num_nodes()) {}
 
   void Find(std::vector<Fusion>& fusions) {
     for (const GraphId graph : model_.AllGraphs()) {
@@ -113,12 +114,13 @@ class ChainFinder {
       taken_[member.node] = true;
     });
     AssignBuffers(*chain);
-    fusion.rows = ChainRows();
+    fusion.rows = rows_;
     fusion.form = std::move(chain);
     return fusion;
   }
 
   const Model& model_;
+  const std::vector<const KernelRow*>& rows_;
   FusedNodes& taken_;
   IdVector<NodeId, std::optional<size_t>> group_of_;
   std::vector<Group> groups_;
@@ -126,8 +128,9 @@ class ChainFinder {
 
 }  // namespace
 
-void FindChains(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions) {
-  ChainFinder(model, taken).Find(fusions);
+void FindChains(const Model& model, const std::vector<const KernelRow*>& rows, FusedNodes& taken,
+                std::vector<Fusion>& fusions) {
+  ChainFinder(model, rows, taken).Find(fusions);
 }
 
 }  // namespace amp

@@ -14,8 +14,9 @@
 
 namespace amp {
 
-// Appends fusions of nodes that are in none yet. REQUIRES: types are inferred.
-void FindChains(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+// Appends fusions of nodes that are in none yet, which these rows are to compute. REQUIRES: types are inferred.
+void FindChains(const Model& model, const std::vector<const KernelRow*>& rows, FusedNodes& taken,
+                std::vector<Fusion>& fusions);
 
 }  // namespace amp
 

@@ -113,15 +113,15 @@ EpilogueStep StepOf(PatternKind kind) {
 
 class EpilogueFinder {
  public:
-  EpilogueFinder(const Model& model, Roles roots, FusedNodes& taken)
-      : model_(model), roots_(roots), patterns_(FindPatterns(model)), taken_(taken) {}
+  EpilogueFinder(const Model& model, const MayHaveEpilogue& may_have, FusedNodes& taken)
+      : model_(model), patterns_(FindPatterns(model)), may_have_(may_have), taken_(taken) {}
 
   void Find(std::vector<Fusion>& fusions) {
     for (const GraphId graph : model_.AllGraphs()) {
       for (const NodeId id : model_.NodesInOrder(graph)) {
         const Node& node = model_.node(id);
-        if (!node.op->roles.HasAny(roots_) || taken_[id] || !IsLowOrFloat32(model_.value(node.Output(0)).dtype))
-          continue;
+        const bool may_end = node.Has(Role::kMatrixProduct) || node.Has(Role::kConvolution);
+        if (!may_end || taken_[id] || !IsLowOrFloat32(model_.value(node.Output(0)).dtype) || !may_have_(id)) continue;
         Fusion fusion = Grow(id);
         if (fusion.nodes.size() == 1) continue;
         for (const NodeId part : fusion.nodes) taken_[part] = true;
@@ -209,15 +209,16 @@ class EpilogueFinder {
   }
 
   const Model& model_;
-  const Roles roots_;
   const Patterns patterns_;
+  const MayHaveEpilogue& may_have_;
   FusedNodes& taken_;
 };
 
 }  // namespace
 
-void FindEpilogues(const Model& model, Roles roots, FusedNodes& taken, std::vector<Fusion>& fusions) {
-  EpilogueFinder(model, roots, taken).Find(fusions);
+void FindEpilogues(const Model& model, const MayHaveEpilogue& may_have, FusedNodes& taken,
+                   std::vector<Fusion>& fusions) {
+  EpilogueFinder(model, may_have, taken).Find(fusions);
 }
 
 }  // namespace amp

@@ -5,6 +5,7 @@
 #ifndef AMP_RUNTIME_FIND_EPILOGUES_H_
 #define AMP_RUNTIME_FIND_EPILOGUES_H_
 
+#include <functional>
 #include <vector>
 
 #include "ir/graph/graph.h"
@@ -12,8 +13,12 @@
 
 namespace amp {
 
-// Appends fusions of nodes that are in none yet, behind nodes of one of the roles. REQUIRES: types are inferred.
-void FindEpilogues(const Model& model, Roles roots, FusedNodes& taken, std::vector<Fusion>& fusions);
+// Whether a product or convolution has a kernel that takes epilogues.
+using MayHaveEpilogue = std::function<bool(NodeId)>;
+
+// Appends fusions of nodes that are in none yet. REQUIRES: types are inferred.
+void FindEpilogues(const Model& model, const MayHaveEpilogue& may_have, FusedNodes& taken,
+                   std::vector<Fusion>& fusions);
 
 }  // namespace amp
 

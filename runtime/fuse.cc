@@ -1,12 +1,31 @@
 #include "runtime/fuse.h"
 
+#include <algorithm>
+
 #include "runtime/cpu/attention_units.h"
+#include "runtime/device/chain_kernels.h"
 #include "runtime/device/library_attention_kernels.h"
 #include "runtime/find_chains.h"
 #include "runtime/find_epilogues.h"
 #include "runtime/find_units.h"
+#include "runtime/loops/chain.h"
+#include "runtime/program.h"
 
 namespace amp {
+namespace {
+
+bool TakesEpilogueOnDevice(const KernelRow* row) { return row->runs_on_device && row->takes_epilogue; }
+
+// Where there is a device, its kernels alone compute nodes together: those of the processor would take them from it.
+MayHaveEpilogue EpilogueRule(const Model& model, const SessionOptions& options) {
+  if (options.device == nullptr) return [](NodeId) { return true; };
+  return [&model, &options](NodeId id) {
+    const std::vector<const KernelRow*> rows = FindNodeKernels(model, id, options.find_kernels);
+    return std::any_of(rows.begin(), rows.end(), TakesEpilogueOnDevice);
+  };
+}
+
+}  // namespace
 
 // The most nodes first: a product with an epilogue may be part of an attention, an element-wise node of anything.
 std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>& are_run,
@@ -18,15 +37,14 @@ std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>
     FindAttention(model, is_for_device ? AttentionUnitDeviceRow() : AttentionUnitRow(), taken, fusions);
   }
   if (options.fuse_norms) FindNorms(model, taken, fusions);
-  if (options.fuse_epilogues) {
-    const Roles roots = is_for_device ? Roles(Role::kConvolution) : Role::kConvolution | Role::kMatrixProduct;
-    FindEpilogues(model, roots, taken, fusions);
-  }
+  if (options.fuse_epilogues) FindEpilogues(model, EpilogueRule(model, options), taken, fusions);
   if (options.fuse_norms) FindReductions(model, taken, fusions);
   for (const NodeId id : model.AllNodes()) {
     if (!are_run[id]) taken[id] = true;
   }
-  if (options.fuse_chains) FindChains(model, taken, fusions);
+  const std::vector<const KernelRow*> chain_rows =
+      options.device == nullptr ? ChainRows() : std::vector<const KernelRow*>{&DeviceChainRow()};
+  if (options.fuse_chains) FindChains(model, chain_rows, taken, fusions);
   return fusions;
 }
 

@@ -53,14 +53,22 @@ class ShapeArithmetic {
   IdVector<ValueId, bool> is_of_shapes_;
 };
 
+// What is fused is arithmetic where all its parts are.
+void Place(ShapeArithmetic& arithmetic, Instruction& instruction) {
+  bool is_included = instruction.parts.empty() ? arithmetic.Includes(instruction) : true;
+  for (Instruction& part : instruction.parts) {
+    Place(arithmetic, part);
+    is_included = is_included && part.why_on_host != nullptr;
+  }
+  if (is_included) instruction.why_on_host = kMadeOfShapes;
+}
+
 }  // namespace
 
 void PlaceInstructions(const Model& model, Program& program) {
   ShapeArithmetic arithmetic(model, program);
   for (std::vector<Instruction>& block : program.blocks) {
-    for (Instruction& instruction : block) {
-      if (arithmetic.Includes(instruction)) instruction.why_on_host = kMadeOfShapes;
-    }
+    for (Instruction& instruction : block) Place(arithmetic, instruction);
   }
 }
 

@@ -96,7 +96,7 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
   Instruction instruction{.node = id};
   instruction.inputs.assign(node.inputs.begin(), node.inputs.end());
   instruction.outputs.assign(node.outputs.begin(), node.outputs.end());
-  instruction.kernels = find(node.domain(), node.op_type(), VersionOf(model, node));
+  instruction.kernels = FindNodeKernels(model, id, find);
   if (instruction.kernels.empty()) {
     return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id));
   }
@@ -115,17 +115,18 @@ Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> parts) {
   return unit;
 }
 
+bool RunsOnDevice(const KernelRow* row) { return row->runs_on_device; }
+
 Instruction MakeFused(Fusion& fusion, std::vector<Instruction> parts) {
   if (fusion.IsUnit()) return MakeUnit(fusion, std::move(parts));
   const Instruction& first =
       *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
   fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
-  // What a device has kernels for stays there: one by one, where none takes them together.
-  const auto runs_on_device = [](const KernelRow* row) { return row->runs_on_device; };
-  const bool is_of_device = std::any_of(first.kernels.begin(), first.kernels.end(), runs_on_device);
+  // Where a device has kernels for the node, none of the processor's takes it from there for the epilogue's sake.
+  const bool on_device = std::any_of(first.kernels.begin(), first.kernels.end(), RunsOnDevice);
   std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),
-               [=](const KernelRow* row) { return row->takes_epilogue && row->runs_on_device == is_of_device; });
+               [&](const KernelRow* row) { return row->takes_epilogue && row->runs_on_device == on_device; });
   fused.site->epilogue = fusion.epilogue;
   fused.parts = std::move(parts);
   return fused;
@@ -180,7 +181,12 @@ std::string Describe(const Model& model, NodeId node) {
 bool LacksKernel(const Model& model, NodeId id, FindKernels find) {
   const Node& node = model.node(id);
   const bool is_constant = node.Has(Role::kConstant) && !model.IsCallOfFunction(id);
-  return !is_constant && find(node.domain(), node.op_type(), VersionOf(model, node)).empty();
+  return !is_constant && FindNodeKernels(model, id, find).empty();
+}
+
+std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId id, FindKernels find) {
+  const Node& node = model.node(id);
+  return find(node.domain(), node.op_type(), VersionOf(model, node));
 }
 
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find) {

@@ -42,6 +42,9 @@ struct Program {
 // Whether a kernel is needed that `find` does not have: constants need none.
 bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 
+// What `find` has for the node.
+std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, FindKernels find);
+
 // An instruction for each node that is no constant. Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node;
 // reading constants.
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);

@@ -27,6 +27,7 @@
 #include "runtime/parallel/means_over_ranks.h"
 #include "runtime/place_instructions.h"
 #include "runtime/program.h"
+#include "runtime/replay_run.h"
 #include "runtime/value_frame.h"
 
 namespace amp {
@@ -130,13 +131,13 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
   return names;
 }
 
-// Of kernels for a device, those of convolutions and attention compute several nodes together.
+// No kernel for a device computes what is written out as norms.
 SessionOptions Completed(SessionOptions options) {
   if (options.find_kernels == nullptr) {
     options.find_kernels = options.device == nullptr ? FindAllKernels : FindAllKernelsAndDevices;
   }
   if (options.device != nullptr) {
-    options.fuse_norms = options.fuse_chains = false;
+    options.fuse_norms = false;
   }
   return options;
 }
@@ -176,6 +177,25 @@ std::string GivenNames(const Model& model, const Program& program, const NamedDa
   return QuotedFirstOf(names);
 }
 
+// A run's time on its device: beside others, or alone, where it records.
+class DeviceTurn {
+ public:
+  DeviceTurn(Accelerator* device, bool is_alone) ABSL_NO_THREAD_SAFETY_ANALYSIS : device_(device), is_alone_(is_alone) {
+    if (device_ == nullptr) return;
+    is_alone_ ? device_->order().Lock() : device_->order().ReaderLock();
+  }
+  ~DeviceTurn() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (device_ == nullptr) return;
+    is_alone_ ? device_->order().Unlock() : device_->order().ReaderUnlock();
+  }
+  DeviceTurn(const DeviceTurn&) = delete;
+  DeviceTurn& operator=(const DeviceTurn&) = delete;
+
+ private:
+  Accelerator* const device_;
+  const bool is_alone_;
+};
+
 }  // namespace
 
 struct Session::State {
@@ -189,6 +209,7 @@ struct Session::State {
   // With a device; its memory is given back before the options give it up.
   mutable ArenaPool device_arenas;
   mutable DeviceConstants device_constants;
+  mutable ReplayRuns replays;
   mutable absl::Mutex mutex;
   mutable CopyCounts last_copies ABSL_GUARDED_BY(mutex);
 };
@@ -280,6 +301,13 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
                                                 std::vector<InstructionTiming>* timings,
                                                 std::optional<uint64_t> seed) const {
   AMP_RETURN_IF_ERROR(CheckInputs(inputs));
+  absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, observer, timings, seed);
+  return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, observer, timings, seed) : outputs;
+}
+
+absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const ValueObserver* observer,
+                                                    std::vector<InstructionTiming>* timings,
+                                                    std::optional<uint64_t> seed) const {
   RunResources resources{.random = std::mt19937_64(seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .allows_bfloat16 = state_->options.allow_bfloat16,
@@ -304,21 +332,34 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
   if (observer == nullptr) resources.memory = &arena.arena();
   DevicePlace place;
   std::optional<ArenaLease> device_arena;
+  ReplayRun* replay = nullptr;
   if (resources.device = state_->options.device.get(); resources.device != nullptr) {
     place = {.device = resources.device,
              .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
              .constants = &state_->device_constants};
+    const bool may_replay = state_->options.replay && resources.device->CanRecord() && observer == nullptr &&
+                            timings == nullptr && resources.means == nullptr;
+    if (may_replay) {
+      replay =
+          &state_->replays.Of(model(), state_->program, *resources.device, device_arena->arena(), ShapeKey(ordered));
+    }
   }
+  const DeviceTurn turn(resources.device, replay != nullptr && replay->WillRecord());
+  if (replay != nullptr) replay->Start();
   Execution execution(model(), state_->program, resources, place);
   execution.Observe(observer);
   execution.Time(timings);
+  execution.Replay(replay);
   try {
-    AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, execution.Run(kMainGraph, std::move(ordered)));
+    absl::StatusOr<std::vector<Datum>> ran = execution.Run(kMainGraph, std::move(ordered));
+    if (replay != nullptr) replay->End(ran.status());
+    AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, std::move(ran));
     for (Datum& output : outputs) AMP_RETURN_IF_ERROR(MoveOut(arena.arena(), output));
     const absl::MutexLock lock(&state_->mutex);
     state_->last_copies = execution.copies();
     return outputs;
   } catch (const std::bad_alloc&) {
+    if (replay != nullptr) replay->End(LimitError("out of memory"));
     return LimitError("out of memory");
   }
 }

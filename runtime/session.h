@@ -62,6 +62,7 @@ struct SessionOptions {
   bool allow_tf32 = false;        // to compute float32 products and convolutions on a device in TF32
   bool strict = false;            // no kernel that widens 16-bit values to float64
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
+  bool replay = true;  // a device does again what it has done with these shapes, without being asked for each kernel
   // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.
   std::shared_ptr<Accelerator> device = nullptr;
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
@@ -118,6 +119,10 @@ class Session {
   struct State;
   explicit Session(std::unique_ptr<const State> state);
   absl::Status CheckInputs(const NamedDatums& inputs) const;
+  // As Run. Errors: kCancelled, besides: what the device recorded cannot be replayed, and nothing has happened.
+  absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const ValueObserver* observer,
+                                             std::vector<InstructionTiming>* timings,
+                                             std::optional<uint64_t> seed) const;
 
   std::unique_ptr<const State> state_;
 };

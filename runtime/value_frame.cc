@@ -46,6 +46,13 @@ absl::StatusOr<const Datum*> ValueFrame::OnHost(ValueId value) {
   return &copy;
 }
 
+const Tensor* ValueFrame::FindOnDevice(ValueId value) const {
+  const Tensor* const made = values_[value].tensor();
+  if (made != nullptr && !made->IsOnHost()) return made;
+  const Tensor* const copy = copies_[value].tensor();
+  return copy != nullptr && !copy->IsOnHost() ? copy : nullptr;
+}
+
 absl::StatusOr<const Datum*> ValueFrame::OnDevice(ValueId value) {
   const Datum& made = values_[value];
   const Tensor* const tensor = made.tensor();

@@ -46,6 +46,7 @@ class ValueFrame {
   const DevicePlace& place() const { return place_; }
   // Where it was made.
   Datum& operator[](ValueId value) { return values_[value]; }
+  const Datum& operator[](ValueId value) const { return values_[value]; }
   void Set(ValueId value, Datum datum);
   void Free(ValueId value) { Set(value, Datum()); }
 
@@ -53,6 +54,8 @@ class ValueFrame {
   // is set or freed. Errors: memory, and what failed on the device. REQUIRES: row-major where it is copied.
   absl::StatusOr<const Datum*> OnHost(ValueId value);
   absl::StatusOr<const Datum*> OnDevice(ValueId value);
+  // As OnDevice, where it is there already; else null.
+  const Tensor* FindOnDevice(ValueId value) const;
   const CopyCounts& copies() const { return counts_; }  // so far, without constants
 
  private:

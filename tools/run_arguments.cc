@@ -116,6 +116,10 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
       "products and convolutions with what comes behind them (epilogue); not fold batch norms into what is ahead, "
       "not compute once what is constant, or run functions of domain ai.amp node by node (train)");
   app.get_option("--no-fuse")->type_name("[=WHAT]");
+  app.add_flag_callback(
+         "--no-replay", [&a] { a.session.replay = false; },
+         "start every kernel on a device, also in runs that it could replay")
+      ->group(group);
   AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
             "rounds of one Loop");
   app.add_flag("--devices", a.devices, "print what this machine offers, and stop")->group(group);

@@ -71,6 +71,40 @@ int Attend(void* self, const device::LibraryAttention* attention, char* text) {
   return Of(self).operations.Attend(*attention, StreamOf(self), text);
 }
 
+// Kernels, products and zeroes of the stream from here on, as a graph. Other threads may allocate meanwhile.
+int StartRecording(void* self) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return cudaStreamBeginCapture(StreamOf(self), cudaStreamCaptureModeRelaxed);
+}
+
+int StopRecording(void* self, void** recording) {
+  *recording = nullptr;
+  if (const int error = UseDevice(self); error != 0) return error;
+  cudaGraph_t graph = nullptr;
+  int error = cudaStreamEndCapture(StreamOf(self), &graph);
+  cudaGraphExec_t ready = nullptr;
+  if (error == 0) error = cudaGraphInstantiateWithFlags(&ready, graph, 0);
+  if (graph != nullptr) {
+    const int destroyed = cudaGraphDestroy(graph);
+    if (error == 0) error = destroyed;
+  }
+  if (error != 0) static_cast<void>(cudaGetLastError());  // does not last: nothing was started
+  *recording = ready;
+  return error;
+}
+
+int Replay(void* self, void* recording) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), StreamOf(self));
+}
+
+void ReleaseRecording(void* self, void* recording) {
+  // What runs of it ends before. What fails here has failed before, and was said then.
+  if (UseDevice(self) != 0) return;
+  static_cast<void>(cudaStreamSynchronize(StreamOf(self)));
+  static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording)));
+}
+
 const char* ErrorText(int error) {
   if (error == device::kBadArguments) return "arguments that no kernel takes";
   return cudaGetErrorString(static_cast<cudaError_t>(error));
@@ -100,6 +134,7 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
   cuda::AddElementwiseLaunches(table->kernels);
   cuda::AddMoveLaunches(table->kernels);
   cuda::AddRowLaunches(table->kernels);
+  cuda::AddSelectLaunches(table->kernels);
   auto opened = std::make_unique<cuda::DeviceWithProducts>(ordinal);
   int error = 0;
   if (const char* const what = cuda::Open(*opened, error); what != nullptr) {
@@ -116,6 +151,10 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
             .multiply = cuda::Multiply,
             .convolve = cuda::Convolve,
             .attend = cuda::Attend,
+            .start_recording = cuda::StartRecording,
+            .stop_recording = cuda::StopRecording,
+            .replay = cuda::Replay,
+            .release_recording = cuda::ReleaseRecording,
             .error_text = cuda::ErrorText,
             .close = cuda::Close,
             .kernels = table->kernels};

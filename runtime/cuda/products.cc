@@ -5,6 +5,7 @@
 namespace amp::cuda {
 namespace {
 
+using device::ProductActivation;
 using device::ProductArguments;
 using device::Storage;
 
@@ -20,8 +21,16 @@ cudaDataType_t TypeOf(Storage storage) {
 }
 
 cublasLtEpilogue_t EpilogueOf(const ProductArguments& product) {
-  if (product.bias != nullptr) return product.applies_relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
-  return product.applies_relu ? CUBLASLT_EPILOGUE_RELU : CUBLASLT_EPILOGUE_DEFAULT;
+  const bool has_bias = product.bias != nullptr;
+  switch (product.activation) {
+    case ProductActivation::kNone:
+      return has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+    case ProductActivation::kRelu:
+      return has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case ProductActivation::kGeluTanh:
+      return has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
 }
 
 bool UsesTf32(const ProductArguments& product) { return product.allows_tf32 && product.storage == Storage::kFloat32; }
@@ -121,20 +130,22 @@ const char* Products::Describe(const ProductArguments& product, Plan& plan) cons
                       (product.bias == nullptr || set_operation(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias));
   if (!is_set) return "no operation of this kind";
   // A matrix [rows, columns] row by row is one [columns, rows] column by column.
-  const auto make_layout = [&](cublasLtMatrixLayout_t& layout, int64_t rows, int64_t columns, int64_t step) {
+  const auto make_layout = [&](cublasLtMatrixLayout_t& layout, Storage storage, int64_t rows, int64_t columns,
+                               int64_t step) {
     const auto batch = static_cast<int32_t>(product.batch);
-    return library_->create_layout(&layout, type, static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
-                                   columns) == CUBLAS_STATUS_SUCCESS &&
+    return library_->create_layout(&layout, TypeOf(storage), static_cast<uint64_t>(columns),
+                                   static_cast<uint64_t>(rows), columns) == CUBLAS_STATUS_SUCCESS &&
            library_->set_layout(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch, sizeof(batch)) ==
                CUBLAS_STATUS_SUCCESS &&
            library_->set_layout(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step, sizeof(step)) ==
                CUBLAS_STATUS_SUCCESS;
   };
   const int64_t m = product.m, n = product.n, k = product.k;
-  const bool has_layouts =
-      make_layout(plan.left, product.transposes_b ? n : k, product.transposes_b ? k : n, product.b_step) &&
-      make_layout(plan.right, product.transposes_a ? k : m, product.transposes_a ? m : k, product.a_step) &&
-      make_layout(plan.result, m, n, m * n);
+  const bool has_layouts = make_layout(plan.left, product.storage, product.transposes_b ? n : k,
+                                       product.transposes_b ? k : n, product.b_step) &&
+                           make_layout(plan.right, product.storage, product.transposes_a ? k : m,
+                                       product.transposes_a ? m : k, product.a_step) &&
+                           make_layout(plan.result, product.y_storage, m, n, m * n);
   return has_layouts ? nullptr : "no layout of these matrices";
 }
 
@@ -169,8 +180,9 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
 }
 
 Products::Plan& Products::PlanFor(const ProductArguments& product) {
-  const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) | (product.applies_relu ? 4 : 0) |
-                    (product.bias != nullptr ? 8 : 0) | (product.allows_tf32 ? 16 : 0);
+  const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) |
+                    (product.bias != nullptr ? 4 : 0) | (product.y_storage != product.storage ? 8 : 0) |
+                    (product.allows_tf32 ? 16 : 0) | static_cast<int>(product.activation) << 5;
   const Key key = {static_cast<int>(product.storage),
                    product.m,
                    product.n,

@@ -30,7 +30,7 @@ class BlockTeam {
   __device__ float Sum(uint32_t count, Of of) const {
     float sum = 0;
     ForEach(count, [&](uint32_t i) { sum += of(i); });
-    return Joined(sum, 0, [](float a, float b) { return a + b; });
+    return Joined(sum, 0.0f, [](float a, float b) { return a + b; });
   }
 
   template <typename Of>
@@ -40,17 +40,25 @@ class BlockTeam {
     return Joined(largest, -device::kInfinity, [](float a, float b) { return device::LargerOf(a, b); });
   }
 
+  template <typename Of>
+  __device__ uint64_t MaxKey(uint32_t count, Of of) const {
+    const auto larger = [](unsigned long long a, unsigned long long b) { return a > b ? a : b; };
+    unsigned long long largest = 0;  // what warps exchange
+    ForEach(count, [&](uint32_t i) { largest = larger(of(i), largest); });
+    return Joined(largest, 0ull, larger);
+  }
+
  private:
-  template <typename Join>
-  static __device__ float JoinedInWarp(float x, Join join) {
+  template <typename T, typename Join>
+  static __device__ T JoinedInWarp(T x, Join join) {
     for (uint32_t step = kWarp / 2; step > 0; step /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, step));
     return x;
   }
 
   // Over all threads, for all of them.
-  template <typename Join>
-  static __device__ float Joined(float x, float nothing, Join join) {
-    __shared__ float of_warps[kThreads / kWarp];
+  template <typename T, typename Join>
+  static __device__ T Joined(T x, T nothing, Join join) {
+    __shared__ T of_warps[kThreads / kWarp];
     const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     x = JoinedInWarp(x, join);
     __syncthreads();  // what was there before has been read

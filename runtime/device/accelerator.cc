@@ -9,11 +9,18 @@
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
+namespace {
+
+constexpr size_t kMostListBytes = size_t{64} << 20;  // that are kept for those who ask for them again
+
+}  // namespace
+
+Recording::~Recording() { device_.table_.release_recording(device_.table_.self, content_); }
 
 Accelerator::~Accelerator() {
   {
-    const absl::MutexLock lock(&upload_mutex_);
-    uploaded_.reset();
+    const absl::MutexLock lock(&lists_mutex_);
+    lists_.clear();
   }
   table_.close(table_.self);
 }
@@ -57,11 +64,13 @@ absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std:
 }
 
 absl::Status Accelerator::Finish() {
+  BreakRecording();
   Note(table_.finish(table_.self));
   return Status();
 }
 
 std::shared_ptr<void> Accelerator::Allocate(size_t size_bytes) {
+  BreakRecording();
   void* memory = nullptr;
   const int error = table_.allocate(table_.self, std::max<size_t>(size_bytes, 1), &memory);
   if (error != 0) {
@@ -76,6 +85,8 @@ absl::StatusOr<Tensor> Accelerator::CopyIn(const Tensor& tensor, TensorMemory* m
   AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory == nullptr ? this : memory));
   if (copy.num_elements() == 0) return copy;
   const absl::Span<const std::byte> bytes = tensor.bytes();
+  BreakRecording();
+  if (is_recording_) return absl::CancelledError("a copy while the device records");
   Note(table_.copy_in(table_.self, copy.mutable_data(), bytes.data(), bytes.size()));
   AMP_RETURN_IF_ERROR(Status());
   return copy;
@@ -86,6 +97,8 @@ absl::StatusOr<Tensor> Accelerator::CopyOut(const Tensor& tensor, TensorMemory* 
   AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
   if (copy.num_elements() == 0) return copy;
   const absl::Span<std::byte> bytes = copy.mutable_bytes();
+  BreakRecording();
+  if (is_recording_) return absl::CancelledError("a copy while the device records");
   Note(table_.copy_out(table_.self, bytes.data(), tensor.data(), bytes.size()));
   AMP_RETURN_IF_ERROR(Status());
   return copy;
@@ -140,38 +153,83 @@ void Accelerator::CopyPicked(const Tensor& from, absl::Span<const std::vector<in
     copy.dims[axis] = static_cast<uint32_t>(picks[axis].size());
     for (const int64_t pick : picks[axis]) places.push_back(pick == kNowhere ? kNowhere : pick * strides[axis]);
   }
-  const absl::MutexLock lock(&upload_mutex_);
-  copy.picks = Upload(places);
-  if (copy.picks != nullptr || places.empty()) Start(copy);
+  const std::shared_ptr<const void> shared = Share(places);
+  copy.picks = static_cast<const int64_t*>(shared.get());
+  if (shared != nullptr || places.empty()) Start(copy);
 }
 
 void Accelerator::CopyRuns(const Tensor& from, absl::Span<const size_t> firsts, size_t run, Tensor& to) {
   const std::vector<int64_t> places(firsts.begin(), firsts.end());
-  const absl::MutexLock lock(&upload_mutex_);
-  const int64_t* const uploaded = Upload(places);
-  if (uploaded == nullptr) return;
+  const std::shared_ptr<const void> shared = Share(places);
+  if (shared == nullptr) return;
   Start(device::CopyRunsArguments{.from = from.data(),
                                   .to = to.mutable_data(),
                                   .count = static_cast<uint32_t>(to.num_elements()),
                                   .element_bytes = ElementBytes(to.dtype()),
                                   .run = static_cast<uint32_t>(run),
-                                  .firsts = uploaded});
+                                  .firsts = static_cast<const int64_t*>(shared.get())});
 }
 
 void Accelerator::SetZero(Tensor& to) { Note(table_.set_zero(table_.self, to.mutable_data(), to.size_bytes())); }
 
-const int64_t* Accelerator::Upload(absl::Span<const int64_t> list) {
-  const size_t size_bytes = list.size() * sizeof(int64_t);
-  if (size_bytes == 0) return nullptr;
-  if (size_bytes > uploaded_bytes_) {
-    uploaded_.reset();
-    uploaded_ = Allocate(size_bytes);
-    uploaded_bytes_ = uploaded_ == nullptr ? 0 : size_bytes;
-    if (uploaded_ == nullptr) Note(device::kOutOfMemory);
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<const void> Accelerator::Kept(std::shared_ptr<const void> list) {
+  if (is_recording_) recorded_lists_.push_back(list);
+  return list;
+}
+
+std::shared_ptr<const void> Accelerator::Share(absl::Span<const std::byte> list) {
+  if (list.empty()) return nullptr;
+  std::string content(reinterpret_cast<const char*>(list.data()), list.size());
+  const absl::MutexLock lock(&lists_mutex_);
+  if (const auto known = lists_.find(content); known != lists_.end()) return Kept(known->second);
+  BreakRecording();
+  if (is_recording_) return nullptr;
+  const std::shared_ptr<void> memory = Allocate(list.size());
+  if (memory == nullptr) {
+    Note(device::kOutOfMemory);
+    return nullptr;
   }
-  if (uploaded_ == nullptr) return nullptr;
-  Note(table_.copy_in(table_.self, uploaded_.get(), list.data(), size_bytes));
-  return static_cast<const int64_t*>(uploaded_.get());
+  Note(table_.copy_in(table_.self, memory.get(), list.data(), list.size()));
+  if (lists_bytes_ + list.size() > kMostListBytes) {
+    lists_.clear();
+    lists_bytes_ = 0;
+  }
+  lists_bytes_ += list.size();
+  lists_.emplace(std::move(content), memory);
+  return memory;
+}
+
+// ---- recording ------------------------------------------------------------------------------------------------------
+
+absl::Status Accelerator::StartRecording() {
+  AMP_CHECK(CanRecord() && !is_recording_);
+  Note(table_.start_recording(table_.self));
+  AMP_RETURN_IF_ERROR(Status());
+  is_broken_ = false;
+  is_recording_ = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Recording>> Accelerator::StopRecording() {
+  AMP_CHECK(is_recording_);
+  is_recording_ = false;
+  void* content = nullptr;
+  const int error = table_.stop_recording(table_.self, &content);
+  const absl::MutexLock lock(&lists_mutex_);
+  std::vector<std::shared_ptr<const void>> lists = std::move(recorded_lists_);
+  recorded_lists_.clear();
+  if (content == nullptr) return absl::CancelledError("the device gives no recording");
+  std::unique_ptr<Recording> recording(new Recording(*this, content));
+  if (is_broken_ || error != 0) return absl::CancelledError("more than kernels while the device records");
+  recording->lists_ = std::move(lists);
+  return recording;
+}
+
+absl::Status Accelerator::Replay(const Recording& recording) {
+  Note(table_.replay(table_.self, recording.content_));
+  return Status();
 }
 
 }  // namespace amp

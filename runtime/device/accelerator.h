@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
@@ -27,6 +28,24 @@
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
+
+class Accelerator;
+
+// What a device wrote down, to do it again without being asked for each part; see Accelerator::StartRecording.
+class Recording {
+ public:
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  friend class Accelerator;
+  Recording(Accelerator& device, void* content) : device_(device), content_(content) {}
+
+  Accelerator& device_;
+  void* const content_;
+  std::vector<std::shared_ptr<const void>> lists_;  // that its kernels read
+};
 
 class Accelerator : public TensorMemory, private ElementMover {
  public:
@@ -62,10 +81,31 @@ class Accelerator : public TensorMemory, private ElementMover {
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
   absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
 
+  // A list where kernels see it, for as long as the pointer lives. Lists of one content are one, and stay for a while.
+  // Null where that failed, which Status tells.
+  std::shared_ptr<const void> Share(absl::Span<const std::byte> list);
+  template <typename T>
+  std::shared_ptr<const void> Share(const std::vector<T>& list) {
+    return Share(absl::MakeConstSpan(reinterpret_cast<const std::byte*>(list.data()), list.size() * sizeof(T)));
+  }
+
+  // ---- recording: kernels, products and zeroes that are asked for in between are written down, not done
+  bool CanRecord() const { return table_.start_recording != nullptr; }
+  // Held by whoever records, shared by all others who run something on the device meanwhile.
+  absl::Mutex& order() ABSL_LOCK_RETURNED(order_) { return order_; }
+  // REQUIRES: CanRecord; order() is held until StopRecording.
+  absl::Status StartRecording();
+  // Errors: kCancelled where anything else was asked for: nothing of it all has happened.
+  absl::StatusOr<std::unique_ptr<Recording>> StopRecording();
+  // REQUIRES: a recording of this device; what it reads and writes is where it was then.
+  absl::Status Replay(const Recording& recording);
+
   absl::Status Status() const;
   absl::Status Finish();  // waits for everything
 
  private:
+  friend class Recording;
+
   void CopyBlocks(const Tensor& from, BlockPlaces source, Tensor& to, BlockPlaces target, size_t run,
                   size_t count) override;
   void CopyStrided(const Tensor& from, int64_t start, absl::Span<const int64_t> dims, absl::Span<const int64_t> strides,
@@ -76,15 +116,20 @@ class Accelerator : public TensorMemory, private ElementMover {
   void SetZero(Tensor& to) override;
 
   void Note(int error);
-  // The list where kernels see it, until the next one is uploaded; null where that failed.
-  const int64_t* Upload(absl::Span<const int64_t> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(upload_mutex_);
+  // For what a recording cannot have: tells the one under way, if there is one.
+  void BreakRecording() { is_broken_ = true; }
+  // In the recording under way, too.
+  std::shared_ptr<const void> Kept(std::shared_ptr<const void> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lists_mutex_);
 
   const std::string name_;
   const device::DeviceTable table_;
   std::atomic<int> first_error_ = 0;
-  absl::Mutex upload_mutex_;  // until the kernel that reads the list is under way
-  std::shared_ptr<void> uploaded_ ABSL_GUARDED_BY(upload_mutex_);
-  size_t uploaded_bytes_ ABSL_GUARDED_BY(upload_mutex_) = 0;
+  absl::Mutex order_;
+  std::atomic<bool> is_recording_ = false, is_broken_ = false;
+  absl::Mutex lists_mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<const void>> lists_ ABSL_GUARDED_BY(lists_mutex_);  // by content
+  size_t lists_bytes_ ABSL_GUARDED_BY(lists_mutex_) = 0;
+  std::vector<std::shared_ptr<const void>> recorded_lists_ ABSL_GUARDED_BY(lists_mutex_);
 };
 
 }  // namespace amp

@@ -1,4 +1,4 @@
-// Functions of two elements on a device, comparisons, logic, the choice between two, and sums of many.
+// Functions of two elements on a device, comparisons, logic, and the choice between two.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -95,14 +95,6 @@ absl::Status Compared(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// ---- any number of operands -----------------------------------------------------------------------------------------
-
-const char* WhyNotFold(const KernelContext& context) {
-  if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
-  if (context.num_inputs() != 2) return "another number of operands than two";
-  return WhyNotTogether(context, 2);
-}
-
 // ---- Where ----------------------------------------------------------------------------------------------------------
 
 const char* WhyNotWhere(const KernelContext& context) {
@@ -145,9 +137,6 @@ constexpr KernelRow kRows[] = {
     DeviceRow("Sub", Zip<BinaryFunction::kSubtract>, WhyNotNumbers),
     DeviceRow("Pow", Zip<BinaryFunction::kPower>, WhyNotFloats),
     DeviceRow("PRelu", Zip<BinaryFunction::kPRelu>, WhyNotPRelu),
-    DeviceRow("Max", Zip<BinaryFunction::kMax>, WhyNotFold),
-    DeviceRow("Min", Zip<BinaryFunction::kMin>, WhyNotFold),
-    DeviceRow("Sum", Zip<BinaryFunction::kAdd>, WhyNotFold),
     DeviceRow("And", Zip<BinaryFunction::kMin>, WhyNotTruths),
     DeviceRow("Or", Zip<BinaryFunction::kMax>, WhyNotTruths),
     DeviceRow("Xor", Compared<Comparison::kEqual, Sense::kNegated>, WhyNotTruths),

@@ -8,13 +8,17 @@ namespace amp {
 std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::string_view op_type, int version) {
   static const KernelTable& table = *new KernelTable({
       LibraryConvolutionDeviceKernels(),
+      AttentionDeviceKernels(),
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
+      FoldDeviceKernels(),
+      ImageDeviceKernels(),
       MoveDeviceKernels(),
       PoolDeviceKernels(),
       ProductDeviceKernels(),
       ReductionDeviceKernels(),
       RowDeviceKernels(),
+      SelectDeviceKernels(),
       UnaryDeviceKernels(),
   });
   return table.Find(domain, op_type, version);

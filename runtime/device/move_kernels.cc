@@ -1,8 +1,17 @@
 // What only moves elements is computed on a device by the reference kernels themselves: what they call to move elements
 // knows where these are (runtime/kernel/element_mover.h). Here are the operators for which that holds.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/base/status.h"
 #include "runtime/device/families.h"
+#include "runtime/device/raw/move.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/kernel_table.h"
+#include "runtime/kernel/move_elements.h"
+#include "runtime/reference/index_places.h"
 #include "runtime/reference/reference_kernels.h"
 
 namespace amp {
@@ -44,6 +53,60 @@ absl::Status RunReference(KernelContext& context) {
   return rows[0]->function(context);
 }
 
+// ---- scattering -----------------------------------------------------------------------------------------------------
+
+std::optional<Dims> DimsOfUpdates(const KernelContext& context) {
+  const Dims &data = context.Input(0).dims(), &indices = context.Input(1).dims();
+  if (context.node().op_type() != "ScatterND") return indices;
+  const bool fits = !indices.empty() && indices.back() >= 1 && indices.back() <= static_cast<int64_t>(data.size());
+  if (!fits) return std::nullopt;
+  Dims dims(indices.begin(), indices.end() - 1);
+  dims.insert(dims.end(), data.begin() + indices.back(), data.end());
+  return dims;
+}
+
+const char* WhyNotScatter(const KernelContext& context) {
+  if (GetString(context.node(), "reduction", "none") != "none") return "updates that are added up";
+  const Tensor &x = context.Input(0), &updates = context.Input(2);
+  if (updates.dtype() != x.dtype() || updates.dims() != DimsOfUpdates(context)) return "updates that do not fit";
+  if (x.num_elements() == 0) return "no elements";
+  return WhyNot<1>(context);
+}
+
+absl::StatusOr<Places> TargetsOf(const KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, context.InputInts(1));
+  const Dims &data = context.Input(0).dims(), &dims = context.Input(1).dims();
+  if (context.node().op_type() == "ScatterND") return TuplePlaces(data, {dims, std::move(elements)}, 0);
+  return ElementPlaces(data, GetInt(context.node(), "axis", 0), {dims, std::move(elements)});
+}
+
+// Where updates meet, the last one counts: the processor knows an order.
+bool DoMeet(std::vector<size_t> firsts) {
+  std::sort(firsts.begin(), firsts.end());
+  return std::adjacent_find(firsts.begin(), firsts.end()) != firsts.end();
+}
+
+absl::Status Scatter(KernelContext& context) {
+  const Tensor &x = context.Input(0), &updates = context.Input(2);
+  context.Report("move", x.dtype());
+  AMP_ASSIGN_OR_RETURN(const Places places, TargetsOf(context));
+  if (DoMeet(places.firsts)) return absl::UnimplementedError("updates that meet");
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
+  CopyBlocks(x, {0, 0}, *y, {0, 0}, static_cast<size_t>(x.num_elements()), 1);
+  if (updates.num_elements() == 0) return absl::OkStatus();
+  Accelerator& device = *context.resources().device;
+  const std::shared_ptr<const void> firsts =
+      device.Share(std::vector<int64_t>(places.firsts.begin(), places.firsts.end()));
+  if (firsts == nullptr) return device.Status();
+  device.Start(device::ScatterRunsArguments{.from = updates.data(),
+                                            .to = y->mutable_data(),
+                                            .count = CountOf(updates),
+                                            .element_bytes = ElementBytes(x.dtype()),
+                                            .run = static_cast<uint32_t>(places.run),
+                                            .firsts = static_cast<const int64_t*>(firsts.get())});
+  return absl::OkStatus();
+}
+
 constexpr size_t kAll = 1000;
 
 constexpr KernelRow kRows[] = {
@@ -55,6 +118,9 @@ constexpr KernelRow kRows[] = {
     DeviceRow("GatherElements", RunReference, WhyNotGather, {1}),
     DeviceRow("GatherND", RunReference, WhyNotGather, {1}),
     DeviceRow("Pad", RunReference, WhyNot<1>, {1, 2, 3}),
+    DeviceRow("Scatter", Scatter, WhyNotScatter, {1}),
+    DeviceRow("ScatterElements", Scatter, WhyNotScatter, {1}),
+    DeviceRow("ScatterND", Scatter, WhyNotScatter, {1}),
     DeviceRow("Slice", RunReference, WhyNot<1>, {1, 2, 3, 4}),
     DeviceRow("SpaceToDepth", RunReference, WhyNotImage),
     DeviceRow("Split", RunReference, WhyNot<1>, {1}),

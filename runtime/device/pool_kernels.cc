@@ -20,7 +20,6 @@ absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
-  if (context.HasOutput(1)) return "indices";
   if (x.rank() < 3 || x.rank() > 2 + device::kMaxPoolAxes || x.num_elements() == 0) return "no images of 1 to 3 axes";
   const absl::StatusOr<Window> window = PoolWindow(context);
   if (!window.ok()) return "a window that does not fit";
@@ -42,7 +41,13 @@ absl::Status Pool(KernelContext& context) {
                                 .count = CountOf(*y),
                                 .is_max = kKind == Kind::kMax,
                                 .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
+                                .counts_by_columns = GetInt(context.node(), "storage_order", 0) != 0,
+                                .indices = nullptr,
                                 .axes = {}};
+  if (context.HasOutput(1)) {
+    AMP_ASSIGN_OR_RETURN(Tensor * indices, context.MakeOutput(1, DType::kInt64, y->dims()));
+    pool.indices = static_cast<int64_t*>(indices->mutable_data());
+  }
   SetDeviceAxes(window, pool.axes);
   context.resources().device->Start(pool);
   return absl::OkStatus();

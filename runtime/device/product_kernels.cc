@@ -3,6 +3,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
+#include "runtime/device/product_epilogue.h"
 #include "runtime/device/raw/product.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/product_shape.h"
@@ -60,6 +61,12 @@ const char* WhyNotGemm(const KernelContext& context) {
   return c.dtype() == context.Input(0).dtype() ? nullptr : "C has another type";
 }
 
+// The port of what the node itself adds.
+std::optional<size_t> OwnBias(const KernelContext& context) {
+  const bool is_gemm = context.node().op_type() == "Gemm";
+  return is_gemm && AddsC(context) ? std::optional(kC) : std::nullopt;
+}
+
 // Each product of a batch by its own, where operands are repeated in a way that no step says.
 absl::Status MultiplyEach(const ProductShape& shape, Accelerator& device, device::ProductArguments product,
                           std::string& text) {
@@ -91,13 +98,23 @@ struct ProductText : KernelState {
 absl::Status Product(KernelContext& context) {
   const std::optional<ProductShape> shape = ShapeOf(context);
   const ProductForm form = FormOf(context);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), shape->y_final));
-  const bool has_bias = context.node().op_type() == "Gemm" && AddsC(context);
+  const std::optional<size_t> own_bias = OwnBias(context);
+  const ProductEpilogue epilogue = FitProductEpilogue(context, shape->n, own_bias.has_value());
+  const std::optional<size_t> bias = own_bias.has_value() ? own_bias : epilogue.bias_port;
+  if (const char* why = WhyNotChain(context, epilogue, shape->y_final)) return absl::UnimplementedError(why);
+  const DType dtype = context.Input(0).dtype(), stores_as = context.epilogue().stores_as;
+  AMP_ASSIGN_OR_RETURN(Tensor * y,
+                       context.MakeOutput(0, stores_as == DType::kUndefined ? dtype : stores_as, shape->y_final));
+  Tensor result = *y;
+  if (y->dtype() != dtype) {
+    AMP_ASSIGN_OR_RETURN(result, context.MakeScratch(dtype, shape->y_final));
+  }
   device::ProductArguments product = {.a = context.Input(0).data(),
                                       .b = context.Input(1).data(),
-                                      .bias = has_bias ? context.Input(kC).data() : nullptr,
-                                      .y = y->mutable_data(),
-                                      .storage = StorageOf(y->dtype()),
+                                      .bias = bias.has_value() ? context.Input(*bias).data() : nullptr,
+                                      .y = result.mutable_data(),
+                                      .storage = StorageOf(dtype),
+                                      .y_storage = StorageOf(dtype),
                                       .m = shape->m,
                                       .n = shape->n,
                                       .k = shape->k,
@@ -106,7 +123,7 @@ absl::Status Product(KernelContext& context) {
                                       .b_step = 0,
                                       .transposes_a = shape->transposes_a,
                                       .transposes_b = shape->transposes_b,
-                                      .applies_relu = false,
+                                      .activation = epilogue.activation,
                                       .allows_tf32 = context.resources().allows_tf32,
                                       .alpha = form.alpha};
   ProductText& state = context.State<ProductText>();
@@ -126,13 +143,20 @@ absl::Status Product(KernelContext& context) {
     AMP_RETURN_IF_ERROR(device.Multiply(product, state.text));
   }
   context.Report(state.text, DType::kFloat32);
-  return absl::OkStatus();
+  return NeedsChain(context, epilogue) ? FinishProduct(context, epilogue, result, *y) : absl::OkStatus();
+}
+
+constexpr KernelRow ProductRow(absl::string_view op_type, const char* (*why_not)(const KernelContext&),
+                               absl::string_view domain = "") {
+  KernelRow row = DeviceRow(op_type, Product, why_not, {}, domain);
+  row.takes_epilogue = true;
+  return row;
 }
 
 constexpr KernelRow kRows[] = {
-    DeviceRow("MatMul", Product, WhyNotProduct),
-    DeviceRow("Gemm", Product, WhyNotGemm),
-    DeviceRow("FusedMatMul", Product, WhyNotFusedMatMul, {}, "com.microsoft"),
+    ProductRow("MatMul", WhyNotProduct),
+    ProductRow("Gemm", WhyNotGemm),
+    ProductRow("FusedMatMul", WhyNotFusedMatMul, "com.microsoft"),
 };
 
 }  // namespace

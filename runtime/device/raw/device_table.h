@@ -34,6 +34,13 @@ struct DeviceTable {
   // kNotTaken where the library is missing, or does not do it. `text`: of kMaxOperationText bytes.
   int (*convolve)(void* self, const LibraryConvolution* convolution, char* text) = nullptr;
   int (*attend)(void* self, const LibraryAttention* attention, char* text) = nullptr;
+  // From `start_recording` on, kernels, products and zeroes are written down, not done; nothing else may be asked for then,
+  // by any thread. `stop_recording` gives what `replay` does again, from the same places to the same places; null and an
+  // error where something else was asked for. Null, all four: it does not record.
+  int (*start_recording)(void* self) = nullptr;
+  int (*stop_recording)(void* self, void** recording) = nullptr;
+  int (*replay)(void* self, void* recording) = nullptr;
+  void (*release_recording)(void* self, void* recording) = nullptr;
   const char* (*error_text)(int error) = nullptr;
   void (*close)(void* self) = nullptr;
   LaunchTable kernels;

@@ -22,6 +22,7 @@ enum class UnaryFunction : int32_t {
   kClip,  // to [a, b]
   kCos,
   kCosh,
+  kCube,
   kElu,
   kErf,
   kExp,
@@ -31,10 +32,12 @@ enum class UnaryFunction : int32_t {
   kHardSigmoid,
   kHardSwish,
   kLeakyRelu,
+  kLinear,  // a * x + b
   kLog,
   kMish,
   kNegate,
   kReciprocal,
+  kReciprocalRoot,
   kRelu,
   kRound,
   kSelu,
@@ -46,6 +49,7 @@ enum class UnaryFunction : int32_t {
   kSoftplus,
   kSoftsign,
   kSqrt,
+  kSquare,
   kSwish,
   kTan,
   kTanh,
@@ -101,6 +105,8 @@ AMP_BOTH inline float Apply(UnaryFunction function, float x, float a, float b) {
       return cosf(x);
     case UnaryFunction::kCosh:
       return coshf(x);
+    case UnaryFunction::kCube:
+      return x * x * x;
     case UnaryFunction::kElu:
       return x < 0 ? a * expm1f(x) : x;
     case UnaryFunction::kErf:
@@ -119,6 +125,8 @@ AMP_BOTH inline float Apply(UnaryFunction function, float x, float a, float b) {
       return x * HardSigmoid(x, 1.0f / 6, 0.5f);
     case UnaryFunction::kLeakyRelu:
       return x < 0 ? a * x : x;
+    case UnaryFunction::kLinear:
+      return a * x + b;
     case UnaryFunction::kLog:
       return logf(x);
     case UnaryFunction::kMish:
@@ -127,6 +135,8 @@ AMP_BOTH inline float Apply(UnaryFunction function, float x, float a, float b) {
       return -x;
     case UnaryFunction::kReciprocal:
       return 1 / x;
+    case UnaryFunction::kReciprocalRoot:
+      return 1 / sqrtf(x);
     case UnaryFunction::kRelu:
       return x < 0 ? 0 : x;
     case UnaryFunction::kRound:
@@ -149,6 +159,8 @@ AMP_BOTH inline float Apply(UnaryFunction function, float x, float a, float b) {
       return x / (fabsf(x) + 1);
     case UnaryFunction::kSqrt:
       return sqrtf(x);
+    case UnaryFunction::kSquare:
+      return x * x;
     case UnaryFunction::kSwish:
       return x * Sigmoid(a * x);
     case UnaryFunction::kTan:

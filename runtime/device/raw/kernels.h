@@ -35,8 +35,15 @@ enum class Kernel : int32_t {
   kNormalizeChannels,
   kPool,
   kConvolve,
+  kChain,
+  kFindExtremes,
+  kSelectTop,
+  kResample,
+  kNormalizeNeighbours,
+  kAttend,
+  kScatterRuns,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolve) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kScatterRuns) + 1;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

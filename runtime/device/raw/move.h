@@ -128,6 +128,32 @@ int Start(Runner& runner, const CopyRunsArguments& copy) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(copy.count, CopyRunsBody<T>{copy}); });
 }
 
+// The other way round: runs of `run` elements, to the places `firsts` on. No two of them meet.
+struct ScatterRunsArguments {
+  static constexpr Kernel kKernel = Kernel::kScatterRuns;
+  const void* from;
+  void* to;
+  uint32_t count;  // of elements, in all runs
+  size_t element_bytes;
+  uint32_t run;
+  const int64_t* firsts;
+};
+
+template <typename T>
+struct ScatterRunsBody {
+  ScatterRunsArguments scatter;
+  AMP_BOTH void operator()(uint32_t i) const {
+    static_cast<T*>(scatter.to)[scatter.firsts[i / scatter.run] + i % scatter.run] =
+        static_cast<const T*>(scatter.from)[i];
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ScatterRunsArguments& scatter) {
+  return VisitSize(scatter.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(scatter.count, ScatterRunsBody<T>{scatter}); });
+}
+
 }  // namespace amp::device
 
 #endif  // AMP_RUNTIME_DEVICE_RAW_MOVE_H_

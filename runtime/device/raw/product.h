@@ -9,16 +9,20 @@
 
 namespace amp::device {
 
-// y [m, n] = relu(alpha * a [m, k] b [k, n] + bias [n]), row by row, for each of `batch` products; accumulated in float32.
+enum class ProductActivation : int32_t { kNone, kRelu, kGeluTanh };
+
+// y [m, n] = activation(alpha * a [m, k] b [k, n] + bias [n]), row by row, for each of `batch` products; accumulated in
+// float32.
 struct ProductArguments {
   const void *a, *b;
   const void* bias;  // null: none
   void* y;
-  Storage storage;  // of all of them
+  Storage storage;    // of a, b and the bias
+  Storage y_storage;  // that, or float32
   int64_t m, n, k;
   int64_t batch, a_step, b_step;  // elements from one product to the next, 0: the same matrix; of y: m * n
   bool transposes_a, transposes_b;
-  bool applies_relu;
+  ProductActivation activation;
   bool allows_tf32;  // to multiply float32 in TF32
   float alpha;
 };

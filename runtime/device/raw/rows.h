@@ -1,8 +1,9 @@
 // Kernels in which the threads of a team share a row: reductions, softmax, norms. And pools, a thread for each window.
 //
 // A team sums up, and finds extremes, over [0, count) of a function:
-//   team.Sum(count, of)   team.Max(count, of)   team.ForEach(count, of)
-// All of a team get the result. Sums are float32, each thread's own first, then over the team.
+//   team.Sum(count, of)   team.Max(count, of)   team.MaxKey(count, of)   team.ForEach(count, of)
+// All of a team get the result; keys are uint64_t, 0 where there is none. Sums are float32, each thread's own first, then over
+// the team.
 #ifndef AMP_RUNTIME_DEVICE_RAW_ROWS_H_
 #define AMP_RUNTIME_DEVICE_RAW_ROWS_H_
 
@@ -220,6 +221,8 @@ struct PoolArguments {
   Storage storage;
   uint32_t count;  // of y
   bool is_max, counts_padding;
+  bool counts_by_columns;  // indices, as if the first axis of a plane were its last one
+  int64_t* indices;        // where in x the largest elements are; null: nobody reads them
   PoolAxis axes[kMaxPoolAxes];
 };
 
@@ -243,6 +246,13 @@ AMP_BOTH inline PoolTaps TapsOf(const PoolAxis& axis, int32_t position) {
 template <typename T>
 struct PoolBody {
   PoolArguments pool;
+
+  AMP_BOTH int64_t IndexOf(int64_t plane, int64_t place) const {
+    if (!pool.counts_by_columns) return plane + place;
+    const int64_t columns = pool.axes[2].input, rows = pool.axes[1].input, slices = pool.axes[0].input;
+    return plane + (place % columns * rows + place / columns % rows) * slices + place / columns / rows;
+  }
+
   AMP_BOTH void operator()(uint32_t i) const {
     const PoolAxis &depth = pool.axes[0], &height = pool.axes[1], &width = pool.axes[2];
     uint32_t rest = i;
@@ -257,16 +267,19 @@ struct PoolBody {
     const int64_t plane = static_cast<int64_t>(rest) * depth.input * height.input * width.input;
     float result = pool.is_max ? -kInfinity : 0;
     int32_t count = 0;
+    int64_t largest = -1;
     for (int32_t d = slices.first; d < slices.end; ++d) {
       for (int32_t r = rows.first; r < rows.end; ++r) {
         for (int32_t c = columns.first; c < columns.end; ++c, ++count) {
           const int64_t slice = slices.start + d * depth.dilation, row = rows.start + r * height.dilation;
           const int64_t at = (slice * height.input + row) * width.input + columns.start + c * width.dilation;
           const float x = Widen(static_cast<const T*>(pool.x)[plane + at]);
+          if (largest < 0 || x > result || x != x) largest = at;
           result = pool.is_max ? LargerOf(x, result) : result + x;
         }
       }
     }
+    if (pool.indices != nullptr) pool.indices[i] = largest < 0 ? plane : IndexOf(plane, largest);
     if (pool.counts_padding) count = slices.padded_count * rows.padded_count * columns.padded_count;
     static_cast<T*>(pool.y)[i] = Narrow<T>(pool.is_max ? result : result / static_cast<float>(count));
   }

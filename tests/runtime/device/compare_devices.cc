@@ -1,4 +1,4 @@
-// Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs are
+// Runs models on a device, nodes computed together, and on the processor, one by one, with the same inputs, and prints how far the outputs are apart. Inputs are
 // those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
 //   compare_devices [--device double|cuda] [--tolerance X] MODEL.onnx...
@@ -72,11 +72,11 @@ absl::StatusOr<NamedDatums> InputsFor(const std::string& model, const Session& s
   return inputs;
 }
 
-absl::StatusOr<Outcome> RunTwice(const std::string& model, const SessionOptions& options) {
+absl::StatusOr<Outcome> RunRepeatedly(const std::string& model, const SessionOptions& options) {
   AMP_ASSIGN_OR_RETURN(const auto session, Session::Create(model, options));
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, InputsFor(model, *session));
   Outcome outcome;
-  for (int run = 0; run < 2; ++run) {
+  for (int run = 0; run < 3; ++run) {
     AMP_ASSIGN_OR_RETURN(outcome.outputs, session->Run(inputs));
   }
   outcome.counts = {.on_device = CountOnDevice(*session), .all = CountThatRan(*session)};
@@ -90,10 +90,10 @@ enum class Verdict { kAgree, kDiffer, kNotRun };
 Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, double tolerance) {
   const std::string name = std::filesystem::path(model).filename().string();
   SessionOptions options;
-  const absl::StatusOr<Outcome> expected = RunTwice(model, OneByOne(options));
+  const absl::StatusOr<Outcome> expected = RunRepeatedly(model, OneByOne(options));
   options.device = device;
   if (device->name() == "double") options.find_kernels = FindAllButConvolutions;
-  const absl::StatusOr<Outcome> found = RunTwice(model, OneByOne(options));
+  const absl::StatusOr<Outcome> found = RunRepeatedly(model, options);
   if (!expected.ok() || !found.ok()) {
     const bool both_fail = !expected.ok() && !found.ok();
     std::printf("%-34s %s: %s\n", name.c_str(), both_fail ? "not run" : "FAILED in one place alone",

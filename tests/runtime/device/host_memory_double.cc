@@ -5,29 +5,50 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "ir/base/check.h"
+#include "runtime/device/raw/attention.h"
+#include "runtime/device/raw/chain.h"
 #include "runtime/device/raw/convolution.h"
 #include "runtime/device/raw/elementwise.h"
+#include "runtime/device/raw/images.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/rows.h"
+#include "runtime/device/raw/select.h"
 #include "tests/runtime/device/double_operations.h"
 
 namespace amp {
 namespace {
 
-constexpr int kFailedLaunch = 700;
+constexpr int kFailedLaunch = 700, kNotWhileRecording = 901;
 constexpr int kFillByte = 0xcd;  // memory that nobody has written to
+
+// What is written down, to be done later: of what it was asked with, copies.
+using Recorded = std::vector<std::function<int()>>;
 
 struct Double {
   absl::Mutex mutex = {};
   DoubleLimits limits;
   std::shared_ptr<DoubleState> state;
   std::map<void*, size_t> blocks;
+  std::unique_ptr<Recorded> recorded = nullptr;  // of the recording under way
+  bool is_broken = false;                        // by something that a recording cannot have
 };
 Double& Of(void* self) { return *static_cast<Double*>(self); }
+
+// Does it, or writes it down.
+template <typename Do>
+int DoOrRecord(Double& opened, const Do& what) {
+  if (opened.recorded == nullptr) return what();
+  opened.recorded->push_back(what);
+  return 0;
+}
 
 // As many lanes as a warp, one after another, so that sums are added up in about the order of a device.
 class HostTeam {
@@ -51,6 +72,12 @@ class HostTeam {
   float Max(uint32_t count, Of of) const {
     float largest = -device::kInfinity;
     for (uint32_t i = 0; i < count; ++i) largest = device::LargerOf(of(i), largest);
+    return largest;
+  }
+  template <typename Of>
+  uint64_t MaxKey(uint32_t count, Of of) const {
+    uint64_t largest = 0;
+    for (uint32_t i = 0; i < count; ++i) largest = std::max<uint64_t>(largest, of(i));
     return largest;
   }
 
@@ -77,8 +104,10 @@ int LaunchOnHost(void* self, const void* arguments) {
   Double& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   if (opened.state->launches++ >= opened.limits.launches) return kFailedLaunch;
-  HostRunner runner;
-  return Start(runner, *static_cast<const Arguments*>(arguments));
+  return DoOrRecord(opened, [copy = *static_cast<const Arguments*>(arguments)] {
+    HostRunner runner;
+    return Start(runner, copy);
+  });
 }
 
 template <typename... Arguments>
@@ -117,17 +146,65 @@ void Release(void* self, void* memory) {
   std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
 }
 
-int Copy(void*, void* to, const void* from, size_t size_bytes) {
+// As on a device, what was not written down makes the recording worthless.
+int BreaksRecording(Double& opened) {
+  if (opened.recorded == nullptr) return 0;
+  opened.is_broken = true;
+  return kNotWhileRecording;
+}
+
+int Copy(void* self, void* to, const void* from, size_t size_bytes) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  if (const int error = BreaksRecording(Of(self)); error != 0) return error;
   std::memcpy(to, from, size_bytes);
   return 0;
 }
 
-int SetZero(void*, void* to, size_t size_bytes) {
-  std::memset(to, 0, size_bytes);
+int SetZero(void* self, void* to, size_t size_bytes) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  return DoOrRecord(Of(self), [to, size_bytes] {
+    std::memset(to, 0, size_bytes);
+    return 0;
+  });
+}
+
+int Finish(void* self) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  return BreaksRecording(Of(self));
+}
+
+int StartRecording(void* self) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  Of(self).recorded = std::make_unique<Recorded>();
+  Of(self).is_broken = false;
   return 0;
 }
 
-int Finish(void*) { return 0; }
+int StopRecording(void* self, void** recording) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  const std::unique_ptr<Recorded> recorded = std::move(opened.recorded);
+  *recording = nullptr;
+  if (opened.is_broken) return kNotWhileRecording;
+  ++opened.state->recordings;
+  *recording = new Recorded(*recorded);
+  return 0;
+}
+
+int Replay(void* self, void* recording) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  ++Of(self).state->replays;
+  for (const std::function<int()>& each : *static_cast<Recorded*>(recording)) {
+    if (const int error = each(); error != 0) return error;
+  }
+  return 0;
+}
+
+void ReleaseRecording(void* self, void* recording) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  --Of(self).state->recordings;
+  delete static_cast<Recorded*>(recording);
+}
 
 float ProductElement(const device::ProductArguments& product, int64_t which, int64_t row, int64_t column) {
   const int64_t m = product.m, n = product.n, k = product.k;
@@ -140,7 +217,26 @@ float ProductElement(const device::ProductArguments& product, int64_t which, int
   }
   sum *= product.alpha;
   if (product.bias != nullptr) sum += device::LoadFloat(product.bias, product.storage, column);
-  return product.applies_relu && sum < 0 ? 0 : sum;
+  switch (product.activation) {
+    case device::ProductActivation::kNone:
+      return sum;
+    case device::ProductActivation::kRelu:
+      return sum < 0 ? 0 : sum;
+    case device::ProductActivation::kGeluTanh:
+      return device::GeluTanh(sum);
+  }
+  return sum;
+}
+
+void MultiplyAll(const device::ProductArguments& product) {
+  int64_t at = 0;
+  for (int64_t which = 0; which < product.batch; ++which) {
+    for (int64_t row = 0; row < product.m; ++row) {
+      for (int64_t column = 0; column < product.n; ++column) {
+        device::StoreFloat(product.y, product.y_storage, at++, ProductElement(product, which, row, column));
+      }
+    }
+  }
 }
 
 // "TF32 allowed" where it is.
@@ -157,16 +253,12 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
     std::snprintf(text, device::kMaxProductText, "the double has no products");
     return device::kNoProduct;
   }
-  int64_t at = 0;
-  for (int64_t which = 0; which < product->batch; ++which) {
-    for (int64_t row = 0; row < product->m; ++row) {
-      for (int64_t column = 0; column < product->n; ++column) {
-        device::StoreFloat(product->y, product->storage, at++, ProductElement(*product, which, row, column));
-      }
-    }
-  }
   std::snprintf(text, device::kMaxProductText, "product of the double%s", Tf32Text(*product));
-  return 0;
+  const absl::MutexLock lock(&Of(self).mutex);
+  return DoOrRecord(Of(self), [copy = *product] {
+    MultiplyAll(copy);
+    return 0;
+  });
 }
 
 const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryConvolution& convolution) {
@@ -186,8 +278,10 @@ int Operate(void* self, const Operation* operation, char* text) {
                 why_not == nullptr ? Tf32Text(*operation) : "");
   if (why_not != nullptr) return device::kNotTaken;
   ++opened.state->operations;
-  compute(*operation);
-  return 0;
+  return DoOrRecord(opened, [copy = *operation] {
+    compute(copy);
+    return 0;
+  });
 }
 
 const char* ErrorText(int error) { return error == kFailedLaunch ? "planted" : "no error of the double's"; }
@@ -217,14 +311,21 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .multiply = Multiply,
           .convolve = Operate<device::LibraryConvolution, ConvolveOnHost>,
           .attend = Operate<device::LibraryAttention, AttendOnHost>,
+          .start_recording = limits.has_recordings ? StartRecording : nullptr,
+          .stop_recording = StopRecording,
+          .replay = Replay,
+          .release_recording = ReleaseRecording,
           .error_text = ErrorText,
           .close = Close,
-          .kernels = Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,
-                              device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments,
-                              device::CopyStridedArguments, device::CopyBlocksArguments, device::CopyPickedArguments,
-                              device::CopyRunsArguments, device::ReduceArguments, device::SoftmaxArguments,
-                              device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
-                              device::ConvolveArguments>()});
+          .kernels =
+              Launches<device::MapArguments, device::ConvertArguments, device::ZipArguments,
+                       device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments,
+                       device::CopyStridedArguments, device::CopyBlocksArguments, device::CopyPickedArguments,
+                       device::CopyRunsArguments, device::ReduceArguments, device::SoftmaxArguments,
+                       device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
+                       device::ConvolveArguments, device::ChainArguments, device::FindExtremesArguments,
+                       device::SelectTopArguments, device::ResampleArguments, device::NormalizeNeighboursArguments,
+                       device::AttendArguments, device::ScatterRunsArguments>()});
 }
 
 }  // namespace amp

@@ -20,12 +20,14 @@ struct DoubleLimits {
   bool has_products = true;                        // else it is as a device without its library
   bool has_operations = true;                      // the same of convolutions and attention
   bool adds_bias = true;                           // to convolutions
+  bool has_recordings = true;
 };
 
 // What is left of it, also after it was closed.
 struct DoubleState {
   size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
-  int launches = 0, allocations = 0, operations = 0;
+  int launches = 0, allocations = 0, operations = 0;  // asked for, also while it records
+  int recordings = 0, replays = 0;                    // recordings that are there
   bool is_closed = false;
 };
 

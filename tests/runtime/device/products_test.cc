@@ -44,6 +44,44 @@ TEST_CASE("device: Gemm, with all of its attributes") {
                      .absolute = 1e-4}) == "");
 }
 
+TEST_CASE("device: what is behind a product is done by the library, by a chain, or by both") {
+  const auto with = [](const std::string& nodes, const std::string& result = "float") {
+    return SessionText{.text = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[n,4] x, float[n,6] r) => (" +
+                               result + "[n,6] y) {" + nodes + "}",
+                       .constants = {{"w", RandomTensor(DType::kFloat32, {4, 6})},
+                                     {"b", RandomTensor(DType::kFloat32, {6})},
+                                     {"one", RandomTensor(DType::kFloat32, {1})}}};
+  };
+  const std::pair<std::string, int> cases[] = {
+      // and how many kernels there are
+      {"h = MatMul (x, w) y = Relu (h)", 0},
+      {"h = MatMul (x, w) s = Add (h, b) y = Relu (s)", 0},
+      {"h = Gemm (x, w, b) y = Gelu <approximate = \"tanh\"> (h)", 0},
+      {"h = MatMul (x, w) s = Add (b, h) y = Gelu (s)", 1},
+      {"h = MatMul (x, w) s = Add (h, b) t = Add (s, r) y = Relu (t)", 1},
+      {"h = Gemm (x, w, b) s = Mul (h, one) t = Sigmoid (s) y = Add (t, r)", 1},
+      {"h = MatMul (x, w) s = Add (h, r) y = Clip (s, , one)", 1}};
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 4})},
+                              {"r", RandomTensor(DType::kFloat32, {3, 6})}};
+  for (const auto& [nodes, launches] : cases) {
+    INFO(nodes);
+    const SessionText text = with(nodes);
+    SessionOptions options;
+    const auto state = std::make_shared<DoubleState>();
+    options.device = OpenHostMemoryDouble(state);
+    const auto session = MakeSession(text, options);
+    const std::vector<Tensor> found = RunSession(*session, inputs);
+    CHECK(state->launches == launches);
+    CHECK(DifferenceOf(found, RunSession(*MakeSession(text, OneByOne()), inputs), 1e-5) == "");
+  }
+  const SessionText narrowed = with("h = MatMul (x, w) s = Add (h, b) y = Cast <to = 10> (s)", "float16");
+  SessionOptions options;
+  options.device = OpenHostMemoryDouble();
+  const auto session = MakeSession(narrowed, options);
+  CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(narrowed, OneByOne()), inputs), 1e-3) == "");
+  CHECK(KernelsOf(*session) == std::vector<std::string>{"device MatMul"});
+}
+
 TEST_CASE("device: without its library products run on the processor, which says so") {
   SessionOptions options;
   options.device = OpenHostMemoryDouble(nullptr, {.has_products = false});
@@ -52,7 +90,8 @@ TEST_CASE("device: without its library products run on the processor, which says
                                     .constants = {{"w", RandomTensor(DType::kFloat32, {4, 4})}}},
                                    options);
   RunSession(*session, {{"x", RandomTensor(DType::kFloat32, {3, 4})}});
-  const Instruction& product = session->program().blocks[kMainGraph][0];
+  // The product and what is behind it are not one where the device lacks the product.
+  const Instruction& product = session->program().blocks[kMainGraph][0].parts[0];
   const absl::MutexLock lock(&product.site->mutex);
   CHECK_FALSE(product.site->row->runs_on_device);
   CHECK_THAT(product.site->why_not_better, Contains("device: the double has no products"));

@@ -46,9 +46,36 @@ TEST_CASE("inputs go to the device and outputs come back, and nothing else is co
     CHECK(copies.out_bytes == 5 * 8 * 4);
     CHECK(session->DeviceConstantBytes() == 8 * 4);
   }
-  CHECK(KernelsOf(*session) == std::vector<std::string>{"device Mul", "device Sigmoid", "device Add", "device Relu"});
+  CHECK(KernelsOf(*session) == std::vector<std::string>{"device Chain"});
   CHECK(session->DeviceName() == "double");
   CHECK(Differs(kChain, inputs) == "");
+}
+
+TEST_CASE("element-wise nodes are one kernel, in every type, with operands that broadcast in every way") {
+  for (const std::string type : {"float", "float16", "bfloat16"}) {
+    const DType dtype = type == "float" ? DType::kFloat32 : type == "float16" ? DType::kFloat16 : DType::kBfloat16;
+    const SessionText text = {.text = "<ir_version: 10, opset_import: [\"\" : 22]> g (" + type + "[n,3,8] x, " + type +
+                                      "[n,1,8] z) => (" + type + R"([n,3,8] y, bool[n,3,8] c) {
+        h = Mul (x, w) s = Sigmoid (h) t = Add (s, z) f = Cast <to = 1> (t) e = Exp (f) g = Cast <to = 1> (one)
+        u = Div (e, g) low = CastLike (u, x) c = Greater (x, z) r = Where (c, h, low2) y = PRelu (r, w)
+        low2 = Relu (t) })",
+                              .constants = {{"w", RandomTensor(dtype, {3, 1})}, {"one", RandomTensor(dtype, {1})}}};
+    const NamedDatums inputs = {{"x", RandomTensor(dtype, {5, 3, 8})}, {"z", RandomTensor(dtype, {5, 1, 8})}};
+    CHECK(Differs(text, inputs, dtype == DType::kFloat32 ? 1e-5 : 1e-2) == "");
+  }
+}
+
+TEST_CASE("a chain made of shapes stays on the processor, one that has one among its operands does not") {
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,8] x) => (float[n,8] y) {
+      s = Shape (x) zero = Constant <value_int = 0> () n = Gather (s, zero) f = Cast <to = 1> (n)
+      root = Sqrt (f) half = Reciprocal (root)
+      a = Mul (x, half) b = Exp (a) y = Add (b, x) })"};
+  const auto session = MakeSession(text, WithDouble());
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 8})}};
+  CHECK(Differs(text, inputs) == "");
+  RunSession(*session, inputs);
+  CHECK(session->LastCopies().out == 1);
 }
 
 TEST_CASE("a value that several read is copied once in each direction") {
@@ -168,7 +195,9 @@ TEST_CASE("a device without memory is a limit, one that fails is exit code 8, an
              Contains("the device is out of memory for a tensor float32[100,8]"));
   CHECK(TryToRun(*small, {{"x", RandomTensor(DType::kFloat32, {1, 8})}}).ok());
 
-  const auto failing = MakeSession(kChain, WithDouble(nullptr, {.launches = 2}));
+  SessionOptions one_by_one = WithDouble(nullptr, {.launches = 2});
+  one_by_one.fuse_chains = false;
+  const auto failing = MakeSession(kChain, one_by_one);
   const absl::Status failed = TryToRun(*failing, inputs).status();
   CHECK(ExitCode(failed) == 8);
   CHECK_THAT(std::string(failed.message()), Contains("Add") && Contains("double failed: planted (error 700)"));

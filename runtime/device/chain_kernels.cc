@@ -1,0 +1,223 @@
+#include "runtime/device/chain_kernels.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include "ir/base/status.h"
+#include "runtime/device/chain_program.h"
+#include "runtime/device/families.h"
+#include "runtime/device/storage.h"
+#include "runtime/loops/chain.h"
+
+namespace amp {
+namespace {
+
+using device::BinaryFunction;
+using device::Comparison;
+using device::UnaryFunction;
+
+// ---- loops of the processor as functions of the device --------------------------------------------------------------
+
+struct MapLoop {
+  UnaryLoop UnaryLoops::*loop;
+  UnaryFunction function;
+};
+constexpr MapLoop kMaps[] = {
+    {&UnaryLoops::abs, UnaryFunction::kAbs},
+    {&UnaryLoops::ceil, UnaryFunction::kCeil},
+    {&UnaryLoops::celu, UnaryFunction::kCelu},
+    {&UnaryLoops::clip, UnaryFunction::kClip},
+    {&UnaryLoops::cube, UnaryFunction::kCube},
+    {&UnaryLoops::elu, UnaryFunction::kElu},
+    {&UnaryLoops::erf, UnaryFunction::kErf},
+    {&UnaryLoops::exp, UnaryFunction::kExp},
+    {&UnaryLoops::floor, UnaryFunction::kFloor},
+    {&UnaryLoops::gelu, UnaryFunction::kGelu},
+    {&UnaryLoops::gelu_tanh, UnaryFunction::kGeluTanh},
+    {&UnaryLoops::hard_sigmoid, UnaryFunction::kHardSigmoid},
+    {&UnaryLoops::hard_swish, UnaryFunction::kHardSwish},
+    {&UnaryLoops::leaky_relu, UnaryFunction::kLeakyRelu},
+    {&UnaryLoops::log, UnaryFunction::kLog},
+    {&UnaryLoops::mish, UnaryFunction::kMish},
+    {&UnaryLoops::negate, UnaryFunction::kNegate},
+    {&UnaryLoops::power_half, UnaryFunction::kSqrt},
+    {&UnaryLoops::power_minus_half, UnaryFunction::kReciprocalRoot},
+    {&UnaryLoops::reciprocal, UnaryFunction::kReciprocal},
+    {&UnaryLoops::relu, UnaryFunction::kRelu},
+    {&UnaryLoops::round, UnaryFunction::kRound},
+    {&UnaryLoops::selu, UnaryFunction::kSelu},
+    {&UnaryLoops::shrink, UnaryFunction::kShrink},
+    {&UnaryLoops::sigmoid, UnaryFunction::kSigmoid},
+    {&UnaryLoops::sign, UnaryFunction::kSign},
+    {&UnaryLoops::softplus, UnaryFunction::kSoftplus},
+    {&UnaryLoops::softsign, UnaryFunction::kSoftsign},
+    {&UnaryLoops::sqrt, UnaryFunction::kSqrt},
+    {&UnaryLoops::square, UnaryFunction::kSquare},
+    {&UnaryLoops::swish, UnaryFunction::kSwish},
+    {&UnaryLoops::tanh, UnaryFunction::kTanh},
+    {&UnaryLoops::thresholded_relu, UnaryFunction::kThresholdedRelu},
+};
+
+struct ZipLoop {
+  BinaryLoop BinaryLoops::*loop;
+  BinaryFunction function;
+};
+constexpr ZipLoop kZips[] = {
+    {&BinaryLoops::add, BinaryFunction::kAdd},           {&BinaryLoops::subtract, BinaryFunction::kSubtract},
+    {&BinaryLoops::multiply, BinaryFunction::kMultiply}, {&BinaryLoops::divide, BinaryFunction::kDivide},
+    {&BinaryLoops::max, BinaryFunction::kMax},           {&BinaryLoops::min, BinaryFunction::kMin},
+    {&BinaryLoops::prelu, BinaryFunction::kPRelu},
+};
+
+struct CompareLoops {
+  CompareLoop BinaryLoops::*loop;
+  Comparison function;
+};
+constexpr CompareLoops kComparisons[] = {
+    {&BinaryLoops::equal, Comparison::kEqual},
+    {&BinaryLoops::greater, Comparison::kGreater},
+    {&BinaryLoops::greater_or_equal, Comparison::kGreaterOrEqual},
+    {&BinaryLoops::less, Comparison::kLess},
+    {&BinaryLoops::less_or_equal, Comparison::kLessOrEqual},
+};
+
+// Nothing where the device lacks it.
+template <typename Row, size_t kCount, typename Loop>
+auto FunctionOf(const Row (&rows)[kCount], Loop loop) -> std::optional<decltype(rows[0].function)> {
+  const auto row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& each) { return each.loop == loop; });
+  return row == std::end(rows) ? std::nullopt : std::optional(row->function);
+}
+
+// ---- chains ---------------------------------------------------------------------------------------------------------
+
+class ChainTranslation {
+ public:
+  ChainTranslation(const KernelContext& context, const Chain& chain)
+      : context_(context), chain_(chain), values_(chain.inputs.size() + chain.steps.size()) {}
+
+  absl::StatusOr<ChainProgram> Translate() {
+    for (size_t i = 0; i < chain_.steps.size(); ++i) {
+      AMP_ASSIGN_OR_RETURN(values_[chain_.inputs.size() + i], AddStep(chain_.steps[i]));
+    }
+    return std::move(program_);
+  }
+
+ private:
+  // An operand when it is read first, so that it takes no slot before that.
+  size_t ValueOf(size_t operand) {
+    std::optional<size_t>& value = values_[operand];
+    if (!value.has_value()) value = program_.AddOperand(context_.Input(operand));
+    return *value;
+  }
+
+  absl::StatusOr<size_t> AddStep(const ChainStep& step) {
+    const absl::Status unknown = absl::UnimplementedError("a step that the device does not have");
+    switch (step.kind) {
+      case ChainStep::Kind::kMap: {
+        const auto function = FunctionOf(kMaps, step.map);
+        if (!function.has_value()) return unknown;
+        const DeviceFunction map = {*function, step.parameters.a, step.parameters.b};
+        return program_.AddMap(map, ValueOf(step.operands[0]), step.dtype);
+      }
+      case ChainStep::Kind::kSlope:
+      case ChainStep::Kind::kZip: {
+        const auto function = FunctionOf(kZips, step.zip);
+        if (!function.has_value()) return unknown;
+        const size_t a = ValueOf(step.operands[0]), b = ValueOf(step.operands[1]);
+        return program_.AddZip(*function, a, b, step.dtype);
+      }
+      case ChainStep::Kind::kCompare: {
+        const auto function = FunctionOf(kComparisons, step.compare);
+        if (!function.has_value()) return unknown;
+        const size_t a = ValueOf(step.operands[0]), b = ValueOf(step.operands[1]);
+        return program_.AddCompare(*function, a, b);
+      }
+      case ChainStep::Kind::kChoose: {
+        const size_t condition = ValueOf(step.operands[0]), a = ValueOf(step.operands[1]);
+        return program_.AddChoice(condition, a, ValueOf(step.operands[2]), step.dtype);
+      }
+      case ChainStep::Kind::kCast:
+        return program_.AddRounding(ValueOf(step.operands[0]), step.dtype);
+    }
+    return unknown;
+  }
+
+  const KernelContext& context_;
+  const Chain& chain_;
+  std::vector<std::optional<size_t>> values_;  // of inputs, then of steps
+  ChainProgram program_;
+};
+
+// Slopes broadcast to what they are for, not the other way round.
+bool HasLargeSlope(const KernelContext& context, const Chain& chain, const Dims& result) {
+  return std::any_of(chain.steps.begin(), chain.steps.end(), [&](const ChainStep& step) {
+    const size_t x = step.operands[0];
+    return step.kind == ChainStep::Kind::kSlope && x < chain.inputs.size() && context.Input(x).dims() != result;
+  });
+}
+
+absl::Status RunChain(KernelContext& context) {
+  const Chain& chain = context.State<Chain>();
+  ChainTranslation translation(context, chain);
+  AMP_ASSIGN_OR_RETURN(const ChainProgram program, translation.Translate());
+  AMP_ASSIGN_OR_RETURN(const Dims dims, program.ResultDims());
+  if (HasLargeSlope(context, chain, dims)) return absl::UnimplementedError("a slope that does not fit");
+  AMP_RETURN_IF_ERROR(program.Arguments(dims).status());
+  context.Report("chain", DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, chain.steps.back().dtype, dims));
+  return program.Start(*context.resources().device, *y);
+}
+
+constexpr KernelRow kChainRow = DeviceRow("Chain", RunChain, nullptr);
+
+// ---- operators of any number of operands ----------------------------------------------------------------------------
+
+const char* WhyNotFold(const KernelContext& context) {
+  const DType dtype = context.Input(0).dtype();
+  if (!IsDeviceFloat(dtype)) return kNoDeviceFloat;
+  if (context.num_inputs() > device::kMostChainOperands) return "too many operands";
+  for (size_t i = 1; i < context.num_inputs(); ++i) {
+    if (context.Input(i).dtype() != dtype) return "operands of different types";
+    if (context.version() < 8 && context.Input(i).dims() != context.Input(0).dims()) return "operands that differ";
+  }
+  return nullptr;
+}
+
+enum class Sense { kWhole, kMean };
+
+// Rounded once, at the end.
+template <BinaryFunction kFunction, Sense kSense = Sense::kWhole>
+absl::Status Fold(KernelContext& context) {
+  const DType dtype = context.Input(0).dtype();
+  ChainProgram program;
+  size_t value = program.AddOperand(context.Input(0));
+  for (size_t i = 1; i < context.num_inputs(); ++i) {
+    value = program.AddZip(kFunction, value, program.AddOperand(context.Input(i)), DType::kFloat32);
+  }
+  if (kSense == Sense::kMean) {
+    const float share = 1 / static_cast<float>(context.num_inputs());
+    program.AddMap({.function = UnaryFunction::kLinear, .a = share}, value, DType::kFloat32);
+  }
+  AMP_ASSIGN_OR_RETURN(const Dims dims, program.ResultDims());
+  AMP_RETURN_IF_ERROR(program.Arguments(dims).status());
+  context.Report("chain", DType::kFloat32);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, dtype, dims));
+  return program.Start(*context.resources().device, *y);
+}
+
+constexpr KernelRow kRows[] = {
+    DeviceRow("Max", Fold<BinaryFunction::kMax>, WhyNotFold),
+    DeviceRow("Min", Fold<BinaryFunction::kMin>, WhyNotFold),
+    DeviceRow("Sum", Fold<BinaryFunction::kAdd>, WhyNotFold),
+    DeviceRow("Mean", Fold<BinaryFunction::kAdd, Sense::kMean>, WhyNotFold),
+};
+
+}  // namespace
+
+const KernelRow& DeviceChainRow() { return kChainRow; }
+
+absl::Span<const KernelRow> FoldDeviceKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,73 @@
+// Builds the arguments of the kernel that computes a chain of element-wise steps (runtime/device/raw/chain.h).
+//
+//   ChainProgram program;
+//   const size_t x = program.AddOperand(a), s = program.AddMap({.function = UnaryFunction::kExp}, x, DType::kFloat32);
+//   AMP_RETURN_IF_ERROR(program.Start(device, y));
+#ifndef AMP_RUNTIME_DEVICE_CHAIN_PROGRAM_H_
+#define AMP_RUNTIME_DEVICE_CHAIN_PROGRAM_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/device/accelerator.h"
+#include "runtime/device/raw/chain.h"
+
+namespace amp {
+
+struct DeviceFunction {
+  device::UnaryFunction function = device::UnaryFunction::kAbs;
+  float a = 0, b = 0;
+};
+
+// Values are called by the numbers that these functions give. `dtype`: to which each value is rounded: a float or bool;
+// kFloat32: it is not.
+class ChainProgram {
+ public:
+  // REQUIRES: a type that kernels know.
+  size_t AddOperand(const Tensor& tensor) { return AddOperand(tensor.data(), tensor.dtype(), tensor.dims()); }
+  size_t AddOperand(const void* data, DType dtype, Dims dims);
+  size_t AddMap(const DeviceFunction& function, size_t x, DType dtype);
+  size_t AddZip(device::BinaryFunction function, size_t a, size_t b, DType dtype);
+  size_t AddCompare(device::Comparison comparison, size_t a, size_t b);
+  size_t AddChoice(size_t condition, size_t a, size_t b, DType dtype);
+  size_t AddRounding(size_t x, DType dtype);
+
+  // The shape that all operands broadcast to. Errors: kUnimplemented.
+  absl::StatusOr<Dims> ResultDims() const;
+  // Of a result of these dims, which is the last value; the result itself is still missing. Errors: kUnimplemented (too
+  // many operands, steps, axes or values at a time; an operand that does not broadcast).
+  absl::StatusOr<device::ChainArguments> Arguments(const Dims& dims) const;
+  // y may be an operand of its own shape. Errors: as Arguments.
+  absl::Status Start(Accelerator& device, Tensor& y) const;
+
+ private:
+  struct Operand {
+    const void* data;
+    DType dtype;
+    Dims dims;
+  };
+  struct Step {
+    device::ChainCodeKind kind;
+    int function;
+    std::vector<size_t> reads;
+    DType dtype;
+    float a = 0, b = 0;
+  };
+
+  size_t Add(Step step) {
+    steps_.push_back(std::move(step));
+    return steps_.size() - 1;
+  }
+  absl::Status PlaceOperands(const Dims& dims, device::ChainArguments& chain) const;
+  absl::Status AssignSlots(device::ChainArguments& chain) const;
+
+  std::vector<Operand> operands_;
+  std::vector<Step> steps_;
+};
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_DEVICE_CHAIN_PROGRAM_H_

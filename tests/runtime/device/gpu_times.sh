@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# How long models take in float32 and in 16 bits, and how many operations a second that is, as a table.
+#
+#   gpu_times.sh DEVICE           products 8192^3, ResNet-50 b128, BERT-large b32 s512, MLP b8192
+#   gpu_times.sh DEVICE small     small ones of two of these, to try this script
+#
+# float32 is strict: no TF32. Median milliseconds of a run of amp-run, whose input and output are small, on an idle machine.
+set -uo pipefail
+device="${1:?a device}"
+size="${2:-full}"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+# median MODEL FLAG...: milliseconds, or "-" with the reason below the table.
+median() {
+  local found
+  found="$(amp-run "$1" --random-inputs --bench --device "$device" --warmup 5 --json "${@:2}" 2>> "$scratch/why" |
+    sed -n 's/.*"median_ms": *\([0-9.e+-]*\).*/\1/p')"
+  echo "${found:--}"
+}
+
+# row NAME OPERATIONS ITERATIONS [DTYPE...]: of a model that make_gpu_models knows; OPERATIONS: billions of a run.
+row() {
+  local name="$1" operations="$2" times=() plain=- dtype model="$scratch/$1.onnx"
+  if ! make_gpu_models "$name" "$model" 2>> "$scratch/why"; then
+    failed=1
+    return
+  fi
+  times+=("$(median "$model" --iterations "$3")")
+  for dtype in float16 bfloat16; do
+    amp-rewrite "$model" -o "$scratch/low.onnx" --dtype "$dtype" > /dev/null 2>> "$scratch/why" || failed=1
+    times+=("$(median "$scratch/low.onnx" --iterations "$3")")
+    [[ $dtype == float16 ]] && plain="$(median "$scratch/low.onnx" --iterations "$3" --no-replay)"
+    rm -f "$scratch/low.onnx"
+  done
+  rm -f "$model"
+  [[ ${times[*]} == *-* && ${times[*]} != *[0-9]* ]] && failed=1
+  awk -v name="$name" -v giga="$operations" -v all="${times[*]}" -v plain="$plain" 'BEGIN {
+    split(all, ms, " ")
+    line = sprintf("%-18s", name)
+    for (i = 1; i <= 3; ++i) {
+      rate = "-"
+      if (ms[i] + 0 > 0) rate = sprintf("%.1f", giga / ms[i] / 1000)
+      line = line sprintf(" %11s ms %7s", ms[i], rate)
+    }
+    gain = "-"
+    if (ms[1] + 0 > 0 && ms[2] + 0 > 0) gain = sprintf("%.2f x", ms[1] / ms[2])
+    print line sprintf("   %6s  %11s ms", gain, plain)
+  }'
+}
+
+printf '%-18s %22s %22s %22s   %s\n' "times on $device" "float32, TFLOP/s" "float16, TFLOP/s" "bfloat16, TFLOP/s" \
+  "32 / 16  float16, nothing replayed"
+if [[ $size == small ]]; then
+  row products_64 0.010 3
+  row mlp_b4 0.16 3
+else
+  row products_8192 21990 10
+  row resnet50_b128 1050 20
+  row bert_large_b32 10720 10
+  row mlp_b8192 328 20
+  row mlp_b1 0.04 200
+fi
+if [[ -s $scratch/why ]]; then
+  echo "what was said meanwhile:"
+  sort "$scratch/why" | uniq -c | head -n 20
+fi
+exit "$failed"
