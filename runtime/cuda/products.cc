@@ -115,7 +115,6 @@ const char* Products::OpenLibrary(char* why_not) {
 }
 
 const char* Products::Describe(const ProductArguments& product, Plan& plan) const {
-  const cudaDataType_t type = TypeOf(product.storage);
   if (library_->create_operation(&plan.operation, ComputeOf(product), CUDA_R_32F) != CUBLAS_STATUS_SUCCESS) {
     return "no operation";
   }

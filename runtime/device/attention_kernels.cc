@@ -166,6 +166,7 @@ absl::StatusOr<Tensor> Probabilities(KernelContext& context, const Shapes& shape
                                        .transposes_a = false,
                                        .transposes_b = true,
                                        .activation = device::ProductActivation::kNone,
+                                       .allows_tf32 = context.resources().allows_tf32,
                                        .alpha = GetFloat(context.node(), "scale", usual_scale)},
                                       text));
   Tensor probabilities = scores;
@@ -219,6 +220,7 @@ absl::Status Attention(KernelContext& context) {
                                                             .transposes_a = false,
                                                             .transposes_b = false,
                                                             .activation = device::ProductActivation::kNone,
+                                                            .allows_tf32 = context.resources().allows_tf32,
                                                             .alpha = 1},
                                                            text));
   return GiveResult(context, y);
