@@ -1,10 +1,11 @@
 // Runs models on a device, nodes computed together, and on the processor, one by one, with the same inputs, and prints how far the outputs are apart. Inputs are
 // those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
-//   compare_devices [--device double|cuda] [--tolerance X] MODEL.onnx...
+//   compare_devices [--device double|cuda] [--tolerance X] [--fused] [--all] MODEL.onnx...
 //   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
 //
-// double is the test double, which computes as the kernels of a device do, but for convolutions, which would take it minutes:
+// --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
+// which computes as the kernels of a device do, but without --all for convolutions, which would take it minutes:
 // device_kernels_test and conformance_on_double have those. Exit code 1 where an output is off by more than
 // the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
 #include <cstdio>
@@ -28,6 +29,7 @@ namespace {
 struct Arguments {
   std::string device = "double";
   double tolerance = 1e-4;
+  bool is_fused = false, is_all = false;
   std::vector<std::string> models;
 };
 
@@ -87,13 +89,13 @@ absl::StatusOr<Outcome> RunRepeatedly(const std::string& model, const SessionOpt
 // Nothing to compare where the processor does not run it either.
 enum class Verdict { kAgree, kDiffer, kNotRun };
 
-Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, double tolerance) {
+Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, const Arguments& arguments) {
   const std::string name = std::filesystem::path(model).filename().string();
   SessionOptions options;
   const absl::StatusOr<Outcome> expected = RunRepeatedly(model, OneByOne(options));
   options.device = device;
-  if (device->name() == "double") options.find_kernels = FindAllButConvolutions;
-  const absl::StatusOr<Outcome> found = RunRepeatedly(model, options);
+  if (device->name() == "double" && !arguments.is_all) options.find_kernels = FindAllButConvolutions;
+  const absl::StatusOr<Outcome> found = RunRepeatedly(model, arguments.is_fused ? options : OneByOne(options));
   if (!expected.ok() || !found.ok()) {
     const bool both_fail = !expected.ok() && !found.ok();
     std::printf("%-34s %s: %s\n", name.c_str(), both_fail ? "not run" : "FAILED in one place alone",
@@ -105,7 +107,7 @@ Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& de
     difference.Add(CompareValues(expected->outputs[i], found->outputs[i]));
   }
   const bool agree = difference.misfit.empty() && difference.new_non_finite == 0 && difference.unequal == 0 &&
-                     difference.relative_error <= tolerance;
+                     difference.relative_error <= arguments.tolerance;
   std::printf("%-34s %4d of %4d instructions on %s, %2d copies in, %2d out, relative error %.2g%s%s\n", name.c_str(),
               found->counts.on_device, found->counts.all, device->name().c_str(), static_cast<int>(found->copies.in),
               static_cast<int>(found->copies.out), difference.relative_error, agree ? "" : " FAILED ",
@@ -120,6 +122,10 @@ Arguments Parse(int count, char** words) {
       arguments.device = words[++i];
     } else if (std::strcmp(words[i], "--tolerance") == 0 && i + 1 < count) {
       arguments.tolerance = std::stod(words[++i]);
+    } else if (std::strcmp(words[i], "--fused") == 0) {
+      arguments.is_fused = true;
+    } else if (std::strcmp(words[i], "--all") == 0) {
+      arguments.is_all = true;
     } else {
       arguments.models.emplace_back(words[i]);
     }
@@ -135,7 +141,7 @@ int Run(const Arguments& arguments) {
   }
   int agree = 0, differ = 0;
   for (const std::string& model : arguments.models) {
-    const Verdict verdict = Compare(model, *device, arguments.tolerance);
+    const Verdict verdict = Compare(model, *device, arguments);
     agree += verdict == Verdict::kAgree ? 1 : 0;
     differ += verdict == Verdict::kDiffer ? 1 : 0;
   }

@@ -1,7 +1,8 @@
 // Which engines of cuDNN would compute real models' convolutions and attention, on GPUs that are described, not there: in
 // 16 bits they have Tensor Cores, in float32 they have none unless TF32 is allowed.
 //
-// Plans are those that libamp_cuda.so makes. Exit code 77, and a line that says so, where there is no cuDNN.
+// Plans are those that libamp_cuda.so makes. Exit code 77, and a line that says so, where there is no cuDNN. With --why-not
+// it prints why nothing, or no attention, can be planned.
 #include "runtime/cuda/cudnn_plans.h"
 
 #include <cstdio>
@@ -286,7 +287,17 @@ int Run() {
   return tally.wrong == 0 ? 0 : 1;
 }
 
+int PrintWhyNot() {
+  std::string why_not = OpenCudnn().why_not;
+  if (why_not.empty()) PlanAttention(AttentionOf(1, 1, 8, Storage::kFloat16), {}, why_not);
+  std::printf("%s\n", why_not.c_str());
+  return 0;
+}
+
 }  // namespace
 }  // namespace amp::cuda
 
-int main() { return amp::cuda::Run(); }
+int main(int count, char** words) {
+  const bool prints_why_not = count > 1 && std::string(words[1]) == "--why-not";
+  return prints_why_not ? amp::cuda::PrintWhyNot() : amp::cuda::Run();
+}
