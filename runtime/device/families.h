@@ -15,6 +15,7 @@ absl::Span<const KernelRow> ImageDeviceKernels();
 absl::Span<const KernelRow> MoveDeviceKernels();
 absl::Span<const KernelRow> PoolDeviceKernels();
 absl::Span<const KernelRow> ProductDeviceKernels();
+absl::Span<const KernelRow> RecurrentDeviceKernels();
 absl::Span<const KernelRow> ReductionDeviceKernels();
 absl::Span<const KernelRow> RowDeviceKernels();
 absl::Span<const KernelRow> SelectDeviceKernels();

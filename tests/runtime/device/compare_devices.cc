@@ -1,15 +1,17 @@
 // Runs models on a device, nodes computed together, and on the processor, one by one, with the same inputs, and prints how far the outputs are apart. Inputs are
 // those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
-//   compare_devices [--device double|cuda] [--tolerance X] MODEL.onnx...
+//   compare_devices [--device double|cuda] [--tolerance X] [--explain] MODEL.onnx...
 //   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
 //
 // double is the test double, which computes as the kernels of a device do, but for convolutions, which would take it minutes:
-// device_kernels_test and conformance_on_double have those. Exit code 1 where an output is off by more than
+// device_kernels_test and conformance_on_double have those. --explain: which operators the processor ran, and why, but for
+// arithmetic with shapes. Exit code 1 where an output is off by more than
 // the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,7 @@ namespace {
 struct Arguments {
   std::string device = "double";
   double tolerance = 1e-4;
+  bool explains = false;
   std::vector<std::string> models;
 };
 
@@ -53,10 +56,31 @@ int CountThatRan(const Session& session) {
   return count;
 }
 
+// How often an operator ran on the processor, by its name and the reason.
+using Left = std::map<std::string, int>;
+
+void AddLeft(const Model& model, const Instruction& instruction, Left& left) {
+  for (const Instruction& part : instruction.parts) AddLeft(model, part, left);
+  if (instruction.why_on_host != nullptr) return;
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* const row = instruction.site->row;
+  const bool looks = row != nullptr && !row->runs_on_device && row->host_inputs.Has(0);
+  if (looks) ++left[absl::StrCat(OperatorText(model, instruction.node), ": ", instruction.site->why_not_better)];
+}
+
+Left LeftToProcessor(const Session& session) {
+  Left left;
+  for (const auto& block : session.program().blocks) {
+    for (const Instruction& instruction : block) AddLeft(session.model(), instruction, left);
+  }
+  return left;
+}
+
 struct Outcome {
   std::vector<Datum> outputs;
   Counts counts;
   CopyCounts copies;
+  Left left;
 };
 
 absl::StatusOr<NamedDatums> InputsFor(const std::string& model, const Session& session) {
@@ -81,13 +105,14 @@ absl::StatusOr<Outcome> RunRepeatedly(const std::string& model, const SessionOpt
   }
   outcome.counts = {.on_device = CountOnDevice(*session), .all = CountThatRan(*session)};
   outcome.copies = session->LastCopies();
+  outcome.left = LeftToProcessor(*session);
   return outcome;
 }
 
 // Nothing to compare where the processor does not run it either.
 enum class Verdict { kAgree, kDiffer, kNotRun };
 
-Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, double tolerance) {
+Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& device, const Arguments& arguments) {
   const std::string name = std::filesystem::path(model).filename().string();
   SessionOptions options;
   const absl::StatusOr<Outcome> expected = RunRepeatedly(model, OneByOne(options));
@@ -105,11 +130,14 @@ Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& de
     difference.Add(CompareValues(expected->outputs[i], found->outputs[i]));
   }
   const bool agree = difference.misfit.empty() && difference.new_non_finite == 0 && difference.unequal == 0 &&
-                     difference.relative_error <= tolerance;
+                     difference.relative_error <= arguments.tolerance;
   std::printf("%-34s %4d of %4d instructions on %s, %2d copies in, %2d out, relative error %.2g%s%s\n", name.c_str(),
               found->counts.on_device, found->counts.all, device->name().c_str(), static_cast<int>(found->copies.in),
               static_cast<int>(found->copies.out), difference.relative_error, agree ? "" : " FAILED ",
               difference.misfit.c_str());
+  if (arguments.explains) {
+    for (const auto& [what, count] : found->left) std::printf("    %3d x %s\n", count, what.c_str());
+  }
   return agree ? Verdict::kAgree : Verdict::kDiffer;
 }
 
@@ -120,6 +148,8 @@ Arguments Parse(int count, char** words) {
       arguments.device = words[++i];
     } else if (std::strcmp(words[i], "--tolerance") == 0 && i + 1 < count) {
       arguments.tolerance = std::stod(words[++i]);
+    } else if (std::strcmp(words[i], "--explain") == 0) {
+      arguments.explains = true;
     } else {
       arguments.models.emplace_back(words[i]);
     }
@@ -135,7 +165,7 @@ int Run(const Arguments& arguments) {
   }
   int agree = 0, differ = 0;
   for (const std::string& model : arguments.models) {
-    const Verdict verdict = Compare(model, *device, arguments.tolerance);
+    const Verdict verdict = Compare(model, *device, arguments);
     agree += verdict == Verdict::kAgree ? 1 : 0;
     differ += verdict == Verdict::kDiffer ? 1 : 0;
   }
