@@ -1,10 +1,11 @@
-// Runs models on a device, nodes computed together, and on the processor, one by one, with the same inputs, and prints how far the outputs are apart. Inputs are
+// Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs are
 // those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
-//   compare_devices [--device double|cuda] [--tolerance X] [--explain] MODEL.onnx...
+//   compare_devices [--device double|cuda] [--tolerance X] [--fused] [--all] [--explain] MODEL.onnx...
 //   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
 //
-// double is the test double, which computes as the kernels of a device do, but for convolutions, which would take it minutes:
+// --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
+// which computes as the kernels of a device do, but without --all for convolutions, which would take it minutes:
 // device_kernels_test and conformance_on_double have those. --explain: which operators the processor ran, and why, but for
 // arithmetic with shapes. Exit code 1 where an output is off by more than
 // the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
@@ -30,7 +31,7 @@ namespace {
 struct Arguments {
   std::string device = "double";
   double tolerance = 1e-4;
-  bool explains = false;
+  bool is_fused = false, is_all = false, explains = false;
   std::vector<std::string> models;
 };
 
@@ -117,8 +118,8 @@ Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& de
   SessionOptions options;
   const absl::StatusOr<Outcome> expected = RunRepeatedly(model, OneByOne(options));
   options.device = device;
-  if (device->name() == "double") options.find_kernels = FindAllButConvolutions;
-  const absl::StatusOr<Outcome> found = RunRepeatedly(model, options);
+  if (device->name() == "double" && !arguments.is_all) options.find_kernels = FindAllButConvolutions;
+  const absl::StatusOr<Outcome> found = RunRepeatedly(model, arguments.is_fused ? options : OneByOne(options));
   if (!expected.ok() || !found.ok()) {
     const bool both_fail = !expected.ok() && !found.ok();
     std::printf("%-34s %s: %s\n", name.c_str(), both_fail ? "not run" : "FAILED in one place alone",
@@ -148,6 +149,10 @@ Arguments Parse(int count, char** words) {
       arguments.device = words[++i];
     } else if (std::strcmp(words[i], "--tolerance") == 0 && i + 1 < count) {
       arguments.tolerance = std::stod(words[++i]);
+    } else if (std::strcmp(words[i], "--fused") == 0) {
+      arguments.is_fused = true;
+    } else if (std::strcmp(words[i], "--all") == 0) {
+      arguments.is_all = true;
     } else if (std::strcmp(words[i], "--explain") == 0) {
       arguments.explains = true;
     } else {

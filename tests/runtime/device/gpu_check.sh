@@ -51,7 +51,7 @@ compare_types() {
     done
     models=("$scratch/$1"/*.onnx)
   fi
-  compare_devices --device cuda --tolerance "$2" "${models[@]}"
+  compare_devices --device cuda --fused --tolerance "$2" "${models[@]}"
 }
 
 # sanitize PROGRAM ARGUMENTS...: places out of bounds and errors that nobody asked for, where the tool knows the machine.
@@ -90,7 +90,7 @@ step "real models, float16" compare_types float16 0.01
 step "real models, bfloat16" compare_types bfloat16 0.05
 if command -v compute-sanitizer > /dev/null; then
   step "sanitizer, kernels" sanitize device_kernels_test
-  step "sanitizer, models" sanitize compare_devices --device cuda "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
+  step "sanitizer, models" sanitize compare_devices --device cuda --fused "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
 fi
 "$here/gpu_times.sh" cuda || failed=1
 exit "$failed"
