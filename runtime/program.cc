@@ -115,18 +115,17 @@ Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> parts) {
   return unit;
 }
 
-bool RunsOnDevice(const KernelRow* row) { return row->runs_on_device; }
-
 Instruction MakeFused(Fusion& fusion, std::vector<Instruction> parts) {
   if (fusion.IsUnit()) return MakeUnit(fusion, std::move(parts));
   const Instruction& first =
       *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
   Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
   fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
-  // Where a device has kernels for the node, none of the processor's takes it from there for the epilogue's sake.
-  const bool on_device = std::any_of(first.kernels.begin(), first.kernels.end(), RunsOnDevice);
+  // What a device has kernels for stays there: one by one, where none takes them together.
+  const auto runs_on_device = [](const KernelRow* row) { return row->runs_on_device; };
+  const bool is_of_device = std::any_of(first.kernels.begin(), first.kernels.end(), runs_on_device);
   std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),
-               [&](const KernelRow* row) { return row->takes_epilogue && row->runs_on_device == on_device; });
+               [=](const KernelRow* row) { return row->takes_epilogue && row->runs_on_device == is_of_device; });
   fused.site->epilogue = fusion.epilogue;
   fused.parts = std::move(parts);
   return fused;

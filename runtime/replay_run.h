@@ -34,7 +34,7 @@ namespace amp {
 class ReplayRun {
  public:
   ReplayRun(const Model& model, const Program& program, Accelerator& device, Arena& arena)
-      : model_(model), program_(program), device_(device), arena_(arena), is_fixed_(model.num_values(), false) {}
+      : program_(program), device_(device), arena_(arena), is_fixed_(model.num_values(), false) {}
 
   // Whether the run that begins will record, so that nobody else may use the device.
   bool WillRecord() const;
@@ -90,7 +90,6 @@ class ReplayRun {
   absl::Status NoteResults(Stretch& stretch, const ValueFrame& frame) const;
   absl::Status SetResults(const Stretch& stretch, ValueFrame& frame);
 
-  const Model& model_;
   const Program& program_;
   Accelerator& device_;
   Arena& arena_;

@@ -49,6 +49,14 @@ uint64_t AllowedFlags(const ProductArguments& product) {
          CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
 }
 
+// What the addresses of the matrices, and of all of a batch, have in common: algorithms are chosen for it.
+uint32_t AlignmentOf(const ProductArguments& product) {
+  constexpr uintptr_t kMost = 256;
+  const auto address = [](const void* matrix) { return reinterpret_cast<uintptr_t>(matrix); };
+  const uintptr_t all = address(product.a) | address(product.b) | address(product.y) | kMost;
+  return static_cast<uint32_t>(all & (~all + 1));
+}
+
 // "algorithm 66, HMMA, float32 accumulators": what it computes with.
 std::string CapabilityText(int algorithm, uint64_t flags) {
   std::string text = "cublasLt algorithm " + std::to_string(algorithm);
@@ -153,6 +161,13 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
   if (library_->create_preference(&preference) != CUBLAS_STATUS_SUCCESS) return "no preference";
   bool is_set = library_->set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes_,
                                          sizeof(workspace_bytes_)) == CUBLAS_STATUS_SUCCESS;
+  const uint32_t alignment = AlignmentOf(product);
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    is_set = is_set &&
+             library_->set_preference(preference, attribute, &alignment, sizeof(alignment)) == CUBLAS_STATUS_SUCCESS;
+  }
   const uint64_t allowed = AllowedFlags(product);
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
                          CUBLAS_STATUS_SUCCESS;
@@ -181,7 +196,8 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
 Products::Plan& Products::PlanFor(const ProductArguments& product) {
   const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) |
                     (product.bias != nullptr ? 4 : 0) | (product.y_storage != product.storage ? 8 : 0) |
-                    (product.allows_tf32 ? 16 : 0) | static_cast<int>(product.activation) << 5;
+                    (product.allows_tf32 ? 16 : 0) | static_cast<int>(product.activation) << 5 |
+                    static_cast<int>(AlignmentOf(product)) << 8;
   const Key key = {static_cast<int>(product.storage),
                    product.m,
                    product.n,

@@ -42,8 +42,9 @@ enum class Kernel : int32_t {
   kNormalizeNeighbours,
   kAttend,
   kScatterRuns,
+  kRecurrentStep,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kScatterRuns) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kRecurrentStep) + 1;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

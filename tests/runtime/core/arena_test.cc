@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -344,6 +345,47 @@ TEST_CASE("kernels that work in place leave alone what the caller, the constants
   for (int run = 0; run < 3; ++run) CHECK(DifferenceOf(RunSession(*session, {{"x", x}}), first, 0) == "");
   CHECK(*ReadDoubles(x) == before);
   CHECK(*ReadDoubles(first[2]) == std::vector<double>(8, 0));
+}
+
+TEST_CASE("a run may leave out a part of its plan, and goes on with the blocks that it would have made") {
+  Arena arena;
+  std::vector<const void*> places;
+  // a is freed within the part that the third run leaves out, b made there; c is behind it.
+  for (int run = 0; run < 2; ++run) {
+    places.clear();
+    arena.StartRun({1});
+    std::shared_ptr<void> a = arena.Allocate(100);
+    std::shared_ptr<void> b = arena.Allocate(200);
+    a.reset();
+    std::shared_ptr<void> c = arena.Allocate(50);
+    for (const auto& block : {b, c}) places.push_back(block.get());
+    b.reset();
+    c.reset();
+    CHECK(arena.position().has_value() == (run == 1));
+    CHECK((arena.number() != 0) == (run == 1));
+    arena.EndRun();
+  }
+  arena.StartRun({1});
+  const uint64_t number = arena.number();
+  const Arena::Position behind = {.next_block = 2, .now = 3};
+  std::shared_ptr<void> a = arena.Allocate(100);
+  const std::optional<size_t> block = arena.BlockAt(places[0], behind);
+  CHECK(block == size_t{1});
+  CHECK_FALSE(arena.BlockAt(nullptr, behind).has_value());
+  std::shared_ptr<void> b = arena.Revive(1);
+  CHECK(b.get() == places[0]);
+  a.reset();
+  arena.GoOnFrom(behind);
+  CHECK(arena.position() == behind);
+  std::shared_ptr<void> c = arena.Allocate(50);
+  CHECK(c.get() == places[1]);
+  b.reset();
+  c.reset();
+  CHECK(arena.position().has_value());
+  arena.EndRun();
+  arena.StartRun({1});
+  CHECK(arena.number() == number);
+  arena.EndRun();
 }
 
 }  // namespace

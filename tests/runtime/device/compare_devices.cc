@@ -1,16 +1,18 @@
-// Runs models on a device, nodes computed together, and on the processor, one by one, with the same inputs, and prints how far the outputs are apart. Inputs are
+// Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs are
 // those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
-//   compare_devices [--device double|cuda] [--tolerance X] [--fused] [--all] MODEL.onnx...
+//   compare_devices [--device double|cuda] [--tolerance X] [--fused] [--all] [--explain] MODEL.onnx...
 //   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
 //
 // --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
 // which computes as the kernels of a device do, but without --all for convolutions, which would take it minutes:
-// device_kernels_test and conformance_on_double have those. Exit code 1 where an output is off by more than
+// device_kernels_test and conformance_on_double have those. --explain: which operators the processor ran, and why, but for
+// arithmetic with shapes. Exit code 1 where an output is off by more than
 // the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,7 @@ namespace {
 struct Arguments {
   std::string device = "double";
   double tolerance = 1e-4;
-  bool is_fused = false, is_all = false;
+  bool is_fused = false, is_all = false, explains = false;
   std::vector<std::string> models;
 };
 
@@ -55,10 +57,31 @@ int CountThatRan(const Session& session) {
   return count;
 }
 
+// How often an operator ran on the processor, by its name and the reason.
+using Left = std::map<std::string, int>;
+
+void AddLeft(const Model& model, const Instruction& instruction, Left& left) {
+  for (const Instruction& part : instruction.parts) AddLeft(model, part, left);
+  if (instruction.why_on_host != nullptr) return;
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* const row = instruction.site->row;
+  const bool looks = row != nullptr && !row->runs_on_device && row->host_inputs.Has(0);
+  if (looks) ++left[absl::StrCat(OperatorText(model, instruction.node), ": ", instruction.site->why_not_better)];
+}
+
+Left LeftToProcessor(const Session& session) {
+  Left left;
+  for (const auto& block : session.program().blocks) {
+    for (const Instruction& instruction : block) AddLeft(session.model(), instruction, left);
+  }
+  return left;
+}
+
 struct Outcome {
   std::vector<Datum> outputs;
   Counts counts;
   CopyCounts copies;
+  Left left;
 };
 
 absl::StatusOr<NamedDatums> InputsFor(const std::string& model, const Session& session) {
@@ -83,6 +106,7 @@ absl::StatusOr<Outcome> RunRepeatedly(const std::string& model, const SessionOpt
   }
   outcome.counts = {.on_device = CountOnDevice(*session), .all = CountThatRan(*session)};
   outcome.copies = session->LastCopies();
+  outcome.left = LeftToProcessor(*session);
   return outcome;
 }
 
@@ -112,6 +136,9 @@ Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& de
               found->counts.on_device, found->counts.all, device->name().c_str(), static_cast<int>(found->copies.in),
               static_cast<int>(found->copies.out), difference.relative_error, agree ? "" : " FAILED ",
               difference.misfit.c_str());
+  if (arguments.explains) {
+    for (const auto& [what, count] : found->left) std::printf("    %3d x %s\n", count, what.c_str());
+  }
   return agree ? Verdict::kAgree : Verdict::kDiffer;
 }
 
@@ -126,6 +153,8 @@ Arguments Parse(int count, char** words) {
       arguments.is_fused = true;
     } else if (std::strcmp(words[i], "--all") == 0) {
       arguments.is_all = true;
+    } else if (std::strcmp(words[i], "--explain") == 0) {
+      arguments.explains = true;
     } else {
       arguments.models.emplace_back(words[i]);
     }

@@ -51,12 +51,12 @@ compare_types() {
     done
     models=("$scratch/$1"/*.onnx)
   fi
-  compare_devices --device cuda --tolerance "$2" "${models[@]}"
+  compare_devices --device cuda --fused --tolerance "$2" "${models[@]}"
 }
 
-# Out of bounds, races and leaks, where the tool knows the machine.
+# sanitize PROGRAM ARGUMENTS...: places out of bounds and errors that nobody asked for, where the tool knows the machine.
 sanitize() {
-  timeout 400 compute-sanitizer --error-exitcode 9 "$(command -v device_session_test)" > "$scratch/sanitized" 2>&1
+  timeout 500 compute-sanitizer --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
   local code=$?
   if grep -q 'not supported' "$scratch/sanitized"; then
     echo "not done: the tool does not support this machine"
@@ -88,6 +88,9 @@ command -v cublaslt_test > /dev/null && step "cuBLASLt" cublaslt_test
 step "real models, float32" compare_types float32 1e-4
 step "real models, float16" compare_types float16 0.01
 step "real models, bfloat16" compare_types bfloat16 0.05
-command -v compute-sanitizer > /dev/null && step "compute-sanitizer" sanitize
+if command -v compute-sanitizer > /dev/null; then
+  step "sanitizer, kernels" sanitize device_kernels_test
+  step "sanitizer, models" sanitize compare_devices --device cuda --fused "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
+fi
 "$here/gpu_times.sh" cuda || failed=1
 exit "$failed"

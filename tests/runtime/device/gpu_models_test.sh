@@ -9,8 +9,8 @@ for name in products_24 mlp_b2; do
   "$make" "$name" "$folder/$name.onnx"
   "$rewrite" "$folder/$name.onnx" -o "$folder/low_$name.onnx" > /dev/null
 done
-"$compare" "$folder"/products_24.onnx "$folder"/mlp_b2.onnx
-"$compare" --tolerance 0.02 "$folder"/low_*.onnx
+"$compare" --fused "$folder"/products_24.onnx "$folder"/mlp_b2.onnx
+"$compare" --fused --tolerance 0.02 "$folder"/low_*.onnx
 for name in products_ bert_large_b0 nothing_b3; do
   if "$make" "$name" "$folder/none.onnx" 2> /dev/null; then
     echo "$name: expected an error"

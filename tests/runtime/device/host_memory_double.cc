@@ -19,6 +19,7 @@
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/images.h"
 #include "runtime/device/raw/move.h"
+#include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
 #include "tests/runtime/device/double_operations.h"
@@ -325,7 +326,7 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
                        device::ConvolveArguments, device::ChainArguments, device::FindExtremesArguments,
                        device::SelectTopArguments, device::ResampleArguments, device::NormalizeNeighboursArguments,
-                       device::AttendArguments, device::ScatterRunsArguments>()});
+                       device::AttendArguments, device::ScatterRunsArguments, device::RecurrentStepArguments>()});
 }
 
 }  // namespace amp

@@ -151,7 +151,7 @@ struct Convolution {
 std::string Convolve(ModelMaker& maker, const std::string& x, const Convolution& form) {
   const double deviation = std::sqrt(form.gain / static_cast<double>(form.in * form.size * form.size));
   const std::string weight = maker.Normal({form.out, form.in, form.size, form.size}, deviation);
-  const std::string y = maker.Add("Conv", {x, weight, maker.Normal({form.out}, 0.01)});
+  std::string y = maker.Add("Conv", {x, weight, maker.Normal({form.out}, 0.01)});
   maker.Set("pads", Dims(4, form.size / 2));
   maker.Set("strides", {form.stride, form.stride});
   return y;
@@ -213,7 +213,7 @@ class BertMaker {
   }
   std::string Heads(const std::string& x, const Dims& order) {
     const std::string y = maker_.Add("Reshape", {maker_.Linear(x, kWidth, kWidth, 1), split_});
-    const std::string turned = maker_.Add("Transpose", {y});
+    std::string turned = maker_.Add("Transpose", {y});
     maker_.Set("perm", order);
     return turned;
   }

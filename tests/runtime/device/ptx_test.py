@@ -25,6 +25,8 @@ EXPECTED = {
     "move.cu": (["ld\\.global\\.u16", "st\\.global\\.u16", "st\\.global\\.(v2\\.)?u64"], [".*\\.f64.*", "cvt\\.rn\\.f.*"]),
     "rows.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
                 [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"]),
+    "select.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
+                  [".*\\.f64.*", "div\\.approx.*", "atom.*"]),
 }
 
 

@@ -123,7 +123,7 @@ TEST_CASE("device: attention, of heads apart or together, with masks, windows, p
   for (const DType dtype : kLoopFloats) {
     const double absolute = dtype == DType::kFloat32 ? 1e-5 : dtype == DType::kFloat16 ? 4e-3 : 3e-2;
     const auto attend = [&](const std::string& attributes, std::vector<Tensor> inputs, const std::string& names) {
-      return RunOnDevice({.node = "y = Attention<" + attributes + ">(" + names + ")",
+      return RunOnDevice({.node = absl::StrCat("y = Attention<", attributes, ">(", names, ")"),
                           .inputs = std::move(inputs),
                           .opset = 23,
                           .relative = 1e-4,
@@ -143,6 +143,36 @@ TEST_CASE("device: attention, of heads apart or together, with masks, windows, p
                        .outputs = {dtype, dtype, dtype},
                        .relative = 1e-4,
                        .absolute = absolute}) == "");
+  }
+}
+
+TEST_CASE("device: recurrent layers, in each direction, with and without states to begin with") {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    const double absolute = dtype == DType::kFloat32 ? 1e-5 : 1e-2;
+    const auto random = [&](const Dims& dims) { return RandomTensor(dtype, dims, Values::kPlain, 0.5); };
+    for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+      const int64_t n = direction == "bidirectional" ? 2 : 1;
+      const auto attributes = absl::StrCat("<hidden_size = 6, direction = \"", direction, "\"");
+      const Tensor x = random({5, 3, 4}), h = random({n, 3, 6});
+      const Tensor w4 = random({n, 24, 4}), r4 = random({n, 24, 6}), b4 = random({n, 48});
+      const Tensor w3 = random({n, 18, 4}), r3 = random({n, 18, 6}), b3 = random({n, 36});
+      CHECK(RunOnDevice({.node = absl::StrCat("y, z, w = LSTM", attributes, ">(a, b, c, d, , e, f)"),
+                         .inputs = {x, w4, r4, b4, h, random({n, 3, 6})},
+                         .outputs = {dtype, dtype, dtype},
+                         .relative = 1e-4,
+                         .absolute = absolute}) == "");
+      CHECK(RunOnDevice({.node = absl::StrCat("y = LSTM", attributes, ">(a, b, c)"),
+                         .inputs = {x, w4, r4},
+                         .relative = 1e-4,
+                         .absolute = absolute}) == "");
+      CHECK(RunOnDevice({.node = absl::StrCat("y, z = GRU", attributes, ", linear_before_reset = 1>(a, b, c, d, , e)"),
+                         .inputs = {x, w3, r3, b3, h},
+                         .outputs = {dtype, dtype},
+                         .relative = 1e-4,
+                         .absolute = absolute}) == "");
+      CHECK_THAT(WhyOnHost({.node = absl::StrCat("y = GRU", attributes, ">(a, b, c)"), .inputs = {x, w3, r3}}),
+                 Contains("a reset before the product"));
+    }
   }
 }
 

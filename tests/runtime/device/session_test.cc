@@ -54,12 +54,13 @@ TEST_CASE("inputs go to the device and outputs come back, and nothing else is co
 TEST_CASE("element-wise nodes are one kernel, in every type, with operands that broadcast in every way") {
   for (const std::string type : {"float", "float16", "bfloat16"}) {
     const DType dtype = type == "float" ? DType::kFloat32 : type == "float16" ? DType::kFloat16 : DType::kBfloat16;
-    const SessionText text = {.text = "<ir_version: 10, opset_import: [\"\" : 22]> g (" + type + "[n,3,8] x, " + type +
-                                      "[n,1,8] z) => (" + type + R"([n,3,8] y, bool[n,3,8] c) {
+    const SessionText text = {
+        .text = absl::StrCat("<ir_version: 10, opset_import: [\"\" : 22]> g (", type, "[n,3,8] x, ", type,
+                             "[n,1,8] z) => (", type, R"([n,3,8] y, bool[n,3,8] c) {
         h = Mul (x, w) s = Sigmoid (h) t = Add (s, z) f = Cast <to = 1> (t) e = Exp (f) g = Cast <to = 1> (one)
         u = Div (e, g) low = CastLike (u, x) c = Greater (x, z) r = Where (c, h, low2) y = PRelu (r, w)
-        low2 = Relu (t) })",
-                              .constants = {{"w", RandomTensor(dtype, {3, 1})}, {"one", RandomTensor(dtype, {1})}}};
+        low2 = Relu (t) })"),
+        .constants = {{"w", RandomTensor(dtype, {3, 1})}, {"one", RandomTensor(dtype, {1})}}};
     const NamedDatums inputs = {{"x", RandomTensor(dtype, {5, 3, 8})}, {"z", RandomTensor(dtype, {5, 1, 8})}};
     CHECK(Differs(text, inputs, dtype == DType::kFloat32 ? 1e-5 : 1e-2) == "");
   }

@@ -1,0 +1,83 @@
+// A step of a recurrent layer, behind its products: gates, the new state, and what is given.
+#ifndef AMP_RUNTIME_DEVICE_RAW_RECURRENT_H_
+#define AMP_RUNTIME_DEVICE_RAW_RECURRENT_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/device/raw/element.h"
+#include "runtime/device/raw/functions.h"
+#include "runtime/device/raw/kernels.h"
+
+namespace amp::device {
+
+enum class RecurrentCell : int32_t { kLstm, kGru };  // gates i, o, f, c of LSTM; z, r, h of GRU
+
+// All are [batch, hidden], gates one behind the other in each row of the products; of the cell's state LSTM alone has one.
+struct RecurrentStepArguments {
+  static constexpr Kernel kKernel = Kernel::kRecurrentStep;
+  const float *of_input, *of_hidden;  // products [batch, gates * hidden]; of_hidden null: zeros
+  const void* bias;                   // [2, gates * hidden], for the input and for the hidden state; null: zeros
+  const void* hidden_before;          // null: zeros
+  const void* cell_before;            // null: zeros
+  void* hidden_now;
+  float* cell_now;
+  void *last_hidden,
+      *last_cell;        // what is given behind the last step; null: this is not the last one, or nobody reads it
+  Storage storage;       // of bias and hidden states and what is given
+  Storage cell_storage;  // of cell_before
+  uint32_t count, hidden;
+  RecurrentCell cell;
+};
+
+struct RecurrentStepBody {
+  RecurrentStepArguments step;
+
+  AMP_BOTH uint32_t Gates() const { return step.cell == RecurrentCell::kLstm ? 4 : 3; }
+  AMP_BOTH float BiasOf(uint32_t half, uint32_t gate, uint32_t unit) const {
+    if (step.bias == nullptr) return 0;
+    return LoadFloat(step.bias, step.storage, (static_cast<int64_t>(half) * Gates() + gate) * step.hidden + unit);
+  }
+  AMP_BOTH float OfInput(uint32_t row, uint32_t gate, uint32_t unit) const {
+    return step.of_input[(static_cast<int64_t>(row) * Gates() + gate) * step.hidden + unit] + BiasOf(0, gate, unit);
+  }
+  AMP_BOTH float OfHidden(uint32_t row, uint32_t gate, uint32_t unit) const {
+    const int64_t at = (static_cast<int64_t>(row) * Gates() + gate) * step.hidden + unit;
+    return (step.of_hidden == nullptr ? 0 : step.of_hidden[at]) + BiasOf(1, gate, unit);
+  }
+  AMP_BOTH float Gate(uint32_t row, uint32_t gate, uint32_t unit) const {
+    return Sigmoid(OfInput(row, gate, unit) + OfHidden(row, gate, unit));
+  }
+
+  AMP_BOTH float Lstm(uint32_t i, uint32_t row, uint32_t unit) const {
+    const float before = step.cell_before == nullptr ? 0 : LoadFloat(step.cell_before, step.cell_storage, i);
+    const float fresh = tanhf(OfInput(row, 3, unit) + OfHidden(row, 3, unit));
+    const float cell = Gate(row, 2, unit) * before + Gate(row, 0, unit) * fresh;
+    step.cell_now[i] = cell;
+    if (step.last_cell != nullptr) StoreFloat(step.last_cell, step.storage, i, cell);
+    return Gate(row, 1, unit) * tanhf(cell);
+  }
+
+  AMP_BOTH float Gru(uint32_t i, uint32_t row, uint32_t unit) const {
+    const float before = step.hidden_before == nullptr ? 0 : LoadFloat(step.hidden_before, step.storage, i);
+    const float update = Gate(row, 0, unit), reset = Gate(row, 1, unit);
+    const float fresh = tanhf(OfInput(row, 2, unit) + reset * OfHidden(row, 2, unit));
+    return (1 - update) * fresh + update * before;
+  }
+
+  AMP_BOTH void operator()(uint32_t i) const {
+    const uint32_t row = i / step.hidden, unit = i % step.hidden;
+    const float hidden = step.cell == RecurrentCell::kLstm ? Lstm(i, row, unit) : Gru(i, row, unit);
+    StoreFloat(step.hidden_now, step.storage, i, hidden);
+    if (step.last_hidden != nullptr) StoreFloat(step.last_hidden, step.storage, i, hidden);
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const RecurrentStepArguments& step) {
+  return runner.ForEach(step.count, RecurrentStepBody{step});
+}
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_RECURRENT_H_
