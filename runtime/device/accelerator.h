@@ -76,6 +76,8 @@ class Accelerator : public TensorMemory, private ElementMover {
   void SetZero(Tensor& to) override;
 
   void Note(int error);
+  // What a library said, and with which error.
+  absl::Status AfterLibrary(int error, const std::string& text);
   // The list where kernels see it, until the next one is uploaded; null where that failed.
   const int64_t* Upload(absl::Span<const int64_t> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(upload_mutex_);
 
