@@ -128,10 +128,11 @@ int LibraryOperations::Run(const Operation& operation, MakePlan make_plan, bool 
     return Refuse(why_not, text);
   const std::string failure =
       entry.plan->Run(target_.handle, pointers, workspaces_.empty() ? nullptr : workspaces_.back());
+  // Where CUDA itself has no complaint, others may compute it.
+  const int error = failure.empty() ? 0 : cudaGetLastError();
+  if (!failure.empty() && error == 0) return Refuse(failure, text);
   std::snprintf(text, device::kMaxOperationText, "%s", failure.empty() ? entry.text.c_str() : failure.c_str());
-  if (failure.empty()) return 0;
-  const int error = cudaGetLastError();
-  return error != 0 ? error : cudaErrorUnknown;
+  return error;
 }
 
 int LibraryOperations::Convolve(const LibraryConvolution& convolution, cudaStream_t stream, char* text) {

@@ -36,31 +36,30 @@ absl::Status Accelerator::Status() const {
   return absl::AbortedError(absl::StrCat(name_, " failed: ", table_.error_text(error), " (error ", error, ")"));
 }
 
+absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
+  static_assert(device::kNoProduct == device::kNotTaken);
+  if (error == device::kNotTaken) return absl::UnimplementedError(text);
+  Note(error);
+  const absl::Status status = Status();
+  return error == 0 ? status : absl::AbortedError(absl::StrCat(status.message(), ": ", text));
+}
+
 absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
   char what[device::kMaxProductText] = "";
   const int error = table_.multiply(table_.self, &product, what);
-  text = what;
-  if (error == device::kNoProduct) return absl::UnimplementedError(text);
-  Note(error);
-  return Status();
+  return AfterLibrary(error, text = what);
 }
 
 absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution, std::string& text) {
   char what[device::kMaxOperationText] = "";
   const int error = table_.convolve(table_.self, &convolution, what);
-  text = what;
-  if (error == device::kNotTaken) return absl::UnimplementedError(text);
-  Note(error);
-  return Status();
+  return AfterLibrary(error, text = what);
 }
 
 absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std::string& text) {
   char what[device::kMaxOperationText] = "";
   const int error = table_.attend(table_.self, &attention, what);
-  text = what;
-  if (error == device::kNotTaken) return absl::UnimplementedError(text);
-  Note(error);
-  return Status();
+  return AfterLibrary(error, text = what);
 }
 
 absl::Status Accelerator::Finish() {

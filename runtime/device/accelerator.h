@@ -116,6 +116,8 @@ class Accelerator : public TensorMemory, private ElementMover {
   void SetZero(Tensor& to) override;
 
   void Note(int error);
+  // What a library said, and with which error.
+  absl::Status AfterLibrary(int error, const std::string& text);
   // For what a recording cannot have: tells the one under way, if there is one.
   void BreakRecording() { is_broken_ = true; }
   // In the recording under way, too.

@@ -47,9 +47,13 @@ absl::StatusOr<int64_t> KeyHeads(const AttentionViews& views) {
   return views.k.dims[1];
 }
 
+// Axes of one have any step there; libraries want one above 0.
 device::HeadSteps StepsOf(const HeadView& view) {
   device::HeadSteps steps = {};
-  std::copy(view.strides.begin(), view.strides.end(), steps.steps);
+  for (size_t axis = view.dims.size(); axis-- > 0;) {
+    const int64_t step = view.strides[axis];
+    steps.steps[axis] = step != 0 ? step : steps.steps[axis + 1] * view.dims[axis + 1];
+  }
   return steps;
 }
 

@@ -247,6 +247,25 @@ void CheckSpecials(const Gpu& gpu, Tally& tally) {
   }
 }
 
+// What BERT does not have: heads that share keys, heads apart, one query at a time.
+void CheckSpecialAttention(const Gpu& gpu, Tally& tally) {
+  const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
+  const LibraryAttention plain = AttentionOf(4, 8, 256, Storage::kFloat16);
+  LibraryAttention shared = plain, apart = plain, decoding = plain;
+  shared.key_heads = 2;
+  shared.k_steps = shared.v_steps = {{256 * 2 * 64, 64, 2 * 64, 1}};
+  apart.q_steps = apart.k_steps = apart.v_steps = apart.y_steps = {{8 * 256 * 64, 256 * 64, 64, 1}};
+  decoding.queries = 1;
+  decoding.q_steps = decoding.y_steps = {{8 * 64, 64, 8 * 64, 1}};
+  for (const auto& [name, attention] : {std::pair<const char*, LibraryAttention>{"heads that share keys", shared},
+                                        {"heads apart", apart},
+                                        {"one query", decoding}}) {
+    std::string why_not;
+    const auto plan = PlanAttention(attention, target, why_not);
+    Check(std::string(gpu.name) + ": " + name, plan.get(), why_not, true, tally);
+  }
+}
+
 void CheckAttention(const Gpu& gpu, Tally& tally) {
   const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
   for (const Storage storage : {Storage::kFloat16, Storage::kBfloat16}) {
@@ -279,6 +298,7 @@ int Run() {
     CheckConvolutions(gpu, tally);
     if (library.version >= kLeastCudnnForAttention) {
       CheckAttention(gpu, tally);
+      CheckSpecialAttention(gpu, tally);
     } else {
       std::printf("SKIPPED, NO ATTENTION: cuDNN %s\n", CudnnVersionText(library.version).c_str());
     }

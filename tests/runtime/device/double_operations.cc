@@ -118,6 +118,9 @@ void ConvolveOnHost(const LibraryConvolution& c) {
 }
 
 void AttendOnHost(const LibraryAttention& a) {
+  for (const device::HeadSteps& heads : {a.q_steps, a.k_steps, a.v_steps, a.y_steps}) {
+    AMP_CHECK(std::all_of(std::begin(heads.steps), std::end(heads.steps), [](int64_t step) { return step > 0; }));
+  }
   for (int64_t batch = 0; batch < a.batch; ++batch) {
     for (int64_t head = 0; head < a.heads; ++head) {
       for (int64_t query = 0; query < a.queries; ++query) AttendQuery(a, batch, head, query);

@@ -152,6 +152,22 @@ TEST_CASE("device: attention in 16 bits is one operation of the library, with it
   }
 }
 
+TEST_CASE("device: attention of heads that share keys, and without heads") {
+  const FuseCase shared = {
+      .graph =
+          "(T[2,3,5,8] x, T[2,1,7,8] r, T[2,1,7,6] s) => (T[] y) { t = Transpose <perm = [0, 1, 3, 2]> (r) "
+          "a = MatMul (x, t) p = Softmax (a) y = MatMul (p, s) }",
+      .tensors = {{"x", {2, 3, 5, 8}}, {"r", {2, 1, 7, 8}}, {"s", {2, 1, 7, 6}}}};
+  const FuseCase alone = {
+      .graph =
+          "(T[2,5,8] x, T[2,7,8] r, T[2,7,6] s) => (T[] y) { "
+          "t = Transpose <perm = [0, 2, 1]> (r) a = MatMul (x, t) p = Softmax (a) y = MatMul (p, s) }",
+      .tensors = {{"x", {2, 5, 8}}, {"r", {2, 7, 8}}, {"s", {2, 7, 6}}}};
+  for (const FuseCase& each : {shared, alone}) {
+    CHECK(OnDouble(each, DType::kFloat16).kernels() == Kernels{"device Attention"});
+  }
+}
+
 TEST_CASE("device: attention in float32, and without a library, is computed by its nodes, there") {
   for (const bool has_library : {true, false}) {
     const DType dtype = has_library ? DType::kFloat32 : DType::kFloat16;
