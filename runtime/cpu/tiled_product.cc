@@ -20,7 +20,10 @@ constexpr int64_t kRowGranule = 16, kLeastDepth = 128, kLeastColumns = 192, kMos
 // measured, an element that is widened as the unit.
 double CostOf(const ProductSize& size, const Tiling& tiling) {
   constexpr double kOfWeight = 4, kOfSum = 3.5;
-  const auto times = [](int64_t whole, int64_t part) { return static_cast<double>((whole + part - 1) / part); };
+  const auto times = [](int64_t whole, int64_t part) {
+    const int64_t parts = (whole + part - 1) / part;
+    return static_cast<double>(parts);
+  };
   const auto m = static_cast<double>(size.m), k = static_cast<double>(size.k), n = static_cast<double>(size.n);
   return times(size.m, tiling.rows) * k * n * kOfWeight + m * k * times(size.n, tiling.columns) +
          m * n * (times(size.k, tiling.depth) - 1) * kOfSum;

@@ -11,7 +11,7 @@ namespace {
 std::string Fused(const FuseCase& each, DType dtype = DType::kFloat32) {
   SessionOptions options;
   options.fuse_chains = options.fuse_epilogues = options.fuse_norms = false;
-  const std::string threads = ThreadsDiffer(TextOf(each, dtype), options, InputsOf(each, dtype));
+  std::string threads = ThreadsDiffer(TextOf(each, dtype), options, InputsOf(each, dtype));
   if (!threads.empty()) return threads;
   return FusedWith(options, each, dtype, each.tolerance + 4 * LastPlace(dtype));
 }

@@ -80,8 +80,8 @@ void CheckBothWays(const Dims& dims, const std::vector<size_t>& order, DType sto
       writer->End(place, block);
       for (StridedWalk walk({dims[1], rows, dims[3]}, {}); !walk.AtEnd(); walk.Next()) {
         const Dims& at = walk.index();
-        const auto lies = static_cast<size_t>(batch * strides[0] + at[0] * strides[1] + (place.row + at[1]) * strides[2] +
-                                              at[2] * strides[3]);
+        const auto lies = static_cast<size_t>(batch * strides[0] + at[0] * strides[1] +
+                                              (place.row + at[1]) * strides[2] + at[2] * strides[3]);
         const auto is_at = static_cast<size_t>(at[0] * seen[0] + at[1] * seen[1] + at[2] * seen[2]);
         wrong += NumberAt(view, is_at) != NumberAt(x.tensor, lies) || NumberAt(y, lies) != NumberAt(x.tensor, lies);
       }
@@ -91,8 +91,10 @@ void CheckBothWays(const Dims& dims, const std::vector<size_t>& order, DType sto
 }
 
 TEST_CASE("gathered heads have the elements of those that lie elsewhere, and come back") {
-  for (const auto& [stored, compute] : {std::pair(DType::kFloat16, DType::kFloat32), {DType::kFloat32, DType::kFloat32},
-                                        {DType::kBfloat16, DType::kFloat32}, {DType::kBfloat16, DType::kBfloat16}}) {
+  for (const auto& [stored, compute] : {std::pair(DType::kFloat16, DType::kFloat32),
+                                        {DType::kFloat32, DType::kFloat32},
+                                        {DType::kBfloat16, DType::kFloat32},
+                                        {DType::kBfloat16, DType::kBfloat16}}) {
     std::vector<size_t> order = {0, 1, 2, 3};
     do {
       CheckBothWays({2, 3, 5, 7}, order, stored, compute);

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/reference/reference_kernels.h"
@@ -143,7 +144,8 @@ TEST_CASE("QLinearConv rounds and saturates as the reference does") {
       CHECK(Family(node + inputs + ")", each, more) == Expected());
       more[1].second = per_filter;
       more.emplace_back("bias", bias);
-      CHECK(Family(node + "<pads = [1, 1, 1, 1], strides = [2, 2]>" + inputs + ", bias)", each, more) == Expected());
+      const std::string strided = absl::StrCat(node, "<pads = [1, 1, 1, 1], strides = [2, 2]>", inputs, ", bias)");
+      CHECK(Family(strided, each, more) == Expected());
       more[2].second = scale(1e-4f);  // all saturate
       CHECK(Family(node + inputs + ", bias)", each, more) == Expected());
     }
