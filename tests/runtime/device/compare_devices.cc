@@ -7,8 +7,8 @@
 // --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
 // which computes as the kernels of a device do, but without --all for convolutions, which would take it minutes:
 // device_kernels_test and conformance_on_double have those. --explain: which operators the processor ran, and why, but for
-// arithmetic with shapes. Exit code 1 where an output is off by more than
-// the tolerance, or a model runs in one place alone; 2 where it runs in neither, or in nothing at all.
+// arithmetic with shapes. Exit code 1 where an output is off by more than the tolerance, or a model runs in one place
+// alone; 2 where it runs in neither, or in nothing at all.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
