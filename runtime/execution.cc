@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,13 @@ absl::Status CheckPresent(const Node& node, const KernelContext& context) {
     }
   }
   return absl::OkStatus();
+}
+
+// Whether they have memory in common.
+bool Overlap(const Tensor& a, const Tensor& b) {
+  const auto* const a_first = static_cast<const std::byte*>(a.data());
+  const auto* const b_first = static_cast<const std::byte*>(b.data());
+  return std::less<>()(a_first, b_first + b.size_bytes()) && std::less<>()(b_first, a_first + a.size_bytes());
 }
 
 bool IsLow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
@@ -65,14 +73,52 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
       continue;
     }
     AMP_RETURN_IF_ERROR(MakeRowMajor(output));
-    AMP_ASSIGN_OR_RETURN(const Datum* datum, frame_.OnHost(output));
+    const bool stays = PlaceOf(graph, output) != nullptr;
+    AMP_ASSIGN_OR_RETURN(const Datum* datum, stays ? frame_.OnDevice(output) : frame_.OnHost(output));
     outputs.push_back(*datum);
   }
+  if (places_ != nullptr && graph == kMainGraph) AMP_RETURN_IF_ERROR(WritePlaces(scope.outputs, outputs));
   for (const ValueId output : scope.outputs) {
     const bool is_own = output != kNone && model_.value(output).graph == graph;
     if (is_own && program_.constants[output].IsEmpty()) frame_.Free(output);
   }
   return outputs;
+}
+
+const Tensor* Execution::PlaceOf(GraphId graph, ValueId output) const {
+  if (places_ == nullptr || graph != kMainGraph || output == kNone) return nullptr;
+  const auto it = places_->find(model_.value(output).name);
+  return it == places_->end() ? nullptr : it->second.tensor();
+}
+
+absl::Status Execution::WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs) {
+  struct Move {
+    Tensor from, to;
+  };
+  std::vector<Move> moves;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Tensor* const place = PlaceOf(kMainGraph, values[i]);
+    if (place == nullptr) continue;
+    const Tensor* const made = outputs[i].tensor();
+    if (made == nullptr || made->dtype() != place->dtype() || made->dims() != place->dims()) {
+      return UsageError("output '", Escaped(model_.value(values[i]).name), "': expected ", place->TypeText(),
+                        " as its place has, found ", outputs[i].TypeText());
+    }
+    if (made->num_elements() > 0 && made->data() != place->data()) moves.push_back({*made, *place});
+    outputs[i] = Datum(*place);
+  }
+  // An output may be what another one's place holds until now.
+  for (Move& move : moves) {
+    const bool is_overwritten =
+        std::any_of(moves.begin(), moves.end(), [&](const Move& other) { return Overlap(move.from, other.to); });
+    if (!is_overwritten) continue;
+    TensorMemory* const memory = frame_.place().memory;
+    AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(move.from.dtype(), move.from.dims(), memory));
+    resources_.device->CopyWithin(move.from, copy);
+    move.from = std::move(copy);
+  }
+  for (Move& move : moves) resources_.device->CopyWithin(move.from, move.to);
+  return resources_.device->Status();
 }
 
 absl::Status Execution::RunAll(const std::vector<Instruction>& instructions) {

@@ -31,6 +31,8 @@ class Execution : public BodyRunner {
   void Observe(const ValueObserver* observer) { observer_ = observer; }
   // Leaves out what the device replays, and records what it may replay next time. REQUIRES: nobody observes or takes the time.
   void Replay(ReplayRun* replay) { replay_ = replay; }
+  // Outputs of the main graph that are left on the device, in the tensors of their names: RunOptions::places.
+  void Place(const NamedDatums* places) { places_ = places; }
   // Appends when each instruction ran, those of bodies before the one that they belong to.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
@@ -53,6 +55,10 @@ class Execution : public BodyRunner {
   absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);
   bool IsWidened(const Instruction& instruction, const KernelRow& row) const;
+  // Null where the output goes to the processor.
+  const Tensor* PlaceOf(GraphId graph, ValueId output) const;
+  // Of the outputs of the main graph, those that have a place: there, and then at none of the others' source.
+  absl::Status WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs);
   // Gives the value the order of elements that all kernels know.
   absl::Status MakeRowMajor(ValueId value);
 
@@ -63,6 +69,7 @@ class Execution : public BodyRunner {
   const ValueObserver* observer_ = nullptr;
   std::vector<InstructionTiming>* timings_ = nullptr;
   ReplayRun* replay_ = nullptr;
+  const NamedDatums* places_ = nullptr;
   bool is_clean_ = true;  // of the instruction under way: it has done nothing but start kernels of the device, so far
 };
 

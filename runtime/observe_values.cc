@@ -14,7 +14,7 @@ absl::Status ObserveValues(const Session& session, const NamedDatums& inputs, Ob
     SurveyNarrowing(tensor->elements<float>(), DType::kBfloat16, bfloat16);
     observed[session.model().value(value).name].Add(float16, bfloat16);
   };
-  return session.Run(inputs, &observe).status();
+  return session.Run(inputs, {.observer = &observe}).status();
 }
 
 }  // namespace amp

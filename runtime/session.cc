@@ -52,7 +52,15 @@ absl::Status CheckTensor(const Model& model, ValueId id, const Tensor& tensor) {
 // Bodies may need bodies in turn; ONNX's own are three deep at most.
 constexpr int kMaxBodyDepth = 8;
 
+constexpr size_t kLargestMoved = 8;  // bytes of an element that devices copy from one place to another
+
 constexpr absl::string_view kTrainingDomain = "ai.amp";
+
+// Whether what a kernel computes for a function is better than its body: on a device, only where the kernel is the
+// device's, as that has kernels for what bodies are made of; or where ranks speak to each other.
+bool IsBetterThanBody(const KernelRow& row, const SessionOptions& options) {
+  return options.device == nullptr || row.runs_on_device || (row.joins_ranks && options.reduction != nullptr);
+}
 
 // "ai.amp::Rmsprop", of the model's functions those that have a kernel. What is no step of training may have functions of
 // its own under these names: their bodies count.
@@ -61,9 +69,11 @@ std::vector<std::string> FusedFunctions(const onnx::ModelProto& model, const Ses
   if (!options.fuse_training || !FindMetadata(model, kStateKey).has_value()) return functions;
   ForEachFunction(model, [&](absl::string_view domain, absl::string_view name) {
     constexpr int kFirstVersion = 1;
-    if (domain == kTrainingDomain && !options.find_kernels(domain, name, kFirstVersion).empty()) {
-      functions.push_back(absl::StrCat(domain, "::", name));
-    }
+    if (domain != kTrainingDomain) return;
+    const std::vector<const KernelRow*> rows = options.find_kernels(domain, name, kFirstVersion);
+    const bool is_fused =
+        std::any_of(rows.begin(), rows.end(), [&](const KernelRow* row) { return IsBetterThanBody(*row, options); });
+    if (is_fused) functions.push_back(absl::StrCat(domain, "::", name));
   });
   return functions;
 }
@@ -107,7 +117,8 @@ std::vector<int64_t> ShapeKey(const std::vector<Datum>& inputs) {
 // Copies to the heap what lies in the arena.
 absl::Status MoveOut(const Arena& arena, Datum& datum) {
   if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
-    if (tensor->dtype() == DType::kString || !arena.Owns(tensor->bytes().data())) return absl::OkStatus();
+    const bool is_own = tensor->dtype() == DType::kString || !tensor->IsOnHost();  // or left on a device, in its place
+    if (is_own || !arena.Owns(tensor->data())) return absl::OkStatus();
     AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor->dtype(), tensor->dims()));
     std::copy(tensor->bytes().begin(), tensor->bytes().end(), copy.mutable_bytes().begin());
     datum = Datum(std::move(copy));
@@ -275,7 +286,12 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
     if (wants_tensor && datum.tensor() == nullptr) {
       return UsageError("input '", Escaped(name), "': expected a tensor, found ", datum.TypeText());
     }
-    if (datum.tensor() != nullptr) AMP_RETURN_IF_ERROR(CheckTensor(model(), it->second, *datum.tensor()));
+    if (datum.tensor() == nullptr) continue;
+    AMP_RETURN_IF_ERROR(CheckTensor(model(), it->second, *datum.tensor()));
+    const Accelerator* const device = state_->options.device.get();
+    if (!datum.tensor()->IsOnHost() && (device == nullptr || !device->Has(*datum.tensor()))) {
+      return UsageError("input '", Escaped(name), "': it lies in the memory of another device than the session's");
+    }
   }
   return absl::OkStatus();
 }
@@ -297,18 +313,29 @@ CopyCounts Session::LastCopies() const {
 
 int64_t Session::DeviceConstantBytes() const { return state_->device_constants.size_bytes(); }
 
-absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const ValueObserver* observer,
-                                                std::vector<InstructionTiming>* timings,
-                                                std::optional<uint64_t> seed) const {
-  AMP_RETURN_IF_ERROR(CheckInputs(inputs));
-  absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, observer, timings, seed);
-  return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, observer, timings, seed) : outputs;
+absl::Status Session::CheckPlaces(const NamedDatums& places) const {
+  const std::vector<std::string> names = OutputNames();
+  for (const auto& [name, datum] : places) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      return UsageError("'", Escaped(name), "' is no output of the model, which has ", QuotedFirstOf(names));
+    }
+    const Tensor* const tensor = datum.tensor();
+    const bool is_there = tensor != nullptr && ElementBytes(tensor->dtype()) <= kLargestMoved &&
+                          state_->options.device != nullptr && state_->options.device->Has(*tensor);
+    if (!is_there) return UsageError("output '", Escaped(name), "': expected a place on the session's device");
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const ValueObserver* observer,
-                                                    std::vector<InstructionTiming>* timings,
-                                                    std::optional<uint64_t> seed) const {
-  RunResources resources{.random = std::mt19937_64(seed.value_or(state_->options.seed)),
+absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const RunOptions& options) const {
+  AMP_RETURN_IF_ERROR(CheckInputs(inputs));
+  if (options.places != nullptr) AMP_RETURN_IF_ERROR(CheckPlaces(*options.places));
+  absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
+  return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, options) : outputs;
+}
+
+absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const RunOptions& options) const {
+  RunResources resources{.random = std::mt19937_64(options.seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
                          .allows_bfloat16 = state_->options.allow_bfloat16,
                          .allows_tf32 = state_->options.allow_tf32,
@@ -329,7 +356,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   }
   ArenaLease arena(state_->arenas, ShapeKey(ordered));
   // What observers keep outlives the run.
-  if (observer == nullptr) resources.memory = &arena.arena();
+  if (options.observer == nullptr) resources.memory = &arena.arena();
   DevicePlace place;
   std::optional<ArenaLease> device_arena;
   ReplayRun* replay = nullptr;
@@ -337,8 +364,8 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
     place = {.device = resources.device,
              .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
              .constants = &state_->device_constants};
-    const bool may_replay = state_->options.replay && resources.device->CanRecord() && observer == nullptr &&
-                            timings == nullptr && resources.means == nullptr;
+    const bool may_replay = state_->options.replay && resources.device->CanRecord() && options.observer == nullptr &&
+                            options.timings == nullptr && (resources.means == nullptr || resources.device->HasRanks());
     if (may_replay) {
       replay =
           &state_->replays.Of(model(), state_->program, *resources.device, device_arena->arena(), ShapeKey(ordered));
@@ -347,9 +374,10 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   const DeviceTurn turn(resources.device, replay != nullptr && replay->WillRecord());
   if (replay != nullptr) replay->Start();
   Execution execution(model(), state_->program, resources, place);
-  execution.Observe(observer);
-  execution.Time(timings);
+  execution.Observe(options.observer);
+  execution.Time(options.timings);
   execution.Replay(replay);
+  execution.Place(options.places);
   try {
     absl::StatusOr<std::vector<Datum>> ran = execution.Run(kMainGraph, std::move(ordered));
     if (replay != nullptr) replay->End(ran.status());

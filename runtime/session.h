@@ -48,6 +48,17 @@ struct InstructionTiming {
 
 using NamedDatums = absl::flat_hash_map<std::string, Datum>;
 
+// What a run does besides.
+struct RunOptions {
+  const ValueObserver* observer = nullptr;
+  std::vector<InstructionTiming>* timings = nullptr;  // appended to
+  std::optional<uint64_t> seed = std::nullopt;        // of this run, instead of the session's
+  // By output: a tensor in the memory of the session's device. The output is copied into it, at the end of the run, and
+  // given as that tensor, so that it never goes to the processor. Inputs may lie in the same tensors: a step of training
+  // writes the next state where the present one is.
+  const NamedDatums* places = nullptr;
+};
+
 struct SessionOptions {
   Limits limits;
   int64_t max_loop_iterations = 1'000'000;
@@ -90,11 +101,10 @@ class Session {
   std::vector<std::string> OutputNames() const;
 
   // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input, an input that is missing, of
-  // another type or of another shape than the model states), kDataLoss (shapes, attributes or indices that do not fit,
-  // with the node), kResourceExhausted (memory, rounds of a loop). `seed`: of this run, instead of the options'.
-  absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const ValueObserver* observer = nullptr,
-                                         std::vector<InstructionTiming>* timings = nullptr,
-                                         std::optional<uint64_t> seed = std::nullopt) const;
+  // another type or of another shape than the model states; a place that is none, or of another type or shape than the
+  // output, and then no place is written), kDataLoss (shapes, attributes or indices that do not fit, with the node),
+  // kResourceExhausted (memory, rounds of a loop). Inputs may lie in the memory of the session's device.
+  absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const RunOptions& options = {}) const;
 
   // What the values of the last run take at most at the same time, as planned for the next one of these shapes; weights,
   // inputs and outputs are not among them. 0 before that, and where runs differ.
@@ -120,9 +130,8 @@ class Session {
   explicit Session(std::unique_ptr<const State> state);
   absl::Status CheckInputs(const NamedDatums& inputs) const;
   // As Run. Errors: kCancelled, besides: what the device recorded cannot be replayed, and nothing has happened.
-  absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const ValueObserver* observer,
-                                             std::vector<InstructionTiming>* timings,
-                                             std::optional<uint64_t> seed) const;
+  absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const RunOptions& options) const;
+  absl::Status CheckPlaces(const NamedDatums& places) const;
 
   std::unique_ptr<const State> state_;
 };

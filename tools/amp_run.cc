@@ -18,11 +18,13 @@
 #include "runtime/session.h"
 #include "tools/bench_run.h"
 #include "tools/compare_runs.h"
+#include "tools/device_flag.h"
 #include "tools/explain_run.h"
 #include "tools/profile_run.h"
 #include "tools/run_arguments.h"
 #include "tools/run_inputs.h"
 #include "tools/run_outputs.h"
+#include "tools/tuning_file.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -86,18 +88,6 @@ absl::StatusOr<TimedSession> TimeMakingSession(const RunArguments& arguments) {
   return TimedSession{std::move(session), std::chrono::duration<double, std::milli>(Clock::now() - start).count()};
 }
 
-// Before anything is read: one that cannot be used is an error, never another device.
-absl::Status OpenDeviceOf(RunArguments& arguments) {
-  if (!arguments.cuda_ordinal.has_value()) return absl::OkStatus();
-  absl::StatusOr<std::shared_ptr<Accelerator>> device = OpenCudaDevice(*arguments.cuda_ordinal);
-  if (!device.ok()) {
-    return absl::Status(device.status().code(),
-                        absl::StrCat("--device cuda:", *arguments.cuda_ordinal, ": ", device.status().message()));
-  }
-  arguments.session.device = *std::move(device);
-  return absl::OkStatus();
-}
-
 absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                      ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
@@ -153,24 +143,34 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
   return absl::InternalError("no such mode of --bench");
 }
 
-absl::Status Run(RunArguments arguments, const ToolStreams& streams, ToolOutput& output) {
+absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceOpener& open_device,
+                 ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {
     output.out = arguments.devices ? DescribeDevices() : arguments.text;
     return absl::OkStatus();
   }
-  AMP_RETURN_IF_ERROR(OpenDeviceOf(arguments));
+  AMP_ASSIGN_OR_RETURN(arguments.session.device, OpenFlaggedDevice(arguments.cuda_ordinal, open_device));
+  std::unique_ptr<TuningFile> tuning;
+  if (!arguments.autotune.empty()) {
+    AMP_ASSIGN_OR_RETURN(tuning, TuningFile::Open(arguments.autotune));
+    arguments.session.device->UseChoices(&tuning->choices());
+  }
   streams.show_progress("loading");
   AMP_ASSIGN_OR_RETURN(const TimedSession timed, TimeMakingSession(arguments));
   NoteMissingLibrary(arguments, output);
   const absl::Status status = RunModel(arguments, streams, timed, output);
   if (arguments.explain) output.out += ExplainRun(*timed.session);
-  return InFile(arguments.model, status);
+  if (tuning == nullptr) return InFile(arguments.model, status);
+  arguments.session.device->UseChoices(nullptr);
+  const absl::Status saved = tuning->Save();
+  return status.ok() ? saved : InFile(arguments.model, status);
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams, ToolOutput& output) {
+absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams, const DeviceOpener& open_device,
+                       ToolOutput& output) {
   try {
-    return Run(arguments, streams, output);
+    return Run(arguments, streams, open_device, output);
   } catch (const std::bad_alloc&) {
     return InFile(arguments.model, LimitError("out of memory"));
   } catch (const std::exception& error) {
@@ -180,12 +180,12 @@ absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams
 
 }  // namespace
 
-ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams) {
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams, const DeviceOpener& open_device) {
   ToolOutput output;
   if (!streams.print) streams.print = CollectIn(output);
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
   if (!streams.show_progress || (parsed.ok() && parsed->quiet)) streams.show_progress = [](const std::string&) {};
-  const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, output) : parsed.status();
+  const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, open_device, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-run: error: ", std::string(status.message()), "\n");

@@ -30,7 +30,7 @@ absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs
         absl::c_all_of(AsDoubles(*datum.tensor()), [](double element) { return std::isfinite(element); });
     if (!is_finite) run.not_finite = value;
   };
-  AMP_ASSIGN_OR_RETURN(run.outputs, session.Run(inputs, &watch));
+  AMP_ASSIGN_OR_RETURN(run.outputs, session.Run(inputs, {.observer = &watch}));
   return run;
 }
 

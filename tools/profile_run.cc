@@ -75,7 +75,7 @@ absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& in
   for (int64_t i = 0; i < warmup; ++i) AMP_RETURN_IF_ERROR(session.Run(inputs).status());
   std::vector<InstructionTiming> timings;
   const Clock::time_point start = Clock::now();
-  AMP_RETURN_IF_ERROR(session.Run(inputs, nullptr, &timings).status());
+  AMP_RETURN_IF_ERROR(session.Run(inputs, {.timings = &timings}).status());
   Profile profile;
   profile.run_us = Microseconds(Clock::now() - start);
   const NodePaths paths = FindNodePaths(session.model());

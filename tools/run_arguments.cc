@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
@@ -27,11 +26,6 @@ constexpr char kFooter[] = R"(Examples:
 
 Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit, 6 input or output,
   7 --compare found a difference, 8 no such device, or it fails, 70 internal error. A failure is one line.)";
-
-// What other executors offer, and users may ask for; refused with a reason rather than ignored.
-constexpr std::pair<const char*, const char*> kNotServed[] = {
-    {"--autotune", "no kernel is chosen by time"},
-};
 
 enum class Fusions { kAll, kAttention, kBatchNorm, kChain, kConstants, kEpilogue, kNorm, kTrain };
 const EnumNames<Fusions> kFusions = {
@@ -120,15 +114,13 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
          "--no-replay", [&a] { a.session.replay = false; },
          "start every kernel on a device, also in runs that it could replay")
       ->group(group);
+  app.add_option("--autotune", a.autotune,
+                 "time how a GPU's library does each product, take the fastest, and keep it in this file for later")
+      ->type_name("FILE.json")
+      ->group(group);
   AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),
             "rounds of one Loop");
   app.add_flag("--devices", a.devices, "print what this machine offers, and stop")->group(group);
-  for (const auto& [flag, why] : kNotServed) {
-    app.add_option_function<std::string>(
-           flag, [name = flag](const std::string&) { throw CLI::ValidationError(name, "not available"); })
-        ->expected(0, 1)
-        ->group("");
-  }
   AddLimits(app, a.session.limits);
 }
 
@@ -173,6 +165,7 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
     return fits ? absl::OkStatus() : UsageError(flag, " is for ", other, ", which is not there");
   };
   AMP_RETURN_IF_ERROR(requires_flag("--dim", "--random-inputs", a.random_seed.has_value()));
+  AMP_RETURN_IF_ERROR(requires_flag("--autotune", "--device cuda", a.cuda_ordinal.has_value()));
   AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
   const bool benches = a.bench != BenchMode::kOff;
   AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));
@@ -187,17 +180,6 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   }
   if (a.iterations < 1) return UsageError("--iterations: expected at least 1, found 0");
   if (a.model.empty() && !a.devices) return UsageError("expected MODEL, a path to an ONNX file; see --help");
-  return absl::OkStatus();
-}
-
-absl::Status CheckServed(const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
-    for (const auto& [flag, why] : kNotServed) {
-      if (argument == flag || absl::StartsWith(argument, absl::StrCat(flag, "="))) {
-        return UsageError(flag, ": not available, ", why);
-      }
-    }
-  }
   return absl::OkStatus();
 }
 
@@ -227,7 +209,6 @@ absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& a
   DeclareInputs(app, a, words);
   DeclareOutputs(app, a);
   DeclareRest(app, a, words);
-  AMP_RETURN_IF_ERROR(CheckServed(arguments));
   AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithUsualValues(arguments)));
   if (!a.text.empty()) return a;
   AMP_RETURN_IF_ERROR(Interpret(words, a));

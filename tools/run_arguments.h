@@ -31,6 +31,7 @@ struct RunArguments {
   int64_t iterations = 10, warmup = 2;
   double tolerance = 0.02;
   std::optional<int> cuda_ordinal;  // nothing: the processor
+  std::string autotune;             // a file
   SessionOptions session;
   std::string text;  // of --help or --version: to be printed, and nothing else done; else empty
 };

@@ -162,7 +162,7 @@ class Verifier {
     const ValueObserver remember = [&](ValueId value, const Datum& datum) {
       expected[original.value(value).name] = {original.value(value).producer, datum};
     };
-    if (!task_.original.Run(sample, &remember).ok()) return {};
+    if (!task_.original.Run(sample, {.observer = &remember}).ok()) return {};
     const NodePaths paths = FindNodePaths(original);
     absl::flat_hash_set<std::string> names;
     for (const ValueId id : rewritten.AllValues()) names.insert(rewritten.value(id).name);
@@ -188,7 +188,7 @@ class Verifier {
       }
     };
     // A failure has been met before, by whoever judged the outputs.
-    (void)task_.rewritten.Run(sample, &compare).status();
+    (void)task_.rewritten.Run(sample, {.observer = &compare}).status();
     return divergences;
   }
 

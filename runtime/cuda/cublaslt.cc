@@ -46,6 +46,7 @@ Opened Open() {
   symbols.Find("cublasLtGetVersion", functions.get_version);
   symbols.Find("cublasLtMatmul", functions.matmul);
   symbols.Find("cublasLtMatmulAlgoCapGetAttribute", functions.get_capability);
+  symbols.Find("cublasLtMatmulAlgoCheck", functions.check);
   symbols.Find("cublasLtMatmulAlgoConfigGetAttribute", functions.get_configuration);
   symbols.Find("cublasLtMatmulAlgoGetHeuristic", functions.get_heuristic);
   symbols.Find("cublasLtMatmulDescCreate", functions.create_operation);

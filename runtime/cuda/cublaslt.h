@@ -12,6 +12,7 @@ struct CublasLt {
   decltype(&cublasLtDestroy) destroy = nullptr;
   decltype(&cublasLtGetVersion) get_version = nullptr;
   decltype(&cublasLtMatmul) matmul = nullptr;
+  decltype(&cublasLtMatmulAlgoCheck) check = nullptr;
   decltype(&cublasLtMatmulAlgoCapGetAttribute) get_capability = nullptr;
   decltype(&cublasLtMatmulAlgoConfigGetAttribute) get_configuration = nullptr;
   decltype(&cublasLtMatmulAlgoGetHeuristic) get_heuristic = nullptr;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "runtime/cuda/library_operations.h"
+#include "runtime/cuda/nccl.h"
 #include "runtime/cuda/products.h"
 #include "runtime/cuda/stream.h"
 #include "runtime/device/raw/device_table.h"
@@ -20,6 +21,7 @@ struct DeviceWithProducts : OpenDevice {
 
   Products products;
   LibraryOperations operations;
+  NcclRanks ranks;
 };
 DeviceWithProducts& Of(void* self) { return static_cast<DeviceWithProducts&>(*static_cast<OpenDevice*>(self)); }
 
@@ -71,7 +73,29 @@ int Attend(void* self, const device::LibraryAttention* attention, char* text) {
   return Of(self).operations.Attend(*attention, StreamOf(self), text);
 }
 
-// Kernels, products and zeroes of the stream from here on, as a graph. Other threads may allocate meanwhile.
+void UseChoices(void* self, const device::Choices* choices) { Of(self).products.UseChoices(choices); }
+
+int NameRanks(void* self, char* id, char* text) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return NcclRanks::Name(id, text);
+}
+
+int JoinRanks(void* self, const char* id, int rank, int size, char* text) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return Of(self).ranks.Join(id, rank, size, text);
+}
+
+int StartFold(void* self, const device::FoldArguments* fold) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return Of(self).ranks.StartFold(*fold, StreamOf(self));
+}
+
+int AwaitFolds(void* self) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return Of(self).ranks.AwaitFolds(StreamOf(self));
+}
+
+// Kernels, products, folds and zeroes of the stream from here on, as a graph. Other threads may allocate meanwhile.
 int StartRecording(void* self) {
   if (const int error = UseDevice(self); error != 0) return error;
   return cudaStreamBeginCapture(StreamOf(self), cudaStreamCaptureModeRelaxed);
@@ -107,6 +131,7 @@ void ReleaseRecording(void* self, void* recording) {
 
 const char* ErrorText(int error) {
   if (error == device::kBadArguments) return "arguments that no kernel takes";
+  if (error >= kNcclErrors) return NcclErrorText(error);
   return cudaGetErrorString(static_cast<cudaError_t>(error));
 }
 
@@ -151,6 +176,11 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
             .multiply = cuda::Multiply,
             .convolve = cuda::Convolve,
             .attend = cuda::Attend,
+            .use_choices = cuda::UseChoices,
+            .name_ranks = cuda::NameRanks,
+            .join_ranks = cuda::JoinRanks,
+            .start_fold = cuda::StartFold,
+            .await_folds = cuda::AwaitFolds,
             .start_recording = cuda::StartRecording,
             .stop_recording = cuda::StopRecording,
             .replay = cuda::Replay,

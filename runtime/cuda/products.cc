@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "runtime/cuda/pick_fastest.h"
+
 namespace amp::cuda {
 namespace {
 
@@ -86,6 +88,11 @@ struct Products::Plan {
   std::string text;  // of the algorithm; empty: there is none
   std::string why_not;
 
+  void Take(const cublasLtMatmulHeuristicResult_t& proposal) {
+    algorithm = proposal.algo;
+    workspace_bytes = proposal.workspaceSize;
+  }
+
   ~Plan() {
     // What was made is taken back; nothing can be done about what fails here.
     for (cublasLtMatrixLayout_t layout : {left, right, result}) {
@@ -107,13 +114,13 @@ const char* Products::OpenLibrary(char* why_not) {
   if (handle_ != nullptr) return nullptr;
   library_ = OpenCublasLt(why_not, device::kMaxProductText);
   if (library_ == nullptr) return why_not;
-  int major = 0;
-  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_) != cudaSuccess) {
-    return "the compute capability is not told";
-  }
+  cudaDeviceProp properties = {};
+  if (cudaGetDeviceProperties(&properties, ordinal_) != cudaSuccess) return "the device does not say what it is";
+  device_text_ =
+      std::string(properties.name) + " " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
   constexpr int kHopper = 9;
   constexpr size_t kMebibyte = size_t{1} << 20;
-  workspace_bytes_ = (major >= kHopper ? 32 : 4) * kMebibyte;
+  workspace_bytes_ = (properties.major >= kHopper ? 32 : 4) * kMebibyte;
   if (workspace_ == nullptr && cudaMalloc(&workspace_, workspace_bytes_) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());  // does not last
     workspace_ = nullptr;
@@ -156,7 +163,8 @@ const char* Products::Describe(const ProductArguments& product, Plan& plan) cons
   return has_layouts ? nullptr : "no layout of these matrices";
 }
 
-const char* Products::Choose(const ProductArguments& product, Plan& plan) const {
+const char* Products::Propose(const ProductArguments& product, Plan& plan,
+                              std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const {
   cublasLtMatmulPreference_t preference = nullptr;
   if (library_->create_preference(&preference) != CUBLAS_STATUS_SUCCESS) return "no preference";
   bool is_set = library_->set_preference(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes_,
@@ -171,16 +179,25 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
   const uint64_t allowed = AllowedFlags(product);
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
                          CUBLAS_STATUS_SUCCESS;
-  cublasLtMatmulHeuristicResult_t best = {};
   int count = 0;
-  const bool is_found = is_set &&
-                        library_->get_heuristic(handle_, plan.operation, plan.left, plan.right, plan.result,
-                                                plan.result, preference, 1, &best, &count) == CUBLAS_STATUS_SUCCESS &&
-                        count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
+  const bool is_found = is_set && library_->get_heuristic(handle_, plan.operation, plan.left, plan.right, plan.result,
+                                                          plan.result, preference, static_cast<int>(proposals.size()),
+                                                          proposals.data(), &count) == CUBLAS_STATUS_SUCCESS;
   const bool is_done = library_->destroy_preference(preference) == CUBLAS_STATUS_SUCCESS;
-  if (!is_found || !is_done) return "cuBLASLt has no algorithm for it";
-  plan.algorithm = best.algo;
-  plan.workspace_bytes = best.workspaceSize;
+  proposals.resize(is_found && count > 0 ? static_cast<size_t>(count) : 0);
+  std::erase_if(proposals, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
+  return proposals.empty() || !is_done ? "cuBLASLt has no algorithm for it" : nullptr;
+}
+
+const char* Products::Choose(const ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const {
+  constexpr size_t kMostProposals = 16;  // that are timed
+  const std::string text = choices_ == nullptr ? "" : TextOf(key);
+  if (choices_ == nullptr || !Recall(text, plan)) {
+    std::vector<cublasLtMatmulHeuristicResult_t> proposals(choices_ == nullptr ? 1 : kMostProposals);
+    if (const char* const why_not = Propose(product, plan, proposals); why_not != nullptr) return why_not;
+    plan.Take(proposals[0]);
+    if (choices_ != nullptr) PickAndKeep(product, text, stream, plan, proposals);
+  }
   int algorithm = -1;
   uint64_t flags = 0;
   size_t written = 0;
@@ -188,12 +205,69 @@ const char* Products::Choose(const ProductArguments& product, Plan& plan) const 
                                                    sizeof(algorithm), &written) == CUBLAS_STATUS_SUCCESS &&
                        library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
                                                 sizeof(flags), &written) == CUBLAS_STATUS_SUCCESS;
-  plan.text = is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is";
-  plan.text += StrictnessText(product);
+  plan.text = (is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is") +
+              plan.text + StrictnessText(product);
   return nullptr;
 }
 
-Products::Plan& Products::PlanFor(const ProductArguments& product) {
+// ---- choosing by time -----------------------------------------------------------------------------------------------
+
+void Products::UseChoices(const device::Choices* choices) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  choices_ = choices;
+}
+
+std::string Products::TextOf(const Key& key) const {
+  std::string text = "cublasLt " + std::to_string(library_->get_version()) + " " + device_text_;
+  std::apply([&](const auto&... parts) { ((text += " " + std::to_string(parts)), ...); }, key);
+  return text;
+}
+
+bool Products::Recall(const std::string& key, Plan& plan) const {
+  cublasLtMatmulAlgo_t algorithm = {};
+  const size_t size = choices_->find(choices_->self, key.c_str(), &algorithm, sizeof(algorithm));
+  if (size != sizeof(algorithm)) return false;
+  cublasLtMatmulHeuristicResult_t checked = {};
+  const cublasStatus_t status =
+      library_->check(handle_, plan.operation, plan.left, plan.right, plan.result, plan.result, &algorithm, &checked);
+  if (status != CUBLAS_STATUS_SUCCESS || checked.workspaceSize > workspace_bytes_) return false;
+  checked.algo = algorithm;
+  plan.Take(checked);
+  plan.text = ", chosen by time before";
+  return true;
+}
+
+void Products::PickAndKeep(const ProductArguments& product, const std::string& key, cudaStream_t stream, Plan& plan,
+                           const std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const {
+  // What is recorded does not run, and takes no time.
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone) return;
+  const size_t fastest = PickFastest(proposals.size(), [&](size_t i) {
+    plan.Take(proposals[i]);
+    return TimeOf(product, stream, plan);
+  });
+  plan.Take(proposals[fastest]);
+  plan.text = ", fastest of " + std::to_string(proposals.size());
+  choices_->keep(choices_->self, key.c_str(), &plan.algorithm, sizeof(plan.algorithm));
+}
+
+float Products::TimeOf(const ProductArguments& product, cudaStream_t stream, const Plan& plan) const {
+  constexpr int kRuns = 4;
+  cudaEvent_t begin = nullptr, end = nullptr;
+  bool is_ok = cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess &&
+               cudaEventRecord(begin, stream) == cudaSuccess;
+  for (int run = 0; run < kRuns && is_ok; ++run) is_ok = Run(product, stream, plan) == CUBLAS_STATUS_SUCCESS;
+  float milliseconds = 0;
+  is_ok = is_ok && cudaEventRecord(end, stream) == cudaSuccess && cudaEventSynchronize(end) == cudaSuccess &&
+          cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess;
+  if (begin != nullptr) static_cast<void>(cudaEventDestroy(begin));
+  if (end != nullptr) static_cast<void>(cudaEventDestroy(end));
+  return is_ok ? milliseconds : kNoTime;
+}
+
+// ---- running --------------------------------------------------------------------------------------------------------
+
+Products::Plan& Products::PlanFor(const ProductArguments& product, cudaStream_t stream) {
   const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) |
                     (product.bias != nullptr ? 4 : 0) | (product.y_storage != product.storage ? 8 : 0) |
                     (product.allows_tf32 ? 16 : 0) | static_cast<int>(product.activation) << 5 |
@@ -211,16 +285,23 @@ Products::Plan& Products::PlanFor(const ProductArguments& product) {
   plan = std::make_unique<Plan>();
   plan->library = library_;
   const char* why_not = Describe(product, *plan);
-  if (why_not == nullptr) why_not = Choose(product, *plan);
+  if (why_not == nullptr) why_not = Choose(product, key, stream, *plan);
   if (why_not != nullptr) plan->why_not = why_not;
   return *plan;
+}
+
+cublasStatus_t Products::Run(const ProductArguments& product, cudaStream_t stream, const Plan& plan) const {
+  const float beta = 0;
+  return library_->matmul(handle_, plan.operation, &product.alpha, product.b, plan.left, product.a, plan.right, &beta,
+                          product.y, plan.result, product.y, plan.result, &plan.algorithm, workspace_,
+                          plan.workspace_bytes, stream);
 }
 
 int Products::Multiply(const ProductArguments& product, cudaStream_t stream, char* text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   char opening[device::kMaxProductText] = "";
   const char* why_not = OpenLibrary(opening);
-  Plan* const plan = why_not == nullptr ? &PlanFor(product) : nullptr;
+  Plan* const plan = why_not == nullptr ? &PlanFor(product, stream) : nullptr;
   if (plan != nullptr && !plan->why_not.empty()) why_not = plan->why_not.c_str();
   if (why_not == nullptr && product.bias != nullptr &&
       library_->set_operation(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
@@ -229,10 +310,7 @@ int Products::Multiply(const ProductArguments& product, cudaStream_t stream, cha
   }
   std::snprintf(text, device::kMaxProductText, "%s", why_not == nullptr ? plan->text.c_str() : why_not);
   if (why_not != nullptr) return device::kNoProduct;
-  const float beta = 0;
-  const cublasStatus_t status = library_->matmul(
-      handle_, plan->operation, &product.alpha, product.b, plan->left, product.a, plan->right, &beta, product.y,
-      plan->result, product.y, plan->result, &plan->algorithm, workspace_, plan->workspace_bytes, stream);
+  const cublasStatus_t status = Run(product, stream, *plan);
   if (status == CUBLAS_STATUS_SUCCESS) return 0;
   std::snprintf(text, device::kMaxProductText, "cublasLtMatmul failed (status %d)", static_cast<int>(status));
   const int error = cudaGetLastError();

@@ -1,4 +1,5 @@
-// Products of matrices on one device by cuBLASLt: chosen by its heuristics once for each shape, then kept.
+// Products of matrices on one device by cuBLASLt: chosen once for each shape, then kept. Its heuristics choose; with
+// UseChoices they propose, and the fastest that way is taken, and remembered by whoever gave the choices.
 //
 // Matrices are row by row here and column by column there, so that y = a b is asked for as y' = b' a'. Everything is
 // accumulated in float32. float32 itself is computed with its own multiplications alone, nothing emulated in 16 bits,
@@ -14,8 +15,10 @@
 #include <mutex>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "runtime/cuda/cublaslt.h"
+#include "runtime/device/raw/choices.h"
 #include "runtime/device/raw/product.h"
 
 namespace amp::cuda {
@@ -27,6 +30,7 @@ class Products {
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
+  void UseChoices(const device::Choices* choices);
   // 0, kNoProduct, or an error of CUDA. `text`: see runtime/device/raw/product.h.
   int Multiply(const device::ProductArguments& product, cudaStream_t stream, char* text);
 
@@ -35,10 +39,21 @@ class Products {
   using Key = std::tuple<int, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int>;
 
   const char* OpenLibrary(char* why_not);
-  Plan& PlanFor(const device::ProductArguments& product);
+  Plan& PlanFor(const device::ProductArguments& product, cudaStream_t stream);
   // What failed, or null.
   const char* Describe(const device::ProductArguments& product, Plan& plan) const;
-  const char* Choose(const device::ProductArguments& product, Plan& plan) const;
+  const char* Choose(const device::ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const;
+  const char* Propose(const device::ProductArguments& product, Plan& plan,
+                      std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const;
+  // Whether there is a choice that is good here.
+  bool Recall(const std::string& key, Plan& plan) const;
+  void PickAndKeep(const device::ProductArguments& product, const std::string& key, cudaStream_t stream, Plan& plan,
+                   const std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const;
+  // Of several runs of the plan, in milliseconds; kNoTime where it does not run.
+  float TimeOf(const device::ProductArguments& product, cudaStream_t stream, const Plan& plan) const;
+  cublasStatus_t Run(const device::ProductArguments& product, cudaStream_t stream, const Plan& plan) const;
+  // "cublasLt 130100 NVIDIA H200 9.0 ...": all that a choice depends on.
+  std::string TextOf(const Key& key) const;
 
   const int ordinal_;
   std::mutex mutex_;
@@ -47,6 +62,8 @@ class Products {
   void* workspace_ = nullptr;
   size_t workspace_bytes_ = 0;
   std::map<Key, std::unique_ptr<Plan>> plans_;
+  const device::Choices* choices_ = nullptr;
+  std::string device_text_;  // "NVIDIA H200 9.0"
 };
 
 }  // namespace amp::cuda

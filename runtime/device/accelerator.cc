@@ -82,13 +82,18 @@ std::shared_ptr<void> Accelerator::Allocate(size_t size_bytes) {
 absl::StatusOr<Tensor> Accelerator::CopyIn(const Tensor& tensor, TensorMemory* memory) {
   AMP_CHECK(tensor.layout() == Layout::kRowMajor);
   AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory == nullptr ? this : memory));
-  if (copy.num_elements() == 0) return copy;
+  AMP_RETURN_IF_ERROR(CopyInto(tensor, copy));
+  return copy;
+}
+
+absl::Status Accelerator::CopyInto(const Tensor& tensor, Tensor& to) {
+  AMP_CHECK(tensor.dtype() == to.dtype() && tensor.dims() == to.dims());
+  if (to.num_elements() == 0) return absl::OkStatus();
   const absl::Span<const std::byte> bytes = tensor.bytes();
   BreakRecording();
   if (is_recording_) return absl::CancelledError("a copy while the device records");
-  Note(table_.copy_in(table_.self, copy.mutable_data(), bytes.data(), bytes.size()));
-  AMP_RETURN_IF_ERROR(Status());
-  return copy;
+  Note(table_.copy_in(table_.self, to.mutable_data(), bytes.data(), bytes.size()));
+  return Status();
 }
 
 absl::StatusOr<Tensor> Accelerator::CopyOut(const Tensor& tensor, TensorMemory* memory) {
@@ -101,6 +106,11 @@ absl::StatusOr<Tensor> Accelerator::CopyOut(const Tensor& tensor, TensorMemory* 
   Note(table_.copy_out(table_.self, bytes.data(), tensor.data(), bytes.size()));
   AMP_RETURN_IF_ERROR(Status());
   return copy;
+}
+
+void Accelerator::CopyWithin(const Tensor& from, Tensor& to) {
+  AMP_CHECK(from.dtype() == to.dtype() && from.num_elements() == to.num_elements());
+  if (to.num_elements() > 0) CopyBlocks(from, {0, 0}, to, {0, 0}, static_cast<size_t>(to.num_elements()), 1);
 }
 
 // ---- moving elements ------------------------------------------------------------------------------------------------

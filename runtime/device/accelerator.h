@@ -30,6 +30,7 @@
 namespace amp {
 
 class Accelerator;
+class Reduction;
 
 // What a device wrote down, to do it again without being asked for each part; see Accelerator::StartRecording.
 class Recording {
@@ -67,6 +68,11 @@ class Accelerator : public TensorMemory, private ElementMover {
   // REQUIRES: no strings; row-major; of CopyOut: Has(tensor).
   absl::StatusOr<Tensor> CopyIn(const Tensor& tensor, TensorMemory* memory);
   absl::StatusOr<Tensor> CopyOut(const Tensor& tensor, TensorMemory* memory);
+  // Into a tensor that is there. REQUIRES: of the same type and dims; Has(to).
+  absl::Status CopyInto(const Tensor& tensor, Tensor& to);
+
+  // From one place there to another. REQUIRES: of the same type and as many elements, of at most 8 bytes.
+  void CopyWithin(const Tensor& from, Tensor& to);
 
   // `Arguments`: of a kernel in runtime/device/raw.
   template <typename Arguments>
@@ -80,6 +86,23 @@ class Accelerator : public TensorMemory, private ElementMover {
   // The same of convolutions and attention.
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
   absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
+
+  // ---- means over the ranks of a data-parallel run, each with a device of its own (raw/ranks.h)
+  // All ranks call it with one device each; afterwards `ranks_text` names the library. Errors, the same on all ranks:
+  // kUnimplemented, one of them has no such library; what the reduction and the device say.
+  absl::Status JoinRanks(Reduction& reduction);
+  bool HasRanks() const { return !ranks_text_.empty(); }
+  const std::string& ranks_text() const { return ranks_text_; }
+  // In place. REQUIRES: HasRanks; all ranks ask for the same in the same order.
+  void StartFold(Tensor& values, device::Fold fold);
+  // What is asked for from here on comes behind all folds.
+  void AwaitFolds() { Note(table_.await_folds(table_.self)); }
+
+  // From here on the device's libraries time what they are asked for first, and keep what was fastest there; null: as
+  // before. REQUIRES: the choices live until others, or null, are used.
+  void UseChoices(const device::Choices* choices) {
+    if (table_.use_choices != nullptr) table_.use_choices(table_.self, choices);
+  }
 
   // A list where kernels see it, for as long as the pointer lives. Lists of one content are one, and stay for a while.
   // Null where that failed, which Status tells.
@@ -124,6 +147,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   std::shared_ptr<const void> Kept(std::shared_ptr<const void> list) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lists_mutex_);
 
   const std::string name_;
+  std::string ranks_text_;  // empty: it has joined none
   const device::DeviceTable table_;
   std::atomic<int> first_error_ = 0;
   absl::Mutex order_;

@@ -16,6 +16,7 @@ absl::Span<const KernelRow> LibraryConvolutionDeviceKernels();
 absl::Span<const KernelRow> MoveDeviceKernels();
 absl::Span<const KernelRow> PoolDeviceKernels();
 absl::Span<const KernelRow> ProductDeviceKernels();
+absl::Span<const KernelRow> RankDeviceKernels();
 absl::Span<const KernelRow> RecurrentDeviceKernels();
 absl::Span<const KernelRow> ReductionDeviceKernels();
 absl::Span<const KernelRow> RowDeviceKernels();

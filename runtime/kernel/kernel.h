@@ -221,6 +221,7 @@ struct KernelRow {
   // has them there.
   PortSet host_inputs = PortSet::All();
   bool runs_on_device = false;
+  bool joins_ranks = false;  // speaks to the other ranks of a data-parallel run
 };
 
 }  // namespace amp

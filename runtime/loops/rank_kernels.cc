@@ -60,9 +60,17 @@ absl::Status TrueOnAllRanks(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "StartMeanOverRanks", .function = StartMeanOverRanks, .domain = kDomain, .family = "loops"},
-    {.op_type = "MeanOverRanks", .function = MeanOverRanks, .domain = kDomain, .family = "loops"},
-    {.op_type = "TrueOnAllRanks", .function = TrueOnAllRanks, .domain = kDomain, .family = "loops"},
+    {.op_type = "StartMeanOverRanks",
+     .function = StartMeanOverRanks,
+     .domain = kDomain,
+     .family = "loops",
+     .joins_ranks = true},
+    {.op_type = "MeanOverRanks", .function = MeanOverRanks, .domain = kDomain, .family = "loops", .joins_ranks = true},
+    {.op_type = "TrueOnAllRanks",
+     .function = TrueOnAllRanks,
+     .domain = kDomain,
+     .family = "loops",
+     .joins_ranks = true},
 };
 
 }  // namespace

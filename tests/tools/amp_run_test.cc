@@ -294,7 +294,7 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--bench", "--iterations", "0"}, 2, "--iterations: expected at least 1");
   runs.Fails({"--bench", "--outputs", "@o.npz"}, 2,
              "expected one of --outputs, --output-dir, --compare, --bench and --profile, found 2");
-  runs.Fails({"--autotune"}, 2, "--autotune: not available, no kernel is chosen by time");
+  runs.Fails({"--autotune", "@t.json"}, 2, "--autotune is for --device cuda, which is not there");
   runs.Fails({"--threads=many"}, 2, "--threads: expected a whole number");
   runs.Fails({"--no-fuse=conv"}, 2,
              "--no-fuse: expected all, attention, batch-norm, chain, constants, epilogue, norm or train, found 'conv'");

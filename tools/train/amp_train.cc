@@ -66,8 +66,9 @@ absl::StatusOr<DataSet> ReadTrainingData(const Trainer& trainer, const TrainArgu
       inputs.push_back(std::move(input));
     }
   }
-  return DataSet::Read(a.data, inputs, labels, step.label_kind,
-                       {.flag = "--data", .fit = a.fit, .num_classes = NumClasses(trainer)});
+  return DataSet::Read(
+      a.data, inputs, labels, step.label_kind,
+      {.flag = "--data", .fit = a.fit, .num_classes = NumClasses(trainer), .device = a.session.device.get()});
 }
 
 absl::Status CheckSameSamples(const TrainProgress& from, const TrainProgress& now) {
@@ -188,11 +189,13 @@ absl::Status Meet(const TrainArguments& a, Preparations& made, Ranks& ranks) {
   return absl::OkStatus();
 }
 
-std::string DescribeShares(const BatchPlan& plan) {
+std::string DescribeShares(const BatchPlan& plan, const Accelerator* device) {
   if (plan.num_ranks == 1) return "";
+  const bool is_direct = device != nullptr && device->HasRanks();
   const std::string left_out =
       plan.left_out == 0 ? "" : absl::StrCat("; ", plan.left_out, " of an epoch left out, which they cannot share");
-  return absl::StrCat(plan.num_ranks, " ranks: ", plan.UsualShare(), " samples each per step", left_out, "\n");
+  return absl::StrCat(plan.num_ranks, " ranks: ", plan.UsualShare(), " samples each per step", left_out,
+                      is_direct ? absl::StrCat("; means of gradients by ", device->ranks_text()) : "", "\n");
 }
 
 absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
@@ -201,7 +204,8 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   absl::StatusOr<Preparations> made = Prepare(a, ranks);
   AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
   AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
-  if (!a.quiet) AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan)));
+  if (!a.quiet)
+    AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan, a.session.device.get())));
   if (!made->changes.empty()) {
     streams.warn(
         absl::StrCat("amp-train: warning: ", Escaped(a.resume), ": goes on with other flags: ", made->changes, "\n"));
@@ -240,8 +244,20 @@ ToolStreams StreamsOf(const Ranks& ranks, const ToolStreams& streams, bool is_qu
   return own;
 }
 
+// From device to device where they can, and else, which is said, through the processor's memory.
+absl::Status JoinDevices(const TrainArguments& a, const ToolStreams& streams, Ranks& ranks) {
+  if (ranks.size() == 1 || a.session.device == nullptr) return absl::OkStatus();
+  const absl::Status joined = a.session.device->JoinRanks(*ranks.reduction());
+  if (!absl::IsUnimplemented(joined)) return ranks.Agree(joined);
+  if (ranks.IsFirst()) {
+    streams.warn(absl::StrCat(
+        "amp-train: warning: means of gradients go through the processor's memory: ", joined.message(), "\n"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& streams, ResultsGoTo results,
-                 const RankOpener& open_ranks, Ranks& ranks, ToolOutput& output) {
+                 const TrainHost& host, Ranks& ranks, ToolOutput& output) {
   if (!arguments.empty() && arguments[0] == "new")
     return MakeNewModel({arguments.begin() + 1, arguments.end()}, output);
   absl::StatusOr<TrainArguments> parsed = ParseTrainArguments(arguments);
@@ -250,14 +266,19 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
     return absl::OkStatus();
   }
   const int64_t seconds = (parsed.ok() ? *parsed : TrainArguments()).rank_timeout;
-  if (open_ranks) {
-    AMP_ASSIGN_OR_RETURN(std::unique_ptr<Reduction> reduction, open_ranks(std::chrono::seconds(seconds)));
+  if (host.open_ranks) {
+    AMP_ASSIGN_OR_RETURN(std::unique_ptr<Reduction> reduction, host.open_ranks(std::chrono::seconds(seconds)));
     ranks = Ranks(std::move(reduction));
   }
   AMP_RETURN_IF_ERROR(ranks.Agree(parsed.status()));
   TrainArguments& a = *parsed;
   a.session.reduction = ranks.reduction();
   if (ranks.size() > 1 && a.session.threads == 0) a.session.threads = ThreadsOfRank();
+  if (ranks.size() > 1 && a.takes_own_gpu) a.cuda_ordinal = NumberOnMachine();
+  absl::StatusOr<std::shared_ptr<Accelerator>> device = OpenFlaggedDevice(a.cuda_ordinal, host.open_device);
+  AMP_RETURN_IF_ERROR(ranks.Agree(device.status()));
+  a.session.device = *std::move(device);
+  AMP_RETURN_IF_ERROR(JoinDevices(a, streams, ranks));
   AMP_RETURN_IF_ERROR(InFile(Escaped(a.model), Train(a, StreamsOf(ranks, streams, a.quiet), results, ranks, output)));
   if (ranks.size() > 1)
     streams.warn(std::exchange(output.err, {}));  // the launcher ends the others with the first to go
@@ -281,7 +302,7 @@ void ReportFailure(const absl::Status& status, const ToolStreams& streams, Ranks
 }  // namespace
 
 ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams, ResultsGoTo results,
-                       const RankOpener& open_ranks) {
+                       const TrainHost& host) {
   ToolOutput output;
   Ranks ranks;
   if (!streams.print) streams.print = CollectIn(output);
@@ -290,7 +311,7 @@ ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams st
   absl::Status status;
   // Exceptions of the libraries below end here.
   try {
-    status = Run(arguments, streams, results, open_ranks, ranks, output);
+    status = Run(arguments, streams, results, host, ranks, output);
   } catch (const std::bad_alloc&) {
     status = LimitError("out of memory");
   } catch (const std::exception& error) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/open_device.h"
+#include "tools/device_flag.h"
 #include "tools/tool_output.h"
 #include "tools/train/ranks.h"
 
@@ -13,11 +15,17 @@ namespace amp {
 // Where results go: on a terminal the curve of the losses is drawn unasked.
 enum class ResultsGoTo { kFile, kTerminal };
 
+// What a run finds where it is started.
+struct TrainHost {
+  RankOpener open_ranks = nullptr;  // null: there is one
+  DeviceOpener open_device = OpenCudaDevice;
+};
+
 // `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at
-// the end. Never throws, never exits, but for a run of several ranks that fails
-// on one of them. `open_ranks`: null: there is one. While a model is trained, SIGINT and SIGTERM end the loop after a step.
+// the end. Never throws, never exits, but for a run of several ranks that fails on one of them. While a model is trained,
+// SIGINT and SIGTERM end the loop after a step.
 ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams streams = {},
-                       ResultsGoTo results = ResultsGoTo::kFile, const RankOpener& open_ranks = nullptr);
+                       ResultsGoTo results = ResultsGoTo::kFile, const TrainHost& host = {});
 
 }  // namespace amp
 

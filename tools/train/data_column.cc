@@ -11,6 +11,7 @@
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/element.h"
 #include "runtime/reference/elementwise.h"
+#include "tools/train/device_rows.h"
 
 namespace amp {
 namespace {
@@ -241,7 +242,17 @@ void DataColumn::ConvertRows(absl::Span<const int64_t> rows, size_t sample_size,
   }
 }
 
+absl::Status DataColumn::MoveTo(Accelerator& device) {
+  const bool can_move = !is_one_hot_ && (KeepsRows() || ScalesBytes()) && data_.dtype() != DType::kString;
+  if (!can_move || data_.size_bytes() > DeviceRows::kMostBytes) return absl::OkStatus();
+  const auto scale = KeepsRows() ? std::nullopt : std::optional(static_cast<float>(scale_));
+  AMP_ASSIGN_OR_RETURN(on_device_, DeviceRows::Create(device, data_, sample_dims_, scale));
+  absl::StrAppend(&description_, ", on ", device.name());
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Tensor> DataColumn::Batch(absl::Span<const int64_t> rows) const {
+  if (on_device_ != nullptr) return on_device_->Batch(rows);
   Dims dims = {static_cast<int64_t>(rows.size())};
   dims.insert(dims.end(), sample_dims_.begin(), sample_dims_.end());
   AMP_ASSIGN_OR_RETURN(Tensor batch, Tensor::Create(dtype_, std::move(dims)));
@@ -251,9 +262,9 @@ absl::StatusOr<Tensor> DataColumn::Batch(absl::Span<const int64_t> rows) const {
     return batch;
   }
   const auto sample_size = static_cast<size_t>(data_.num_elements() / data_.dim(0));
-  if (resize_ == ResizeMode::kNone && data_.dtype() == dtype_ && scale_ == 1) {
+  if (KeepsRows()) {
     CopyRows(rows, sample_size * ElementBytes(dtype_), batch);
-  } else if (resize_ == ResizeMode::kNone && data_.dtype() == DType::kUint8 && dtype_ == DType::kFloat32) {
+  } else if (ScalesBytes()) {
     ScaleRows(rows, sample_size, batch);
   } else {
     ConvertRows(rows, sample_size, batch);

@@ -9,6 +9,7 @@
 #define AMP_TOOLS_TRAIN_DATA_COLUMN_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
+
+class Accelerator;
+class DeviceRows;
 
 enum class ResizeMode { kNone, kNearest, kBilinear };
 
@@ -47,7 +51,10 @@ class DataColumn {
   int64_t num_samples() const { return data_.dim(0); }
   // "x: uint8[60000,28,28] as float32[n,784], scaled by 0.00392157"
   const std::string& description() const { return description_; }
-  // The samples of these rows, in this order. REQUIRES: they are there.
+  // Where batches that are rows of the file, or bytes times the scale, can be made on the device, they will be, if the data
+  // are not too many for it: see DeviceRows. REQUIRES: the device outlives the column.
+  absl::Status MoveTo(Accelerator& device);
+  // The samples of these rows, in this order; on a device, good until the next batch. REQUIRES: they are there.
   absl::StatusOr<Tensor> Batch(absl::Span<const int64_t> rows) const;
 
  private:
@@ -55,6 +62,10 @@ class DataColumn {
     int64_t channels = 1, height = 0, width = 0;
   };
   static std::optional<Image> ImageOf(absl::Span<const int64_t> sample);
+  bool KeepsRows() const { return resize_ == ResizeMode::kNone && data_.dtype() == dtype_ && scale_ == 1; }
+  bool ScalesBytes() const {
+    return resize_ == ResizeMode::kNone && data_.dtype() == DType::kUint8 && dtype_ == DType::kFloat32;
+  }
   void FillResized(absl::Span<const double> from, absl::Span<double> to) const;
   void CopyRows(absl::Span<const int64_t> rows, size_t row_bytes, Tensor& batch) const;
   void ScaleRows(absl::Span<const int64_t> rows, size_t sample_size, Tensor& batch) const;
@@ -70,6 +81,7 @@ class DataColumn {
   Image from_, to_;
   bool rounds_resized_ = false;  // pixels of whole numbers
   bool is_one_hot_ = false;      // data_ holds class numbers
+  std::shared_ptr<DeviceRows> on_device_;
 };
 
 }  // namespace amp

@@ -64,6 +64,7 @@ absl::StatusOr<DataSet> DataSet::Read(const NamedFiles& files, const std::vector
       return InFile(Escaped(file), UsageError("expected ", set.num_samples_, " samples, as '",
                                               Escaped(set.inputs_[0].name), "' has; found ", count));
     }
+    if (options.device != nullptr && i < inputs.size()) AMP_RETURN_IF_ERROR(column->MoveTo(*options.device));
     set.columns_.push_back(*std::move(column));
   }
   if (set.columns_.empty()) return UsageError("expected a model with inputs for data, found none");

@@ -19,7 +19,8 @@ namespace amp {
 struct DataSetOptions {
   std::string flag;  // that the files come from, for messages
   FitOptions fit;
-  int64_t num_classes = -1;  // where it is known
+  int64_t num_classes = -1;       // where it is known
+  Accelerator* device = nullptr;  // that steps run on, which outlives the data
 };
 
 class DataSet {

@@ -46,9 +46,11 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainA
     AMP_ASSIGN_OR_RETURN(inputs.emplace_back(), FindInput(*session, name));
   }
   AMP_ASSIGN_OR_RETURN(const InputType labels, FindInput(trainer.session(), step.labels));
-  AMP_ASSIGN_OR_RETURN(evaluator.data_,
-                       DataSet::Read(arguments.eval_data, inputs, labels, step.label_kind,
-                                     {.flag = "--eval-data", .fit = arguments.fit, .num_classes = num_classes}));
+  AMP_ASSIGN_OR_RETURN(evaluator.data_, DataSet::Read(arguments.eval_data, inputs, labels, step.label_kind,
+                                                      {.flag = "--eval-data",
+                                                       .fit = arguments.fit,
+                                                       .num_classes = num_classes,
+                                                       .device = arguments.session.device.get()}));
   const int64_t num_samples = evaluator.data_.num_samples();
   AMP_RETURN_IF_ERROR(evaluator.data_.CheckBatch(std::min(batch, num_samples), num_samples % batch));
   return evaluator;

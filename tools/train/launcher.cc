@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <initializer_list>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "ir/base/status.h"
@@ -20,15 +22,24 @@ int NumStarted() {
   return std::getenv("PMIX_NAMESPACE") != nullptr ? 0 : 1;
 }
 
+// The first of these variables that holds a number.
+std::optional<int> FirstNumber(std::initializer_list<const char*> names) {
+  for (const char* const name : names) {
+    const char* const text = std::getenv(name);
+    if (int number = 0; text != nullptr && absl::SimpleAtoi(text, &number)) return number;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
+int NumberOnMachine() {
+  return std::max(FirstNumber({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}).value_or(0), 0);
+}
+
 int ThreadsOfRank() {
-  int neighbours = 1;
-  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
-    const char* const text = std::getenv(name);
-    if (int number = 0; text != nullptr && absl::SimpleAtoi(text, &number)) neighbours = std::max(neighbours, number);
-  }
-  return std::max(UsableThreads() / neighbours, 1);
+  const int neighbours = FirstNumber({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}).value_or(1);
+  return std::max(UsableThreads() / std::max(neighbours, 1), 1);
 }
 
 absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds most_silence) {

@@ -18,6 +18,9 @@ absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds m
 // 1. Ranks on the same machine that each took all would wait for each other.
 int ThreadsOfRank();
 
+// Which of the ranks on its machine this process is, from 0; 0 where nobody says.
+int NumberOnMachine();
+
 }  // namespace amp
 
 #endif  // AMP_TOOLS_TRAIN_LAUNCHER_H_

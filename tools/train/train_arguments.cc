@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
@@ -22,8 +23,9 @@ constexpr int kMostThreads = 4096;
 constexpr int64_t kMostSeconds = 86'400;
 constexpr int64_t kMostBatches = int64_t{1} << 31;
 constexpr char kPurpose[] =
-    "Trains an ONNX model on this machine's processor: runs a step graph, as amp-rewrite --train makes it, over a data "
-    "set.\n'amp-train new' makes a fresh model: see amp-train new --help.\n";
+    "Trains an ONNX model on this machine's processor or an NVIDIA GPU: runs a step graph, as amp-rewrite --train "
+    "makes "
+    "it, over a data set.\n'amp-train new' makes a fresh model: see amp-train new --help.\n";
 constexpr char kFooter[] = R"(Examples:
   amp-train new mlp 784-64-64-10 -o m.onnx
   amp-rewrite m.onnx -o step.onnx --train --loss softmax-cross-entropy --optimizer rmsprop
@@ -97,7 +99,15 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
             "the learning rate over the whole run, linear and cosine down to 0 [constant]");
   AddNumber(app, group, "--seed", a.session.seed, std::numeric_limits<uint64_t>::max(), "of Dropout and the like");
   AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
-  AddFile(app, group, "--device", words.device, "auto|cpu|cuda[:N]", WithDefault("where", words.device));
+  AddFile(app, group, "--device", words.device, "auto|cpu|cuda[:N]",
+          WithDefault("where; cuda: of several ranks each takes the GPU of its number", words.device));
+  app.add_flag("--allow-tf32", a.session.allow_tf32,
+               "compute float32 products and convolutions on a GPU in TF32, which keeps 10 bits of each factor")
+      ->group(group);
+  app.add_flag_callback(
+         "--no-replay", [&a] { a.session.replay = false; },
+         "start every kernel on a GPU, also in steps that it could replay")
+      ->group(group);
 }
 
 void DeclareResults(CLI::App& app, TrainArguments& a) {
@@ -157,10 +167,9 @@ absl::Status Interpret(const Words& words, TrainArguments& a) {
   } else if (!words.shuffle.empty()) {
     return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'");
   }
-  AMP_ASSIGN_OR_RETURN(const std::optional<int> device, ReadDevice(words.device));
-  if (!device.has_value()) return absl::OkStatus();
-  return DeviceError("--device ", Escaped(words.device),
-                     ": models are trained on the processor alone; expected auto or cpu");
+  AMP_ASSIGN_OR_RETURN(a.cuda_ordinal, ReadDevice(words.device));
+  a.takes_own_gpu = a.cuda_ordinal.has_value() && !absl::StrContains(words.device, ':');
+  return absl::OkStatus();
 }
 
 absl::Status CheckCombinations(const TrainArguments& a) {
@@ -188,7 +197,9 @@ std::string TextOrNone(const auto& value) { return value.has_value() ? absl::Str
 }  // namespace
 
 std::map<std::string, std::string> StepFlags(const TrainArguments& a, double learning_rate) {
-  std::map<std::string, std::string> flags = {{"--batch", absl::StrCat(a.batch)},
+  std::map<std::string, std::string> flags = {{"--allow-tf32", a.session.allow_tf32 ? "on" : "off"},
+                                              {"--batch", absl::StrCat(a.batch)},
+                                              {"--device", a.cuda_ordinal.has_value() ? "cuda" : "cpu"},
                                               {"--drop-last", a.drop_last ? "on" : "off"},
                                               {"--learning-rate", absl::StrCat(learning_rate)},
                                               {"--resize", NameOf(kResizeModes, a.fit.resize)},

@@ -35,7 +35,9 @@ struct TrainArguments {
   int64_t rank_timeout = 20;                                   // seconds
   bool curve = false, quiet = false;
   SessionOptions session;
-  std::string text;  // of --help or --version: to be printed, and nothing else done; else empty
+  std::optional<int> cuda_ordinal;  // nothing: the processor
+  bool takes_own_gpu = false;       // of several ranks each takes the GPU of its number on its machine
+  std::string text;                 // of --help or --version: to be printed, and nothing else done; else empty
 };
 
 // amp-train new KIND ...
@@ -52,8 +54,7 @@ struct NewModelArguments {
 // `learning_rate`: that the run begins with.
 std::map<std::string, std::string> StepFlags(const TrainArguments& arguments, double learning_rate);
 
-// `arguments` without the program's name, and the second without "new". Errors: kInvalidArgument; kUnimplemented for a
-// device that nothing is trained on.
+// `arguments` without the program's name, and the second without "new". Errors: kInvalidArgument.
 absl::StatusOr<TrainArguments> ParseTrainArguments(const std::vector<std::string>& arguments);
 absl::StatusOr<NewModelArguments> ParseNewModelArguments(const std::vector<std::string>& arguments);
 

@@ -17,6 +17,7 @@
 #include "ir/graph/graph.h"
 #include "passes/train/mean_over_ranks.h"
 #include "passes/train/step_metadata.h"
+#include "runtime/device/accelerator.h"
 #include "runtime/parallel/reduction.h"
 #include "runtime/program.h"
 #include "tools/train/checkpoint.h"
@@ -80,7 +81,8 @@ struct Trainer::Content {
   StepDescription step;
   std::string hash;
   std::unique_ptr<Session> session;
-  NamedDatums inputs;              // states and learning rate
+  NamedDatums inputs;              // states, on the device if there is one, and learning rate
+  NamedDatums places;              // with a device: by output, the states
   std::vector<size_t> next_ports;  // of the states, in order
   size_t loss_port = kNoPort, finite_port = kNoPort, logits_port = kNoPort;
   float learning_rate = 0;
@@ -91,6 +93,11 @@ struct Trainer::Content {
   absl::Status TakeInitialState();
   absl::StatusOr<LoadedFile> LoadForward(const std::string& forward) const;
   absl::Status CheckState(const std::string& name, const Tensor& value) const;
+  // Where the processor sees it.
+  absl::StatusOr<Tensor> State(const std::string& name) const;
+  // Where steps read it.
+  absl::StatusOr<Tensor> WhereStepsRun(Tensor value) const;
+  void Keep(const std::string& name, Tensor value);
   std::vector<std::string> StateNames() const;
   absl::Status NoState(const std::string& name) const;  // the error
 };
@@ -137,6 +144,9 @@ absl::Status Trainer::Content::TakeInitialState() {
       return ModelError("state '", Escaped(name), "': expected float32, found ", initial.TypeText());
     }
     inputs[name] = initial;
+    if (name == step.learning_rate) continue;
+    AMP_ASSIGN_OR_RETURN(Tensor state, WhereStepsRun(*initial.tensor()));
+    Keep(name, std::move(state));
   }
   if (step.learning_rate.empty()) return absl::OkStatus();
   const Tensor& rate = *inputs[step.learning_rate].tensor();
@@ -165,6 +175,22 @@ absl::Status Trainer::Content::CheckState(const std::string& name, const Tensor&
   return UsageError("state '", Escaped(name), "': expected ", present.TypeText(), ", found ", value.TypeText());
 }
 
+absl::StatusOr<Tensor> Trainer::Content::State(const std::string& name) const {
+  const Tensor& state = *inputs.at(name).tensor();
+  return state.IsOnHost() ? state : options.device->CopyOut(state, nullptr);
+}
+
+absl::StatusOr<Tensor> Trainer::Content::WhereStepsRun(Tensor value) const {
+  return options.device == nullptr ? std::move(value) : options.device->CopyIn(value, nullptr);
+}
+
+void Trainer::Content::Keep(const std::string& name, Tensor value) {
+  for (const StepState& state : step.states) {
+    if (options.device != nullptr && state.input == name) places[state.output] = Datum(value);
+  }
+  inputs[name] = Datum(std::move(value));
+}
+
 // A model that does the forward part with the weights as they are.
 absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forward) const {
   absl::StatusOr<LoadedFile> file = forward.empty() ? Load() : LoadModel(forward, {.limits = options.limits});
@@ -173,7 +199,7 @@ absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forw
   for (const StepState& state : step.states) {
     states.insert(state.input);
     if (!IsTrained(state)) continue;
-    const Tensor& value = *inputs.at(state.input).tensor();
+    AMP_ASSIGN_OR_RETURN(const Tensor value, State(state.input));
     AMP_RETURN_IF_ERROR(InFile(
         Escaped(forward), ReplaceInitializer(*file->model, state.input,
                                              {.dtype = value.dtype(), .dims = value.dims(), .bytes = value.bytes()})));
@@ -229,11 +255,17 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
     all[name] = datum;
   }
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs,
-                       c.session->Run(all, nullptr, nullptr, SeedOfStep(SeedOfRank(c.options), c.num_steps)));
+                       c.session->Run(all, {.seed = SeedOfStep(SeedOfRank(c.options), c.num_steps),
+                                            .places = c.places.empty() ? nullptr : &c.places}));
   TrainStep result;
-  const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) {
+  const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) -> absl::Status {
     if (port == kNoPort) return absl::OkStatus();
     const Tensor* tensor = outputs[port].tensor();
+    Tensor copy;
+    if (tensor != nullptr && !tensor->IsOnHost()) {
+      AMP_ASSIGN_OR_RETURN(copy, c.options.device->CopyOut(*tensor, nullptr));
+      tensor = &copy;
+    }
     const DType expected = std::is_same_v<T, bool> ? DType::kBool : DType::kFloat32;
     if (tensor == nullptr || tensor->dtype() != expected || tensor->num_elements() != 1) {
       return ModelError("output '", Escaped(name), "': expected ", DTypeName(expected), "[], found ",
@@ -280,12 +312,13 @@ std::vector<std::string> Trainer::StateNames() const { return content_->StateNam
 absl::StatusOr<Tensor> Trainer::State(const std::string& name) const {
   const auto it = content_->inputs.find(name);
   if (it == content_->inputs.end()) return content_->NoState(name);
-  return *it->second.tensor();
+  return content_->State(name);
 }
 
 absl::Status Trainer::SetState(const std::string& name, Tensor value) {
   AMP_RETURN_IF_ERROR(content_->CheckState(name, value));
-  content_->inputs[name] = Datum(std::move(value));
+  AMP_ASSIGN_OR_RETURN(value, content_->WhereStepsRun(std::move(value)));
+  content_->Keep(name, std::move(value));
   return absl::OkStatus();
 }
 
@@ -310,7 +343,8 @@ absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string&
                         .note = note,
                         .states = {}};
   for (const StepState& state : content_->step.states) {
-    checkpoint.states.emplace_back(state.input, *content_->inputs.at(state.input).tensor());
+    AMP_ASSIGN_OR_RETURN(Tensor value, content_->State(state.input));
+    checkpoint.states.emplace_back(state.input, std::move(value));
   }
   return WriteCheckpoint(path, checkpoint);
 }
@@ -326,13 +360,13 @@ absl::StatusOr<std::string> Trainer::LoadCheckpoint(const std::string& path) {
   if (checkpoint.states.size() != c.step.states.size()) {
     return complain(UsageError("expected ", c.step.states.size(), " states, found ", checkpoint.states.size()));
   }
-  NamedDatums loaded;
+  absl::flat_hash_map<std::string, Tensor> loaded;
   for (auto& [name, tensor] : checkpoint.states) {
     AMP_RETURN_IF_ERROR(complain(c.CheckState(name, tensor)));
-    loaded[name] = Datum(std::move(tensor));
+    AMP_ASSIGN_OR_RETURN(loaded[name], c.WhereStepsRun(std::move(tensor)));
   }
   if (loaded.size() != c.step.states.size()) return complain(UsageError("a state is there twice"));
-  for (auto& [name, datum] : loaded) c.inputs[name] = std::move(datum);
+  for (auto& [name, tensor] : loaded) c.Keep(name, std::move(tensor));
   c.num_steps = checkpoint.num_steps;
   set_learning_rate(checkpoint.learning_rate);
   return std::move(checkpoint.note);

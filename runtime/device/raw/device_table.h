@@ -11,9 +11,11 @@
 
 #include <cstddef>
 
+#include "runtime/device/raw/choices.h"
 #include "runtime/device/raw/kernels.h"
 #include "runtime/device/raw/library_operations.h"
 #include "runtime/device/raw/product.h"
+#include "runtime/device/raw/ranks.h"
 
 namespace amp::device {
 
@@ -34,7 +36,15 @@ struct DeviceTable {
   // kNotTaken where the library is missing, or does not do it. `text`: of kMaxOperationText bytes.
   int (*convolve)(void* self, const LibraryConvolution* convolution, char* text) = nullptr;
   int (*attend)(void* self, const LibraryAttention* attention, char* text) = nullptr;
-  // From `start_recording` on, kernels, products and zeroes are written down, not done; nothing else may be asked for then,
+  // Operations are timed when they are asked for first, and the fastest way is kept; null: as before.
+  void (*use_choices)(void* self, const Choices* choices) = nullptr;
+  // See ranks.h. `id`: of kRanksIdBytes, or null, only to find out whether ranks can be joined; `text`: of kMaxRanksText,
+  // the library's name, or why it is missing: kNoRanks.
+  int (*name_ranks)(void* self, char* id, char* text) = nullptr;
+  int (*join_ranks)(void* self, const char* id, int rank, int size, char* text) = nullptr;
+  int (*start_fold)(void* self, const FoldArguments* fold) = nullptr;
+  int (*await_folds)(void* self) = nullptr;
+  // From `start_recording` on, kernels, products, folds and zeroes are written down, not done; nothing else may be asked for then,
   // by any thread. `stop_recording` gives what `replay` does again, from the same places to the same places; null and an
   // error where something else was asked for. Null, all four: it does not record.
   int (*start_recording)(void* self) = nullptr;

@@ -318,7 +318,7 @@ TEST_CASE("observers see the values inside") {
   const auto session = MakeSession(text);
   std::vector<std::string> seen;
   const ValueObserver observer = [&](ValueId id, const Datum&) { seen.push_back(session->model().value(id).name); };
-  REQUIRE(session->Run(inputs, &observer).ok());
+  REQUIRE(session->Run(inputs, {.observer = &observer}).ok());
   CHECK(seen == std::vector<std::string>{"x", "r", "h", "a", "y"});
   REQUIRE(session->Run(inputs).ok());
   CHECK(OperatorsOf(*session) == "MatMul");

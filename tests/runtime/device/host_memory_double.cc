@@ -23,11 +23,13 @@
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
 #include "tests/runtime/device/double_operations.h"
+#include "tests/runtime/device/double_ranks.h"
 
 namespace amp {
 namespace {
 
 constexpr int kFailedLaunch = 700, kNotWhileRecording = 901;
+constexpr size_t kMaxKey = 64;
 constexpr int kFillByte = 0xcd;  // memory that nobody has written to
 
 // What is written down, to be done later: of what it was asked with, copies.
@@ -40,6 +42,9 @@ struct Double {
   std::map<void*, size_t> blocks;
   std::unique_ptr<Recorded> recorded = nullptr;  // of the recording under way
   bool is_broken = false;                        // by something that a recording cannot have
+  std::shared_ptr<DoubleWorld> world = nullptr;  // of the ranks that it has joined
+  int rank = 0;
+  const device::Choices* choices = nullptr;
 };
 Double& Of(void* self) { return *static_cast<Double*>(self); }
 
@@ -249,6 +254,23 @@ const char* Tf32Text(const Operation& operation) {
   return "";
 }
 
+// As if there were something to choose.
+void Choose(Double& opened, const device::ProductArguments& product) {
+  if (opened.choices == nullptr || opened.recorded != nullptr) return;
+  char key[kMaxKey];
+  std::snprintf(key, sizeof key, "double %d %d %d", static_cast<int>(product.m), static_cast<int>(product.n),
+                static_cast<int>(product.k));
+  char choice = 0;
+  if (opened.choices->find(opened.choices->self, key, &choice, 1) == 1) return;
+  ++opened.state->timed;
+  opened.choices->keep(opened.choices->self, key, "1", 1);
+}
+
+void UseChoices(void* self, const device::Choices* choices) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  Of(self).choices = choices;
+}
+
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
   if (!Of(self).limits.has_products) {
     std::snprintf(text, device::kMaxProductText, "the double has no products");
@@ -256,6 +278,7 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
   }
   std::snprintf(text, device::kMaxProductText, "product of the double%s", Tf32Text(*product));
   const absl::MutexLock lock(&Of(self).mutex);
+  Choose(Of(self), *product);
   return DoOrRecord(Of(self), [copy = *product] {
     MultiplyAll(copy);
     return 0;
@@ -285,6 +308,32 @@ int Operate(void* self, const Operation* operation, char* text) {
   });
 }
 
+int NameRanks(void* self, char* id, char* text) {
+  const bool has_ranks = Of(self).limits.has_ranks;
+  std::snprintf(text, device::kMaxRanksText, has_ranks ? "ranks of the double" : "the double has no ranks");
+  if (!has_ranks) return device::kNoRanks;
+  if (id != nullptr) MakeWorldId(id);
+  return 0;
+}
+
+int JoinRanks(void* self, const char* id, int rank, int size, char* text) {
+  Of(self).world = FindWorld(id, size);
+  Of(self).rank = rank;
+  return NameRanks(self, nullptr, text);
+}
+
+int StartFold(void* self, const device::FoldArguments* fold) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  ++opened.state->folds;
+  return DoOrRecord(opened, [&opened, copy = *fold] {
+    FoldInWorld(*opened.world, opened.rank, copy);
+    return 0;
+  });
+}
+
+int AwaitFolds(void*) { return 0; }
+
 const char* ErrorText(int error) { return error == kFailedLaunch ? "planted" : "no error of the double's"; }
 
 void Close(void* self) {
@@ -312,6 +361,11 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .multiply = Multiply,
           .convolve = Operate<device::LibraryConvolution, ConvolveOnHost>,
           .attend = Operate<device::LibraryAttention, AttendOnHost>,
+          .use_choices = UseChoices,
+          .name_ranks = NameRanks,
+          .join_ranks = JoinRanks,
+          .start_fold = StartFold,
+          .await_folds = AwaitFolds,
           .start_recording = limits.has_recordings ? StartRecording : nullptr,
           .stop_recording = StopRecording,
           .replay = Replay,

@@ -21,6 +21,7 @@ struct DoubleLimits {
   bool has_operations = true;                      // the same of convolutions and attention
   bool adds_bias = true;                           // to convolutions
   bool has_recordings = true;
+  bool has_ranks = true;  // the library that joins ranks
 };
 
 // What is left of it, also after it was closed.
@@ -28,6 +29,8 @@ struct DoubleState {
   size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
   int launches = 0, allocations = 0, operations = 0;  // asked for, also while it records
   int recordings = 0, replays = 0;                    // recordings that are there
+  int folds = 0;                                      // over ranks
+  int timed = 0;                                      // products whose fastest way was not known
   bool is_closed = false;
 };
 

@@ -139,7 +139,7 @@ TEST_CASE("branches are looked at in every run, and random numbers are drawn in 
   const NamedDatums inputs = Random({3, 8});
   std::vector<Tensor> before = RunSession(*random.session, inputs);
   for (uint64_t seed = 1; seed < 5; ++seed) {
-    const auto now = random.session->Run(inputs, nullptr, nullptr, seed);
+    const auto now = random.session->Run(inputs, {.seed = seed});
     CHECK(now.ok());
     CHECK(DifferenceOf({*(*now)[0].tensor()}, before, 1e-5) != "");
     before = {*(*now)[0].tensor()};
@@ -164,9 +164,9 @@ TEST_CASE("nothing is recorded where that is turned off, where the device cannot
     CHECK(off.Differs(Random({5, 8})) == "");
     CHECK(without.Differs(Random({5, 8})) == "");
     const ValueObserver observe = [](ValueId, const Datum&) {};
-    CHECK(seen.session->Run(Random({5, 8}), &observe).ok());
+    CHECK(seen.session->Run(Random({5, 8}), {.observer = &observe}).ok());
     std::vector<InstructionTiming> timings;
-    CHECK(seen.session->Run(Random({5, 8}), nullptr, &timings).ok());
+    CHECK(seen.session->Run(Random({5, 8}), {.timings = &timings}).ok());
   }
   CHECK(off.state->replays + without.state->replays + seen.state->replays == 0);
 }

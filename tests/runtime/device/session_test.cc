@@ -157,7 +157,7 @@ TEST_CASE("observers see values of the device as of the processor") {
   const ValueObserver observe = [&](ValueId, const Datum& datum) {
     if (datum.tensor() != nullptr) seen += datum.tensor()->elements<float>().empty() ? 0 : 1;
   };
-  CHECK(session->Run({{"x", RandomTensor(DType::kFloat32, {2, 8})}}, &observe).ok());
+  CHECK(session->Run({{"x", RandomTensor(DType::kFloat32, {2, 8})}}, {.observer = &observe}).ok());
   CHECK(seen == 5);
 }
 

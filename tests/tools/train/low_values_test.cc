@@ -50,7 +50,7 @@ size_t CountLow(const std::vector<std::string>& model, const Dims& x, const std:
     CHECK(tensor.dtype() == low);
     ++count;
   };
-  const absl::StatusOr<std::vector<Datum>> outputs = (*session)->Run(Batch(x), &observer);
+  const absl::StatusOr<std::vector<Datum>> outputs = (*session)->Run(Batch(x), {.observer = &observer});
   INFO(outputs.status().message());
   REQUIRE(outputs.ok());
   return count;

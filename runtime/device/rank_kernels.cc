@@ -1,0 +1,69 @@
+// The functions of domain ai.amp that make one step of the steps of several ranks, between their devices; see
+// runtime/loops/rank_kernels.cc for what goes through the processor's memory.
+//
+//   started = StartMeanOverRanks (gradient)      the mean is on its way
+//   mean = MeanOverRanks (started)               it has come
+#include "ir/base/status.h"
+#include "runtime/device/accelerator.h"
+#include "runtime/device/families.h"
+
+namespace amp {
+namespace {
+
+const char* WhyNot(const KernelContext& context, DType dtype) {
+  const Accelerator* const device = context.resources().device;
+  if (device == nullptr || !device->HasRanks()) return "the device has no way to the others";
+  return context.Input(0).dtype() == dtype ? nullptr : "another type";
+}
+const char* WhyNotMean(const KernelContext& context) { return WhyNot(context, DType::kFloat32); }
+const char* WhyNotFlag(const KernelContext& context) { return WhyNot(context, DType::kBool); }
+
+// The input's elements, for this node to change.
+absl::StatusOr<Tensor*> OwnCopy(KernelContext& context) {
+  const Tensor& given = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(Tensor * own, context.MakeOutputLike(0, 0));
+  if (own->data() != given.data()) context.resources().device->CopyWithin(given, *own);
+  return own;
+}
+
+absl::Status StartMeanOverRanks(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(Tensor * own, OwnCopy(context));
+  if (own->num_elements() > 0) context.resources().device->StartFold(*own, device::Fold::kMean);
+  return absl::OkStatus();
+}
+
+absl::Status MeanOverRanks(KernelContext& context) {
+  context.resources().device->AwaitFolds();
+  context.SetOutput(0, context.InputDatum(0));
+  return absl::OkStatus();
+}
+
+absl::Status TrueOnAllRanks(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(Tensor * own, OwnCopy(context));
+  if (own->num_elements() != 1) return ModelError("expected bool[], found ", context.InputDatum(0).TypeText());
+  context.resources().device->StartFold(*own, device::Fold::kLeast);
+  context.resources().device->AwaitFolds();
+  return absl::OkStatus();
+}
+
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
+                          const char* (*why_not)(const KernelContext&)) {
+  return {.op_type = name,
+          .function = function,
+          .domain = "ai.amp",
+          .why_not = why_not,
+          .family = "device",
+          .host_inputs = {},
+          .runs_on_device = true,
+          .joins_ranks = true};
+}
+
+constexpr KernelRow kRows[] = {RowOf("StartMeanOverRanks", StartMeanOverRanks, WhyNotMean),
+                               RowOf("MeanOverRanks", MeanOverRanks, WhyNotMean),
+                               RowOf("TrueOnAllRanks", TrueOnAllRanks, WhyNotFlag)};
+
+}  // namespace
+
+absl::Span<const KernelRow> RankDeviceKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,118 @@
+// Outputs that stay on the device: in the tensors that inputs come from, as a step of training has it.
+#include <algorithm>
+
+#include "tests/catch2.h"
+#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/run_session.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+const SessionText kStep = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+  step (float[4] x, float[4] w, float[4] v) => (float[4] w_next, float[4] v_next, float[4] y) {
+    v_next = Identity (w)
+    sum = Add (x, w)
+    w_next = Mul (sum, v)
+    top = ReduceMax <keepdims = 0> (w_next)
+    y = Sub (w_next, top) })"};
+
+Tensor Floats(const std::vector<float>& elements) {
+  return Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(elements.size())}, elements);
+}
+
+// A session of the text on the double, and tensors w and v in its memory.
+struct Stepper {
+  explicit Stepper(const SessionText& text = kStep, const DoubleLimits& limits = {})
+      : state(std::make_shared<DoubleState>()), device(OpenHostMemoryDouble(state, limits)) {
+    SessionOptions options;
+    options.device = device;
+    session = MakeSession(text, options);
+    w = *device->CopyIn(Floats({1, 2, 3, 4}), nullptr);
+    v = *device->CopyIn(Floats({1, -1, 1, -1}), nullptr);
+  }
+
+  absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& places) const {
+    return session->Run({{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}}, {.places = &places});
+  }
+  std::string Error(const NamedDatums& places) const { return std::string(Run(places).status().message()); }
+  std::vector<float> Read(const Tensor& tensor) const {
+    const Tensor copy = *device->CopyOut(tensor, nullptr);
+    return {copy.elements<float>().begin(), copy.elements<float>().end()};
+  }
+
+  std::shared_ptr<DoubleState> state;
+  std::shared_ptr<Accelerator> device;
+  std::unique_ptr<Session> session;
+  Tensor w, v;
+};
+
+TEST_CASE("states are overwritten where they are, with what they were before the run") {
+  const Stepper stepper;
+  std::vector<float> w = {1, 2, 3, 4}, v = {1, -1, 1, -1};
+  for (int run = 0; run < 5; ++run) {
+    const auto outputs = stepper.Run({{"w_next", stepper.w}, {"v_next", stepper.v}});
+    INFO(outputs.status().message());
+    REQUIRE(outputs.ok());
+    for (size_t i = 0; i < w.size(); ++i) {
+      const float next = (1 + w[i]) * v[i];
+      v[i] = w[i];
+      w[i] = next;
+    }
+    for (size_t i = 0; i < w.size(); ++i) {
+      CHECK((*outputs)[2].tensor()->elements<float>()[i] == w[i] - *std::max_element(w.begin(), w.end()));
+    }
+    CHECK((*outputs)[0].tensor()->data() == stepper.w.data());
+    CHECK((*outputs)[1].tensor()->data() == stepper.v.data());
+    CHECK(stepper.Read(stepper.w) == w);
+    CHECK(stepper.Read(stepper.v) == v);
+    CHECK(stepper.session->LastCopies().in == 1);
+    CHECK(stepper.session->LastCopies().out == 1);
+  }
+  CHECK(stepper.state->replays > 1);
+}
+
+TEST_CASE("an output that the processor computes goes to its place") {
+  const Stepper stepper({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    step (float[4] x, float[4] w, float[4] v) => (float[4] w_next) {
+      shape = Shape (x) f = Cast <to = 1> (shape) four = Constant <value_ints = [4]> () w_next = Expand (f, four) })"});
+  REQUIRE(stepper.Run({{"w_next", stepper.w}}).ok());
+  CHECK(stepper.Read(stepper.w) == std::vector<float>{4, 4, 4, 4});
+}
+
+TEST_CASE("what is no place is an error, and nothing is written") {
+  const Stepper stepper;
+  CHECK_THAT(stepper.Error({{"w_nxt", stepper.w}}), Contains("'w_nxt' is no output of the model, which has 'w_next'"));
+  CHECK(stepper.Error({{"w_next", Floats({1, 2, 3, 4})}}) ==
+        "output 'w_next': expected a place on the session's device");
+  CHECK(stepper.Error({{"w_next", Datum()}}) == "output 'w_next': expected a place on the session's device");
+  const auto other = OpenHostMemoryDouble();
+  CHECK(stepper.Error({{"w_next", *other->CopyIn(Floats({1, 2, 3, 4}), nullptr)}}) ==
+        "output 'w_next': expected a place on the session's device");
+  const Tensor small = *stepper.device->CopyIn(Floats({1, 2}), nullptr);
+  CHECK(stepper.Error({{"w_next", stepper.w}, {"v_next", small}}) ==
+        "output 'v_next': expected float32[2] as its place has, found float32[4]");
+  CHECK(stepper.Read(stepper.w) == std::vector<float>{1, 2, 3, 4});
+  const NamedDatums places = {{"w_next", stepper.w}};
+  CHECK_THAT(std::string(MakeSession(kStep)->Run({}, {.places = &places}).status().message()),
+             Contains("expected input"));
+}
+
+TEST_CASE("an input in the memory of another device is an error") {
+  const Stepper stepper;
+  const auto other = OpenHostMemoryDouble();
+  const Tensor w = *other->CopyIn(Floats({1, 2, 3, 4}), nullptr);
+  const NamedDatums inputs = {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", stepper.v}};
+  const char* const expected = "input 'w': it lies in the memory of another device than the session's";
+  CHECK(stepper.session->Run(inputs).status().message() == expected);
+  CHECK_THAT(std::string(MakeSession(kStep)->Run(inputs).status().message()), Contains("of another device"));
+}
+
+TEST_CASE("a run that fails on the device is an error") {
+  const Stepper stepper(kStep, {.launches = 2});
+  CHECK(absl::IsAborted(stepper.Run({{"w_next", stepper.w}, {"v_next", stepper.v}}).status()));
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,94 @@
+// Ranks whose devices speak to each other, by test doubles in threads; and one rank alone on a GPU, where there is one.
+#include "runtime/parallel/exchange_reduction.h"
+#include "tests/catch2.h"
+#include "tests/runtime/device/host_memory_double.h"
+#include "tests/runtime/device/run_on_device.h"
+#include "tests/runtime/parallel/thread_transport.h"
+#include "tests/runtime/run_session.h"
+
+namespace amp {
+namespace {
+
+const SessionText kMeans = {
+    .text = R"(<ir_version: 8, opset_import: ["" : 17, "ai.amp" : 1], metadata_props: ["amp.state" : "[]"]>
+  g (float[4] x, float[] limit) => (float[4] mean, bool all, float[4] twice) {
+    d = Neg (x) started = ai.amp.StartMeanOverRanks (d) twice = Add (d, d) mean = ai.amp.MeanOverRanks (started)
+    sum = ReduceSum <keepdims = 0> (x) below = Less (sum, limit) all = ai.amp.TrueOnAllRanks (below) }
+  <domain: "ai.amp", opset_import: ["" : 17]> StartMeanOverRanks (value) => (started) { started = Identity (value) }
+  <domain: "ai.amp", opset_import: ["" : 17]> MeanOverRanks (started) => (mean) { mean = Identity (started) }
+  <domain: "ai.amp", opset_import: ["" : 17]> TrueOnAllRanks (own) => (all) { all = Identity (own) })"};
+
+Tensor Fours(float value) { return Tensor::Of<float>(DType::kFloat32, {4}, {value, value, value, value}); }
+std::vector<float> ReadFloats(const Datum& datum) {
+  const auto elements = datum.tensor()->elements<float>();
+  return {elements.begin(), elements.end()};
+}
+
+TEST_CASE("means go from device to device, also when they are replayed") {
+  ThreadWorld(3).Run([&](Reduction& reduction) {
+    const auto state = std::make_shared<DoubleState>();
+    SessionOptions options;
+    options.device = OpenHostMemoryDouble(state);
+    options.reduction = &reduction;
+    AMP_CHECK(options.device->JoinRanks(reduction).ok());
+    AMP_CHECK(options.device->ranks_text() == "ranks of the double");
+    auto session = CreateSession(kMeans, options);
+    AMP_CHECK(session.ok());
+    const auto rank = static_cast<float>(reduction.rank());
+    for (int run = 0; run < 4; ++run) {
+      const float limit = run == 2 ? 6 : 100;
+      const auto outputs = (*session)->Run({{"x", Fours(rank)}, {"limit", Tensor::Scalar(limit)}});
+      AMP_CHECK(outputs.ok());
+      AMP_CHECK(ReadFloats((*outputs)[0]) == std::vector<float>(4, -1));
+      AMP_CHECK((*outputs)[1].tensor()->elements<bool>()[0] == (run != 2));
+      AMP_CHECK(ReadFloats((*outputs)[2]) == std::vector<float>(4, -2 * rank));
+      AMP_CHECK((*session)->LastCopies().out == 3);
+    }
+    AMP_CHECK(state->folds > 0 && state->replays > 1);
+    return true;
+  });
+}
+
+TEST_CASE("where one of the ranks lacks the library, all are told, and means go through the processor") {
+  ThreadWorld(2).Run([&](Reduction& reduction) {
+    const auto state = std::make_shared<DoubleState>();
+    SessionOptions options;
+    options.device = OpenHostMemoryDouble(state, {.has_ranks = reduction.rank() == 0});
+    options.reduction = &reduction;
+    const absl::Status joined = options.device->JoinRanks(reduction);
+    AMP_CHECK(absl::IsUnimplemented(joined));
+    AMP_CHECK(joined.message() == "rank 1: the double has no ranks");
+    auto session = CreateSession(kMeans, options);
+    AMP_CHECK(session.ok());
+    const auto rank = static_cast<float>(reduction.rank());
+    for (int run = 0; run < 3; ++run) {
+      const auto outputs = (*session)->Run({{"x", Fours(rank)}, {"limit", Tensor::Scalar(3.0F)}});
+      AMP_CHECK(outputs.ok());
+      AMP_CHECK(ReadFloats((*outputs)[0]) == std::vector<float>(4, -0.5));
+      AMP_CHECK(!(*outputs)[1].tensor()->elements<bool>()[0]);
+    }
+    AMP_CHECK(state->folds == 0);
+    return true;
+  });
+}
+
+TEST_CASE("one rank alone gets what it gives") {
+  for (const std::shared_ptr<Accelerator>& device : TestDevices()) {
+    ThreadWorld(1).Run([&](Reduction& reduction) {
+      const absl::Status joined = device->JoinRanks(reduction);
+      if (absl::IsUnimplemented(joined)) {
+        WARN(device->name() << ": " << joined.message());
+        return true;
+      }
+      AMP_CHECK(joined.ok());
+      Tensor values = *device->CopyIn(Fours(3), nullptr);
+      device->StartFold(values, device::Fold::kMean);
+      device->AwaitFolds();
+      AMP_CHECK(ReadFloats(Datum(*device->CopyOut(values, nullptr))) == std::vector<float>(4, 3));
+      return true;
+    });
+  }
+}
+
+}  // namespace
+}  // namespace amp
