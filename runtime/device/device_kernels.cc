@@ -9,18 +9,24 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
   static const KernelTable& table = *new KernelTable({
       LibraryConvolutionDeviceKernels(),
       AttentionDeviceKernels(),
+      BatchNormDeviceKernels(),
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
       FoldDeviceKernels(),
       ImageDeviceKernels(),
+      LossDeviceKernels(),
       MoveDeviceKernels(),
+      NormGradientDeviceKernels(),
+      OptimizerDeviceKernels(),
       PoolDeviceKernels(),
+      PoolGradientDeviceKernels(),
       ProductDeviceKernels(),
       RecurrentDeviceKernels(),
       ReductionDeviceKernels(),
       RowDeviceKernels(),
       SelectDeviceKernels(),
       UnaryDeviceKernels(),
+      WeightGradientDeviceKernels(),
   });
   return table.Find(domain, op_type, version);
 }
