@@ -157,9 +157,11 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
   *table = {};
   cuda::AddConvolutionLaunches(table->kernels);
   cuda::AddElementwiseLaunches(table->kernels);
+  cuda::AddGradientLaunches(table->kernels);
   cuda::AddMoveLaunches(table->kernels);
   cuda::AddRowLaunches(table->kernels);
   cuda::AddSelectLaunches(table->kernels);
+  cuda::AddTrainingLaunches(table->kernels);
   auto opened = std::make_unique<cuda::DeviceWithProducts>(ordinal);
   int error = 0;
   if (const char* const what = cuda::Open(*opened, error); what != nullptr) {

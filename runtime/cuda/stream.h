@@ -21,9 +21,11 @@ inline cudaStream_t StreamOf(void* self) { return static_cast<OpenDevice*>(self)
 // The kernels, by file.
 void AddConvolutionLaunches(device::LaunchTable& table);
 void AddElementwiseLaunches(device::LaunchTable& table);
+void AddGradientLaunches(device::LaunchTable& table);
 void AddMoveLaunches(device::LaunchTable& table);
 void AddRowLaunches(device::LaunchTable& table);
 void AddSelectLaunches(device::LaunchTable& table);
+void AddTrainingLaunches(device::LaunchTable& table);
 
 }  // namespace amp::cuda
 

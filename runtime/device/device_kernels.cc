@@ -9,12 +9,17 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
   static const KernelTable& table = *new KernelTable({
       LibraryConvolutionDeviceKernels(),
       AttentionDeviceKernels(),
+      BatchNormDeviceKernels(),
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
       FoldDeviceKernels(),
       ImageDeviceKernels(),
+      LossDeviceKernels(),
       MoveDeviceKernels(),
+      NormGradientDeviceKernels(),
+      OptimizerDeviceKernels(),
       PoolDeviceKernels(),
+      PoolGradientDeviceKernels(),
       ProductDeviceKernels(),
       RankDeviceKernels(),
       RecurrentDeviceKernels(),
@@ -22,6 +27,7 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       RowDeviceKernels(),
       SelectDeviceKernels(),
       UnaryDeviceKernels(),
+      WeightGradientDeviceKernels(),
   });
   return table.Find(domain, op_type, version);
 }

@@ -8,13 +8,18 @@
 namespace amp {
 
 absl::Span<const KernelRow> AttentionDeviceKernels();
+absl::Span<const KernelRow> BatchNormDeviceKernels();
 absl::Span<const KernelRow> BinaryDeviceKernels();
 absl::Span<const KernelRow> ConvolutionDeviceKernels();
 absl::Span<const KernelRow> FoldDeviceKernels();
 absl::Span<const KernelRow> ImageDeviceKernels();
 absl::Span<const KernelRow> LibraryConvolutionDeviceKernels();
+absl::Span<const KernelRow> LossDeviceKernels();
 absl::Span<const KernelRow> MoveDeviceKernels();
+absl::Span<const KernelRow> NormGradientDeviceKernels();
+absl::Span<const KernelRow> OptimizerDeviceKernels();
 absl::Span<const KernelRow> PoolDeviceKernels();
+absl::Span<const KernelRow> PoolGradientDeviceKernels();
 absl::Span<const KernelRow> ProductDeviceKernels();
 absl::Span<const KernelRow> RankDeviceKernels();
 absl::Span<const KernelRow> RecurrentDeviceKernels();
@@ -22,6 +27,7 @@ absl::Span<const KernelRow> ReductionDeviceKernels();
 absl::Span<const KernelRow> RowDeviceKernels();
 absl::Span<const KernelRow> SelectDeviceKernels();
 absl::Span<const KernelRow> UnaryDeviceKernels();
+absl::Span<const KernelRow> WeightGradientDeviceKernels();
 
 }  // namespace amp
 

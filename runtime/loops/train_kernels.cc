@@ -145,6 +145,20 @@ absl::Status Step(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) at update t, in float64: the powers are nearly 1.
+absl::Status AdamRate(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const double learning_rate, context.InputNumber(0));
+  AMP_ASSIGN_OR_RETURN(const int64_t updates, context.InputInt(1));
+  AMP_ASSIGN_OR_RETURN(const float beta1, FloatAttribute(context, "beta1"));
+  AMP_ASSIGN_OR_RETURN(const float beta2, FloatAttribute(context, "beta2"));
+  AMP_ASSIGN_OR_RETURN(Tensor * rate, context.MakeOutput(0, DType::kFloat32, context.Input(0).dims()));
+  const double count = static_cast<double>(updates) + 1;
+  const double first = 1 - std::pow(static_cast<double>(beta1), count),
+               second = 1 - std::pow(static_cast<double>(beta2), count);
+  rate->mutable_elements<float>()[0] = static_cast<float>(learning_rate * (std::sqrt(second) / first));
+  return absl::OkStatus();
+}
+
 // ---- loss scale -----------------------------------------------------------------------------------------------------
 
 absl::Status AllFinite(KernelContext& context) {
@@ -243,6 +257,7 @@ constexpr KernelRow kRows[] = {
     ConditionalRowOf<kRmsprop>("ConditionalRmsprop"),
     ConditionalRowOf<kAdam>("ConditionalAdam"),
     ConditionalRowOf<kAdamW>("ConditionalAdamW"),
+    {.op_type = "AdamRate", .function = AdamRate, .domain = kDomain, .family = "loops"},
     {.op_type = "AllFinite", .function = AllFinite, .domain = kDomain, .family = "loops"},
     {.op_type = "ScaleGradient", .function = ScaleGradient, .domain = kDomain, .family = "loops"},
     {.op_type = "UpdateLossScale", .function = UpdateLossScale, .domain = kDomain, .family = "loops"},

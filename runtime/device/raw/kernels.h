@@ -43,8 +43,23 @@ enum class Kernel : int32_t {
   kAttend,
   kScatterRuns,
   kRecurrentStep,
+  kOptimize,
+  kCheckFinite,
+  kUpdateLossScale,
+  kAdamRate,
+  kCrossEntropy,
+  kCrossEntropyGradient,
+  kPartMoments,
+  kJoinMoments,
+  kPartSums,
+  kJoinSums,
+  kChannelGradient,
+  kRowGradient,
+  kSumColumns,
+  kSpreadWindows,
+  kConvolveForWeights,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kRecurrentStep) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolveForWeights) + 1;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

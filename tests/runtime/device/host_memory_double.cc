@@ -18,10 +18,14 @@
 #include "runtime/device/raw/convolution.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/images.h"
+#include "runtime/device/raw/loss.h"
 #include "runtime/device/raw/move.h"
+#include "runtime/device/raw/norm_gradient.h"
+#include "runtime/device/raw/optimizer.h"
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
+#include "runtime/device/raw/window_gradient.h"
 #include "tests/runtime/device/double_operations.h"
 #include "tests/runtime/device/double_ranks.h"
 
@@ -380,7 +384,13 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
                        device::ConvolveArguments, device::ChainArguments, device::FindExtremesArguments,
                        device::SelectTopArguments, device::ResampleArguments, device::NormalizeNeighboursArguments,
-                       device::AttendArguments, device::ScatterRunsArguments, device::RecurrentStepArguments>()});
+                       device::AttendArguments, device::ScatterRunsArguments, device::RecurrentStepArguments,
+                       device::OptimizeArguments, device::CheckFiniteArguments, device::UpdateLossScaleArguments,
+                       device::AdamRateArguments, device::CrossEntropyArguments, device::CrossEntropyGradientArguments,
+                       device::PartMomentsArguments, device::JoinMomentsArguments, device::PartSumsArguments,
+                       device::JoinSumsArguments, device::ChannelGradientArguments, device::RowGradientArguments,
+                       device::SumColumnsArguments, device::SpreadWindowsArguments,
+                       device::ConvolveForWeightsArguments>()});
 }
 
 }  // namespace amp

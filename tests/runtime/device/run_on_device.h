@@ -52,9 +52,11 @@ inline absl::StatusOr<std::vector<Datum>> RunCaseOn(const BothCase& each, const 
   return outputs;
 }
 
+// `find`: the kernels of the processor that say what is right.
 inline std::string RunOnDevice(const BothCase& each,
-                               const std::vector<std::shared_ptr<Accelerator>>& devices = TestDevices()) {
-  const absl::StatusOr<Ran> expected = RunCase(each, FindReferenceKernels);
+                               const std::vector<std::shared_ptr<Accelerator>>& devices = TestDevices(),
+                               FindKernels find = FindReferenceKernels) {
+  const absl::StatusOr<Ran> expected = RunCase(each, find);
   if (!expected.ok()) return absl::StrCat("reference: ", expected.status().message());
   for (const std::shared_ptr<Accelerator>& device : devices) {
     std::string how;

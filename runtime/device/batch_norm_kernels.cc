@@ -1,0 +1,75 @@
+// BatchNormalization as it trains, on a device: by the statistics of the batch at hand, which those that are remembered
+// move towards.
+#include "ir/base/status.h"
+#include "runtime/device/channel_moments.h"
+#include "runtime/device/families.h"
+#include "runtime/device/raw/rows.h"
+#include "runtime/device/storage.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+constexpr int kVersionWithTrainingMode = 14;
+constexpr size_t kScale = 1, kBias = 2, kMean = 3, kVariance = 4;  // inputs
+
+const char* WhyNot(const KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  if (context.version() < kVersionWithTrainingMode || GetInt(context.node(), "training_mode", 0) == 0) {
+    return "statistics that are given";
+  }
+  if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
+  if (x.rank() < 2 || x.num_elements() == 0) return "no channels";
+  for (const size_t port : {kScale, kBias, kMean, kVariance}) {
+    const Tensor& operand = context.Input(port);
+    if (!IsDeviceFloat(operand.dtype())) return kNoDeviceFloat;
+    if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
+  }
+  return nullptr;
+}
+
+// Output `port`, and what input `from` remembers.
+absl::StatusOr<device::RunningStatistic> MakeRunning(KernelContext& context, size_t port, size_t from) {
+  if (!context.HasOutput(port)) return device::RunningStatistic{};
+  const Tensor& memory = context.Input(from);
+  AMP_ASSIGN_OR_RETURN(Tensor * next, context.MakeOutput(port, memory.dtype(), memory.dims()));
+  return device::RunningStatistic{
+      .memory = memory.data(), .next = next->mutable_data(), .storage = StorageOf(memory.dtype())};
+}
+
+absl::Status BatchNormalization(KernelContext& context) {
+  context.Report("normalize by the batch", DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  RunningMoments running = {.momentum = GetFloat(context.node(), "momentum", 0.9f)};
+  AMP_ASSIGN_OR_RETURN(running.mean, MakeRunning(context, 1, kMean));
+  AMP_ASSIGN_OR_RETURN(running.variance, MakeRunning(context, 2, kVariance));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
+  const int64_t pixels = ElementsBetween(x.dims(), 2, x.rank());
+  AMP_ASSIGN_OR_RETURN(const ChannelMoments moments,
+                       StartMoments(context, x, CutChannels(x.dim(0), x.dim(1), pixels), running));
+  context.resources().device->Start(
+      device::NormalizeChannelsArguments{.x = x.data(),
+                                         .scale = context.Input(kScale).data(),
+                                         .bias = context.Input(kBias).data(),
+                                         .mean = moments.mean.data(),
+                                         .variance = moments.variance.data(),
+                                         .y = y->mutable_data(),
+                                         .storage = StorageOf(x.dtype()),
+                                         .scale_storage = StorageOf(context.Input(kScale).dtype()),
+                                         .bias_storage = StorageOf(context.Input(kBias).dtype()),
+                                         .mean_storage = device::Storage::kFloat32,
+                                         .variance_storage = device::Storage::kFloat32,
+                                         .count = CountOf(x),
+                                         .channels = static_cast<uint32_t>(x.dim(1)),
+                                         .pixels = static_cast<uint32_t>(pixels),
+                                         .epsilon = GetFloat(context.node(), "epsilon", 1e-5f)});
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {DeviceRow("BatchNormalization", BatchNormalization, WhyNot)};
+
+}  // namespace
+
+absl::Span<const KernelRow> BatchNormDeviceKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,233 @@
+// The gradients of norms, functions of domain ai.amp, on a device. Of rows (LayerNormalization, RMSNormalization) or of
+// channels (BatchNormalization; InstanceNormalization, whose samples' channels are channels each).
+#include <algorithm>
+#include <numeric>
+
+#include "ir/base/status.h"
+#include "runtime/device/channel_moments.h"
+#include "runtime/device/families.h"
+#include "runtime/device/raw/norm_gradient.h"
+#include "runtime/device/raw/rows.h"
+#include "runtime/device/storage.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+constexpr size_t kX = 0, kScale = 1, kG = 2;  // inputs
+
+float Epsilon(const KernelContext& context) { return GetFloat(context.node(), "epsilon", 1e-5f); }
+
+Dims AxesFrom(size_t begin, size_t end) {
+  Dims axes(end - begin);
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(begin));
+  return axes;
+}
+
+// [0, 2, 3, ...]
+Dims AllButChannels(size_t rank) {
+  Dims axes = AxesFrom(1, rank);
+  axes.front() = 0;
+  return axes;
+}
+
+bool HasAxes(const KernelContext& context, const Dims& axes, const Dims& scale_axes) {
+  return GetInts(context.node(), "axes") == axes && GetInts(context.node(), "scale_axes") == scale_axes;
+}
+
+const char* WhyNotFloats(const KernelContext& context) {
+  for (const size_t port : {kX, kScale, kG}) {
+    if (!IsDeviceFloat(context.Input(port).dtype())) return kNoDeviceFloat;
+  }
+  if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
+  const Tensor& x = context.Input(kX);
+  if (x.num_elements() == 0) return "no elements";
+  return context.Input(kG).dims() == x.dims() ? nullptr : "a gradient of another shape";
+}
+
+device::NormOperands OperandsOf(const KernelContext& context) {
+  const Tensor &x = context.Input(kX), &scale = context.Input(kScale), &g = context.Input(kG);
+  return {.x = x.data(),
+          .scale = scale.data(),
+          .g = g.data(),
+          .x_storage = StorageOf(x.dtype()),
+          .scale_storage = StorageOf(scale.dtype()),
+          .g_storage = StorageOf(g.dtype())};
+}
+
+bool GivesScaleGradient(const KernelContext& context) { return context.HasOutput(1); }
+
+// sums[column] = the sum down that column of [rows, columns].
+void StartColumnSums(Accelerator& device, const Tensor& of, int64_t rows, int64_t columns, Tensor& sums) {
+  device.Start(device::ReduceArguments{.x = of.data(),
+                                       .y = sums.mutable_data(),
+                                       .storage = device::Storage::kFloat32,
+                                       .reduction = device::Reduction::kSum,
+                                       .scale = 1,
+                                       .results = static_cast<uint32_t>(columns),
+                                       .count = static_cast<uint32_t>(rows),
+                                       .kept = ShapeOf<1>({{columns}, {{1}}}),
+                                       .reduced = ShapeOf<1>({{rows}, {{columns}}})});
+}
+
+float* Floats(Tensor& tensor) { return static_cast<float*>(tensor.mutable_data()); }
+
+// ---- by the statistics of all axes from one on ------------------------------------------------------------------------
+
+size_t FirstAxis(const KernelContext& context) {
+  const size_t num_axes = GetInts(context.node(), "axes").value_or(Dims()).size();
+  const size_t rank = context.Input(kX).rank();
+  return rank - std::min(rank, num_axes);
+}
+
+const char* WhyNotRows(const KernelContext& context) {
+  if (const char* why = WhyNotFloats(context)) return why;
+  const Dims& x = context.Input(kX).dims();
+  const size_t axis = FirstAxis(context);
+  if (!HasAxes(context, AxesFrom(axis, x.size()), AxesFrom(0, axis))) return "other axes than the last";
+  const Dims row(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
+  return context.Input(kScale).dims() == row ? nullptr : "a scale of another shape";
+}
+
+// Output 1: columns of [rows, size] are summed in parts of rows, and these.
+absl::Status GiveScaleGradient(KernelContext& context, const device::RowGradientArguments& norm) {
+  constexpr int64_t kMostParts = 64;
+  const int64_t part_size = (norm.rows + kMostParts - 1) / kMostParts, parts = (norm.rows + part_size - 1) / part_size;
+  AMP_ASSIGN_OR_RETURN(Tensor * dscale, context.MakeOutput(1, DType::kFloat32, context.Input(kScale).dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kFloat32, {parts, norm.size}));
+  Accelerator& device = *context.resources().device;
+  device.Start(device::SumColumnsArguments{.of = norm.of,
+                                           .rows = norm.rows,
+                                           .columns = norm.size,
+                                           .parts = static_cast<uint32_t>(parts),
+                                           .part_size = static_cast<uint32_t>(part_size),
+                                           .mean = norm.mean,
+                                           .inverse_deviation = norm.inverse_deviation,
+                                           .sums = Floats(sums)});
+  StartColumnSums(device, sums, parts, norm.size, *dscale);
+  return absl::OkStatus();
+}
+
+enum class Centre { kMean, kZero };
+
+template <Centre kCentre>
+absl::Status OfRows(KernelContext& context) {
+  context.Report("gradient of rows", DType::kFloat32);
+  const Tensor& x = context.Input(kX);
+  const int64_t size = context.Input(kScale).num_elements(), rows = x.num_elements() / size;
+  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, x.dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor mean, context.MakeScratch(DType::kFloat32, {rows}));
+  AMP_ASSIGN_OR_RETURN(Tensor inverse_deviation, context.MakeScratch(DType::kFloat32, {rows}));
+  const device::RowGradientArguments norm = {.of = OperandsOf(context),
+                                             .rows = static_cast<uint32_t>(rows),
+                                             .size = static_cast<uint32_t>(size),
+                                             .is_centred = kCentre == Centre::kMean,
+                                             .epsilon = Epsilon(context),
+                                             .dx = Floats(*dx),
+                                             .mean = Floats(mean),
+                                             .inverse_deviation = Floats(inverse_deviation)};
+  context.resources().device->Start(norm);
+  return GivesScaleGradient(context) ? GiveScaleGradient(context, norm) : absl::OkStatus();
+}
+
+// ---- of channels ------------------------------------------------------------------------------------------------------
+
+// A scale [C, 1, ...], or [C] where nothing is behind the channels.
+const char* WhyNotChannels(const KernelContext& context) {
+  if (const char* why = WhyNotFloats(context)) return why;
+  const Tensor& x = context.Input(kX);
+  if (x.rank() < 2) return "no channels";
+  Dims of_channels(x.rank() - 1, 1);
+  of_channels.front() = x.dim(1);
+  return context.Input(kScale).dims() == of_channels ? nullptr : "a scale of another shape";
+}
+
+const char* WhyNotBatch(const KernelContext& context) {
+  if (const char* why = WhyNotChannels(context)) return why;
+  const Dims axes = AllButChannels(context.Input(kX).rank());
+  return HasAxes(context, axes, axes) ? nullptr : "other axes than those of batch and space";
+}
+
+const char* WhyNotInstance(const KernelContext& context) {
+  if (const char* why = WhyNotChannels(context)) return why;
+  const size_t rank = context.Input(kX).rank();
+  return HasAxes(context, AxesFrom(2, rank), AllButChannels(rank)) ? nullptr : "other axes than those of space";
+}
+
+// dx of x as [batch, channels, pixels]; `normal_sums`: by channel.
+absl::Status StartGradient(KernelContext& context, const device::ChannelParts& parts, Tensor& dx, Tensor& normal_sums) {
+  const Tensor &x = context.Input(kX), &scale = context.Input(kScale);
+  const device::NormOperands of = OperandsOf(context);
+  AMP_ASSIGN_OR_RETURN(const ChannelMoments moments, StartMoments(context, x, parts));
+  AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kFloat32, {parts.channels, parts.parts}));
+  AMP_ASSIGN_OR_RETURN(Tensor products, context.MakeScratch(DType::kFloat32, {parts.channels, parts.parts}));
+  AMP_ASSIGN_OR_RETURN(Tensor mean_g, context.MakeScratch(DType::kFloat32, {parts.channels}));
+  AMP_ASSIGN_OR_RETURN(Tensor of_g, context.MakeScratch(DType::kFloat32, {parts.channels}));
+  AMP_ASSIGN_OR_RETURN(Tensor of_x, context.MakeScratch(DType::kFloat32, {parts.channels}));
+  const device::ChannelCoefficients coefficients = {
+      .mean_g = Floats(mean_g), .of_g = Floats(of_g), .of_x = Floats(of_x)};
+  Accelerator& device = *context.resources().device;
+  device.Start(device::PartSumsArguments{
+      .of = of, .parts = parts, .mean = moments.means(), .sums = Floats(sums), .products = Floats(products)});
+  device.Start(device::JoinSumsArguments{.sums = Floats(sums),
+                                         .products = Floats(products),
+                                         .parts = parts,
+                                         .variance = moments.variances(),
+                                         .scale = scale.data(),
+                                         .scale_storage = StorageOf(scale.dtype()),
+                                         .scales = CountOf(scale),
+                                         .epsilon = Epsilon(context),
+                                         .coefficients = coefficients,
+                                         .normal_sums = Floats(normal_sums)});
+  device.Start(device::ChannelGradientArguments{.of = of,
+                                                .count = CountOf(x),
+                                                .channels = parts.channels,
+                                                .pixels = parts.pixels,
+                                                .mean = moments.means(),
+                                                .coefficients = coefficients,
+                                                .dx = Floats(dx)});
+  return absl::OkStatus();
+}
+
+absl::Status OfBatch(KernelContext& context) {
+  context.Report("gradient of channels", DType::kFloat32);
+  const Tensor& x = context.Input(kX);
+  const int64_t pixels = ElementsBetween(x.dims(), 2, x.rank());
+  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, x.dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor dscale, Tensor::Create(DType::kFloat32, {x.dim(1)}, context.memory()));
+  AMP_RETURN_IF_ERROR(StartGradient(context, CutChannels(x.dim(0), x.dim(1), pixels), *dx, dscale));
+  if (GivesScaleGradient(context)) context.SetOutput(1, std::move(dscale));
+  return absl::OkStatus();
+}
+
+// [N, C, ...] is a batch of one sample of N C channels.
+absl::Status OfInstances(KernelContext& context) {
+  context.Report("gradient of channels", DType::kFloat32);
+  const Tensor& x = context.Input(kX);
+  const int64_t channels = x.dim(0) * x.dim(1), pixels = ElementsBetween(x.dims(), 2, x.rank());
+  AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, x.dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kFloat32, {channels}));
+  AMP_RETURN_IF_ERROR(StartGradient(context, CutChannels(1, channels, pixels), *dx, sums));
+  if (!GivesScaleGradient(context)) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(Tensor * dscale, context.MakeOutput(1, DType::kFloat32, {x.dim(1)}));
+  StartColumnSums(*context.resources().device, sums, x.dim(0), x.dim(1), *dscale);
+  return absl::OkStatus();
+}
+
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
+                          const char* (*why_not)(const KernelContext&)) {
+  return DeviceRow(name, function, why_not, {}, "ai.amp");
+}
+
+constexpr KernelRow kRows[] = {
+    RowOf("LayerNormalizationGradient", OfRows<Centre::kMean>, WhyNotRows),
+    RowOf("RMSNormalizationGradient", OfRows<Centre::kZero>, WhyNotRows),
+    RowOf("BatchNormalizationGradient", OfBatch, WhyNotBatch),
+    RowOf("InstanceNormalizationGradient", OfInstances, WhyNotInstance),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> NormGradientDeviceKernels() { return kRows; }
+
+}  // namespace amp

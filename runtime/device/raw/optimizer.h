@@ -1,0 +1,171 @@
+// Steps of optimizers, and what they and the scale of a loss depend on: rates, and whether all gradients are finite.
+#ifndef AMP_RUNTIME_DEVICE_RAW_OPTIMIZER_H_
+#define AMP_RUNTIME_DEVICE_RAW_OPTIMIZER_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/device/raw/element.h"
+#include "runtime/device/raw/kernels.h"
+
+namespace amp::device {
+
+// ---- the step of a weight ---------------------------------------------------------------------------------------------
+
+enum class Optimizer : int32_t { kSgd, kMomentum, kNesterov, kRmsprop, kAdam };
+
+// Of one tensor of weights, all float32. Where the next values go may be where the present ones are.
+struct OptimizeArguments {
+  static constexpr Kernel kKernel = Kernel::kOptimize;
+  Optimizer optimizer;
+  uint32_t count;
+  const float *weight, *gradient, *slots[2];  // null: a slot that the optimizer does not have
+  float *next_weight, *next_slots[2];         // the same, or nobody reads it
+  const float* rate;                          // one number
+  const float* learning_rate;                 // one number; null: weights do not decay
+  const uint8_t* applies;                     // whether there is a step at all; null: there is
+  float keep_first, keep_second, epsilon;
+  float decay;  // of a weight, for a learning rate of 1
+};
+
+struct OptimizeBody {
+  OptimizeArguments step;
+
+  AMP_BOTH void Move(float gradient, float& weight, float& first, float& second) const {
+    const float rate = *step.rate, keep = step.keep_first;
+    switch (step.optimizer) {
+      case Optimizer::kSgd:
+        weight -= gradient * rate;
+        return;
+      case Optimizer::kMomentum:
+        first = first * keep - gradient * rate;
+        weight += first;
+        return;
+      case Optimizer::kNesterov:
+        first = first * keep - gradient * rate;
+        weight += first * keep - gradient * rate;
+        return;
+      case Optimizer::kRmsprop:
+        first = first * keep + gradient * gradient * (1 - keep);
+        weight -= gradient * rate / sqrtf(first + step.epsilon);
+        return;
+      case Optimizer::kAdam:
+        first += (gradient - first) * (1 - keep);
+        second += (gradient * gradient - second) * (1 - step.keep_second);
+        if (step.learning_rate != nullptr) weight -= weight * (step.decay * *step.learning_rate);
+        weight -= first * rate / (sqrtf(second) + step.epsilon);
+        return;
+    }
+  }
+
+  AMP_BOTH void operator()(uint32_t i) const {
+    float weight = step.weight[i], slots[2] = {};
+    for (int slot = 0; slot < 2; ++slot) {
+      if (step.slots[slot] != nullptr) slots[slot] = step.slots[slot][i];
+    }
+    if (step.applies == nullptr || *step.applies != 0) Move(step.gradient[i], weight, slots[0], slots[1]);
+    step.next_weight[i] = weight;
+    for (int slot = 0; slot < 2; ++slot) {
+      if (step.next_slots[slot] != nullptr) step.next_slots[slot][i] = slots[slot];
+    }
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const OptimizeArguments& step) {
+  return runner.ForEach(step.count, OptimizeBody{step});
+}
+
+// rate = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) at update t, in float64: the powers are nearly 1.
+struct AdamRateArguments {
+  static constexpr Kernel kKernel = Kernel::kAdamRate;
+  const float* learning_rate;
+  const int64_t* updates;  // before this one
+  float* rate;
+  float beta1, beta2;
+};
+
+AMP_BOTH inline float AdamRate(float learning_rate, int64_t updates, float beta1, float beta2) {
+  const double count = static_cast<double>(updates) + 1;
+  const double first = 1 - pow(static_cast<double>(beta1), count), second = 1 - pow(static_cast<double>(beta2), count);
+  return static_cast<float>(static_cast<double>(learning_rate) * (sqrt(second) / first));
+}
+
+struct AdamRateBody {
+  AdamRateArguments of;
+  AMP_BOTH void operator()(uint32_t) const { *of.rate = AdamRate(*of.learning_rate, *of.updates, of.beta1, of.beta2); }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const AdamRateArguments& of) {
+  return runner.ForEach(1, AdamRateBody{of});
+}
+
+// ---- the scale of a loss ----------------------------------------------------------------------------------------------
+
+struct CheckFiniteArguments {
+  static constexpr Kernel kKernel = Kernel::kCheckFinite;
+  const float* x;
+  uint8_t* finite;  // one truth value
+  uint32_t count;
+};
+
+struct SetTrueBody {
+  uint8_t* truth;
+  AMP_BOTH void operator()(uint32_t) const { *truth = 1; }
+};
+
+// Whoever finds one says so; all say the same. Infinities and NaN have all bits of the exponent, nothing else has.
+struct CheckFiniteBody {
+  CheckFiniteArguments check;
+  AMP_BOTH void operator()(uint32_t i) const {
+    constexpr uint32_t kExponent = 0x7f800000u;
+    if ((BitsOf(check.x[i]) & kExponent) == kExponent) *check.finite = 0;
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CheckFiniteArguments& check) {
+  if (const int error = runner.ForEach(1, SetTrueBody{check.finite}); error != 0) return error;
+  return runner.ForEach(check.count, CheckFiniteBody{check});
+}
+
+// Of as many scales as there are elements, each by its own count of steps.
+struct UpdateLossScaleArguments {
+  static constexpr Kernel kKernel = Kernel::kUpdateLossScale;
+  const float* scale;
+  const int64_t* good_steps;
+  const uint8_t* finite;
+  float* next_scale;
+  int64_t* next_good_steps;
+  uint32_t count;
+  int64_t interval;
+  float growth, backoff, floor, cap;
+};
+
+struct UpdateLossScaleBody {
+  UpdateLossScaleArguments update;
+  AMP_BOTH void operator()(uint32_t i) const {
+    float scale = update.scale[i];
+    int64_t good_steps = 0;
+    if (update.finite[i] == 0) {
+      const float smaller = scale * update.backoff;
+      scale = smaller < update.floor ? update.floor : smaller;
+    } else if (update.good_steps[i] + 1 < update.interval) {
+      good_steps = update.good_steps[i] + 1;
+    } else if (scale * update.growth <= update.cap) {
+      scale *= update.growth;
+    }
+    update.next_scale[i] = scale;
+    update.next_good_steps[i] = good_steps;
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const UpdateLossScaleArguments& update) {
+  return runner.ForEach(update.count, UpdateLossScaleBody{update});
+}
+
+}  // namespace amp::device
+
+#endif  // AMP_RUNTIME_DEVICE_RAW_OPTIMIZER_H_

@@ -1,0 +1,157 @@
+// ai.amp.MatrixWeightGradient and ai.amp.ConvWeightGradient on a device: float32 of operands that may be stored in 16 bits.
+// Products are the library's, without which the processor computes them.
+#include <algorithm>
+#include <string>
+
+#include "ir/base/status.h"
+#include "runtime/device/families.h"
+#include "runtime/device/image_axes.h"
+#include "runtime/device/raw/product.h"
+#include "runtime/device/raw/window_gradient.h"
+#include "runtime/device/storage.h"
+#include "runtime/kernel/move_elements.h"
+#include "runtime/reference/convolution.h"
+
+namespace amp {
+namespace {
+
+const char* WhyNotOperands(const KernelContext& context) {
+  const Tensor &a = context.Input(0), &b = context.Input(1);
+  if (!IsDeviceFloat(a.dtype())) return kNoDeviceFloat;
+  if (a.dtype() != b.dtype()) return "operands of different types";
+  return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
+}
+
+// ---- matrices -------------------------------------------------------------------------------------------------------
+
+// a [m, k] b [k, n], as they are multiplied.
+struct MatrixShape {
+  bool transposes_a, transposes_b;
+  int64_t m, n, k, k_of_b;
+};
+
+MatrixShape ShapeOfMatrices(const KernelContext& context) {
+  const Tensor &a = context.Input(0), &b = context.Input(1);
+  const bool transposes_a = GetInt(context.node(), "transA", 0) != 0,
+             transposes_b = GetInt(context.node(), "transB", 0) != 0;
+  return {.transposes_a = transposes_a,
+          .transposes_b = transposes_b,
+          .m = a.dim(transposes_a ? 1 : 0),
+          .n = b.dim(transposes_b ? 0 : 1),
+          .k = a.dim(transposes_a ? 0 : 1),
+          .k_of_b = b.dim(transposes_b ? 1 : 0)};
+}
+
+const char* WhyNotMatrices(const KernelContext& context) {
+  if (const char* why = WhyNotOperands(context)) return why;
+  if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
+  const MatrixShape shape = ShapeOfMatrices(context);
+  return shape.k == shape.k_of_b ? nullptr : "shapes that are not multiplied";
+}
+
+struct GradientText : KernelState {
+  absl::Mutex mutex;
+  std::string text ABSL_GUARDED_BY(mutex);
+};
+
+absl::Status MatrixWeightGradient(KernelContext& context) {
+  const Tensor &a = context.Input(0), &b = context.Input(1);
+  const MatrixShape shape = ShapeOfMatrices(context);
+  AMP_ASSIGN_OR_RETURN(Tensor * dw, context.MakeOutput(0, DType::kFloat32, {shape.m, shape.n}));
+  if (shape.k == 0 || dw->num_elements() == 0) {
+    context.Report("zero", DType::kFloat32);
+    if (dw->num_elements() > 0) FillWithZero(*dw);
+    return absl::OkStatus();
+  }
+  const device::ProductArguments product = {.a = a.data(),
+                                            .b = b.data(),
+                                            .bias = nullptr,
+                                            .y = dw->mutable_data(),
+                                            .storage = StorageOf(a.dtype()),
+                                            .y_storage = device::Storage::kFloat32,
+                                            .m = shape.m,
+                                            .n = shape.n,
+                                            .k = shape.k,
+                                            .batch = 1,
+                                            .a_step = 0,
+                                            .b_step = 0,
+                                            .transposes_a = shape.transposes_a,
+                                            .transposes_b = shape.transposes_b,
+                                            .activation = device::ProductActivation::kNone,
+                                            .allows_tf32 = context.resources().allows_tf32,
+                                            .alpha = GetFloat(context.node(), "alpha", 1)};
+  GradientText& state = context.State<GradientText>();
+  const absl::MutexLock lock(&state.mutex);
+  AMP_RETURN_IF_ERROR(context.resources().device->Multiply(product, state.text));
+  context.Report(state.text, DType::kFloat32);
+  return absl::OkStatus();
+}
+
+// ---- convolutions ---------------------------------------------------------------------------------------------------
+
+constexpr size_t kX = 0, kG = 1;
+
+struct WeightsShape {
+  Window window;
+  int64_t groups = 1;
+  Dims dw;  // [filters, channels of a group, ...]
+};
+
+absl::StatusOr<WeightsShape> ShapeOfWeights(const KernelContext& context) {
+  const Tensor &x = context.Input(kX), &g = context.Input(kG);
+  WeightsShape shape;
+  AMP_ASSIGN_OR_RETURN(shape.window, SlideWindowForWeights(context.node(), x, g));
+  AMP_ASSIGN_OR_RETURN(shape.groups, ReadGroup(context.node(), x.dim(1)));
+  if (g.dim(1) % shape.groups != 0) return ModelError("groups that do not fit");
+  shape.dw = {g.dim(1), x.dim(1) / shape.groups};
+  for (const WindowAxis& axis : shape.window) shape.dw.push_back(axis.kernel);
+  return shape;
+}
+
+const char* WhyNotWindows(const KernelContext& context) {
+  if (const char* why = WhyNotOperands(context)) return why;
+  const size_t rank = context.Input(kX).rank();
+  if (rank < 3 || rank > 2 + device::kMaxPoolAxes) return "no images of 1 to 3 axes";
+  const absl::StatusOr<WeightsShape> shape = ShapeOfWeights(context);
+  if (!shape.ok()) return "a window that does not fit";
+  return std::all_of(shape->window.begin(), shape->window.end(), FitsDeviceAxis) ? nullptr
+                                                                                 : "windows that are too large";
+}
+
+absl::Status ConvWeightGradient(KernelContext& context) {
+  context.Report("direct convolution", DType::kFloat32);
+  const Tensor &x = context.Input(kX), &g = context.Input(kG);
+  AMP_ASSIGN_OR_RETURN(const WeightsShape shape, ShapeOfWeights(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * dw, context.MakeOutput(0, DType::kFloat32, shape.dw));
+  if (dw->num_elements() == 0) return absl::OkStatus();
+  if (x.num_elements() == 0 || g.num_elements() == 0) {
+    FillWithZero(*dw);
+    return absl::OkStatus();
+  }
+  device::ConvolveForWeightsArguments convolve = {.x = x.data(),
+                                                  .g = g.data(),
+                                                  .dw = static_cast<float*>(dw->mutable_data()),
+                                                  .x_storage = StorageOf(x.dtype()),
+                                                  .g_storage = StorageOf(g.dtype()),
+                                                  .count = CountOf(*dw),
+                                                  .batch = static_cast<uint32_t>(x.dim(0)),
+                                                  .channels = static_cast<uint32_t>(x.dim(1)),
+                                                  .filters = static_cast<uint32_t>(g.dim(1)),
+                                                  .group_channels = static_cast<uint32_t>(x.dim(1) / shape.groups),
+                                                  .group_filters = static_cast<uint32_t>(g.dim(1) / shape.groups),
+                                                  .axes = {}};
+  SetDeviceAxes(shape.window, convolve.axes);
+  context.resources().device->Start(convolve);
+  return absl::OkStatus();
+}
+
+constexpr KernelRow kRows[] = {
+    DeviceRow("MatrixWeightGradient", MatrixWeightGradient, WhyNotMatrices, {}, "ai.amp"),
+    DeviceRow("ConvWeightGradient", ConvWeightGradient, WhyNotWindows, {}, "ai.amp"),
+};
+
+}  // namespace
+
+absl::Span<const KernelRow> WeightGradientDeviceKernels() { return kRows; }
+
+}  // namespace amp

@@ -1,0 +1,218 @@
+// Optimizers, loss scales and losses on a device against the processor's kernels.
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "tests/catch2.h"
+#include "tests/runtime/device/run_on_device.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+
+Tensor Number(float x) { return Tensor::Scalar(x); }
+
+std::string RunAgainstLoops(const BothCase& each,
+                            const std::vector<std::shared_ptr<Accelerator>>& devices = TestDevices()) {
+  return RunOnDevice(each, devices, FindAllKernels);
+}
+
+// ---- optimizers -------------------------------------------------------------------------------------------------------
+
+struct OptimizerCase {
+  std::string name, attributes;
+  size_t num_slots;
+  bool decays = false;
+};
+const OptimizerCase kOptimizers[] = {
+    {"Sgd", "", 0},
+    {"Momentum", "<momentum = 0.9>", 1},
+    {"NesterovMomentum", "<momentum = 0.9>", 1},
+    {"Rmsprop", "<rho = 0.9, epsilon = 0.0001>", 1},
+    {"Adam", "<beta1 = 0.9, beta2 = 0.99, epsilon = 0.001>", 2},
+    {"AdamW", "<beta1 = 0.9, beta2 = 0.99, epsilon = 0.001, weight_decay = 0.1>", 2, true}};
+
+// `applies`: of a conditional one.
+BothCase CaseOf(const OptimizerCase& optimizer, const Dims& dims, std::optional<bool> applies,
+                Values gradients = Values::kPlain) {
+  BothCase each = {.node = "",
+                   .inputs = {},
+                   .outputs = std::vector<DType>(1 + optimizer.num_slots, DType::kFloat32),
+                   .relative = 1e-6,
+                   .absolute = 2e-6};
+  if (applies.has_value()) each.inputs.push_back(Tensor::Scalar(*applies));
+  each.inputs.push_back(RandomTensor(DType::kFloat32, dims));
+  each.inputs.push_back(RandomTensor(DType::kFloat32, dims, gradients));
+  for (size_t i = 0; i < optimizer.num_slots; ++i) {
+    each.inputs.push_back(RandomTensor(DType::kFloat32, dims, Values::kPositive));
+  }
+  each.inputs.push_back(Number(0.125f));
+  if (optimizer.decays) each.inputs.push_back(Number(0.03f));
+  const char* const outputs[] = {"y", "y, z", "y, z, w"};
+  std::string inputs = "a";
+  for (size_t i = 1; i < each.inputs.size(); ++i)
+    absl::StrAppend(&inputs, ", ", std::string(1, static_cast<char>('a' + i)));
+  each.node = absl::StrCat(outputs[optimizer.num_slots], " = ai.amp.", applies.has_value() ? "Conditional" : "",
+                           optimizer.name, " ", optimizer.attributes, " (", inputs, ")");
+  return each;
+}
+
+TEST_CASE("device: steps of optimizers") {
+  for (const OptimizerCase& optimizer : kOptimizers) {
+    for (const std::optional<bool> applies : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+      for (const Dims& dims : {Dims{}, Dims{3}, Dims{7, 130}, Dims{0, 4}}) {
+        INFO(optimizer.name << " " << DimsText(dims));
+        CHECK(RunAgainstLoops(CaseOf(optimizer, dims, applies)) == "");
+      }
+      CHECK(RunAgainstLoops(CaseOf(optimizer, {500}, applies, Values::kWithSpecial)) == "");
+    }
+  }
+}
+
+TEST_CASE("device: steps of optimizers are those of loops without fused multiply-add, bit for bit") {
+  UseLoops(UsableLoops().front());
+  for (const OptimizerCase& optimizer : kOptimizers) {
+    INFO(UsableLoops().front()->name << " " << optimizer.name);
+    BothCase each = CaseOf(optimizer, {1000}, true);
+    each.relative = each.absolute = 0;
+    CHECK(RunAgainstLoops(each, {TestDevices().front()}) == "");
+  }
+  UseLoops(nullptr);
+}
+
+TEST_CASE("device: a step that is skipped leaves weights and slots as they are, whatever the gradient") {
+  for (const OptimizerCase& optimizer : kOptimizers) {
+    BothCase each = CaseOf(optimizer, {50}, false, Values::kWithSpecial);
+    each.relative = each.absolute = 0;
+    CHECK(RunAgainstLoops(each) == "");
+  }
+}
+
+TEST_CASE("device: a call of an optimizer may leave out the last outputs") {
+  BothCase each = CaseOf(kOptimizers[4], {50}, true);
+  each.node.erase(each.node.find(", z"), 6);
+  each.outputs = {DType::kFloat32};
+  CHECK(RunAgainstLoops(each) == "");
+}
+
+TEST_CASE("device: operands of optimizers that do not fit are the processor's error") {
+  BothCase each = CaseOf(kOptimizers[1], {5}, std::nullopt);
+  each.inputs[2] = RandomTensor(DType::kFloat32, {4});
+  CHECK_THAT(WhyOnHost(each), Contains("expected float32[5], found float32[4]"));
+  each = CaseOf(kOptimizers[0], {5}, std::nullopt);
+  each.inputs[2] = RandomTensor(DType::kFloat64, {});
+  CHECK_THAT(WhyOnHost(each), Contains("loops: device: a rate that is no float32 number"));
+}
+
+TEST_CASE("device: Adam's rate, corrected for what the first steps lack") {
+  for (const int64_t updates : {int64_t{0}, int64_t{1}, int64_t{9}, int64_t{100000}}) {
+    CHECK(RunAgainstLoops({.node = "y = ai.amp.AdamRate <beta1 = 0.9, beta2 = 0.999> (a, b)",
+                           .inputs = {Number(0.003f), Tensor::Scalar(updates)},
+                           .relative = 2e-7}) == "");
+  }
+}
+
+// ---- loss scales ------------------------------------------------------------------------------------------------------
+
+TEST_CASE("device: whether gradients are finite") {
+  for (const float odd : {0.0f, -3e38f, 1e-42f, kInfinity, -kInfinity, kNan}) {
+    for (const int64_t size : {int64_t{1}, int64_t{1000}}) {
+      for (const int64_t place : {int64_t{0}, size - 1}) {
+        Tensor x = RandomTensor(DType::kFloat32, {size});
+        x.mutable_elements<float>()[static_cast<size_t>(place)] = odd;
+        CHECK(RunAgainstLoops({.node = "y = ai.amp.AllFinite (a)", .inputs = {x}, .outputs = {DType::kBool}}) == "");
+      }
+    }
+  }
+  const Tensor none = *Tensor::Create(DType::kFloat32, {0});
+  CHECK(RunAgainstLoops({.node = "y = ai.amp.AllFinite (a)", .inputs = {none}, .outputs = {DType::kBool}}) == "");
+}
+
+TEST_CASE("device: gradients times a number") {
+  for (const Dims& dims : {Dims{}, Dims{70}, Dims{3, 5, 2}, Dims{0}}) {
+    const Tensor x = RandomTensor(DType::kFloat32, dims, Values::kWithSpecial);
+    CHECK(RunAgainstLoops({.node = "y = ai.amp.ScaleGradient (a, b)", .inputs = {x, Number(0.3f)}, .relative = 0}) ==
+          "");
+  }
+}
+
+TEST_CASE("device: the next loss scale") {
+  const std::string node =
+      "y, z = ai.amp.UpdateLossScale <interval = 3, growth = 2.0, backoff = 0.5, floor = 1.0, cap = 64.0> (a, b, c)";
+  const Tensor scales = Tensor::Of<float>(DType::kFloat32, {8}, {8, 8, 8, 8, 1.5f, 1, 64, kInfinity});
+  Tensor finite = *Tensor::Create(DType::kBool, {8});
+  for (size_t i = 0; i < 8; ++i) finite.mutable_elements<bool>()[i] = i < 3 || i > 5;
+  const auto check = [&](const Tensor& scale, const Tensor& steps, const Tensor& truths) {
+    CHECK(RunAgainstLoops({.node = node,
+                           .inputs = {scale, steps, truths},
+                           .outputs = {DType::kFloat32, DType::kInt64},
+                           .relative = 0}) == "");
+  };
+  check(scales, Tensor::OfInts({0, 1, 2, 2, 0, 1, 2, 7}), finite);
+  check(Number(16), Tensor::Scalar(int64_t{2}), Tensor::Scalar(true));
+}
+
+// ---- losses -----------------------------------------------------------------------------------------------------------
+
+void CheckLoss(const std::string& name, const Tensor& logits, const Tensor& wanted) {
+  const auto run = [&](const std::string& node, std::vector<Tensor> inputs) {
+    return RunOnDevice(
+        {.node = node, .inputs = std::move(inputs), .outputs = {DType::kFloat32}, .relative = 2e-6, .absolute = 1e-6});
+  };
+  INFO(name << " " << logits.TypeText() << " " << wanted.TypeText());
+  CHECK(run(absl::StrCat("y = ai.amp.", name, " (a, b)"), {logits, wanted}) == "");
+  CHECK(run(absl::StrCat("y = ai.amp.", name, "Gradient (a, b, c)"), {logits, wanted, Number(512)}) == "");
+  const Tensor low = Tensor::Of<uint16_t>(DType::kUint16, {}, {0x4400}).Reinterpreted(DType::kFloat16);
+  CHECK(run(absl::StrCat("y = ai.amp.", name, "Gradient (a, b, c)"), {logits, wanted, low}) == "");
+}
+
+TEST_CASE("device: cross-entropies of labels, of all types, and of those that are no class") {
+  for (const DType dtype : kLoopFloats) {
+    const Tensor logits = RandomTensor(dtype, {5, 4});
+    for (const std::vector<int64_t>& labels :
+         {std::vector<int64_t>{3, 0, 1, 1, 2}, {3, 4, 1, 1, 2}, {-1, 0, 1, 1, 2}}) {
+      CheckLoss("SparseSoftmaxCrossEntropy", logits, Tensor::OfInts(labels));
+    }
+    CheckLoss("SparseSoftmaxCrossEntropy", logits, Tensor::Of<int32_t>(DType::kInt32, {5}, {3, 0, 1, 1, 2}));
+    CheckLoss("SparseSoftmaxCrossEntropy", logits, Tensor::Of<uint8_t>(DType::kUint8, {5}, {3, 0, 1, 1, 2}));
+    CheckLoss("SparseSoftmaxCrossEntropy", logits, Tensor::Of<int8_t>(DType::kInt8, {5}, {3, 0, -1, 1, 2}));
+    CheckLoss("SparseSoftmaxCrossEntropy", logits, Tensor::Of<float>(DType::kFloat32, {5}, {3.5f, 0, 1, 4, kNan}));
+  }
+  CheckLoss("SparseSoftmaxCrossEntropy", RandomTensor(DType::kFloat16, {2, 3, 700}, Values::kPlain, 10),
+            Tensor::OfInts({3, 699, 1, 0, 5, 6}).Reshaped({2, 3}));
+  CheckLoss("SparseSoftmaxCrossEntropy", *Tensor::Create(DType::kFloat32, {0, 4}), Tensor::OfInts({}));
+  CheckLoss("SparseSoftmaxCrossEntropy", RandomTensor(DType::kFloat32, {4}), Tensor::Scalar(int64_t{2}));
+  CheckLoss("SparseSoftmaxCrossEntropy", RandomTensor(DType::kFloat32, {9, 3}, Values::kWithSpecial),
+            Tensor::OfInts({0, 1, 2, 0, 1, 2, 0, 1, 2}));
+}
+
+TEST_CASE("device: cross-entropies of targets, weights other than one among them") {
+  const Tensor targets = Tensor::Of<float>(DType::kFloat32, {3, 4}, {1, 0, 0, 0, 0.5, 0.25, 0, 0.25, 0, 0, 2, 1});
+  for (const DType dtype : kLoopFloats) {
+    CheckLoss("SoftmaxCrossEntropy", RandomTensor(dtype, {3, 4}), targets);
+    CheckLoss("SoftmaxCrossEntropy", RandomTensor(dtype, {2, 3, 300}), RandomTensor(dtype, {2, 3, 300}));
+  }
+  Tensor far = RandomTensor(DType::kFloat32, {3, 4});
+  far.mutable_elements<float>()[2] = -kInfinity;  // of which nothing is wanted
+  CheckLoss("SoftmaxCrossEntropy", far, targets);
+  CheckLoss("SoftmaxCrossEntropy", *Tensor::Create(DType::kFloat32, {0, 4}), *Tensor::Create(DType::kFloat32, {0, 4}));
+}
+
+TEST_CASE("device: labels and targets that no kernel reads there are the processor's") {
+  const Tensor logits = RandomTensor(DType::kFloat32, {3, 4});
+  const auto why = [&](const std::string& name, const Tensor& wanted) {
+    return WhyOnHost({.node = absl::StrCat("y = ai.amp.", name, " (a, b)"), .inputs = {logits, wanted}});
+  };
+  CHECK_THAT(why("SparseSoftmaxCrossEntropy", Tensor::Of<uint16_t>(DType::kUint16, {3}, {1, 2, 3})),
+             Contains("labels of a type that is not read there"));
+  CHECK_THAT(why("SparseSoftmaxCrossEntropy", Tensor::OfInts({1, 2})), Contains("expected shape [3]"));
+  CHECK_THAT(why("SoftmaxCrossEntropy", RandomTensor(DType::kFloat64, {3, 4})),
+             Contains("another type than float32, float16 and bfloat16"));
+}
+
+}  // namespace
+}  // namespace amp
