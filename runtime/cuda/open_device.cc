@@ -133,6 +133,7 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
   cuda::AddConvolutionLaunches(table->kernels);
   cuda::AddElementwiseLaunches(table->kernels);
   cuda::AddMoveLaunches(table->kernels);
+  cuda::AddQuantizedLaunches(table->kernels);
   cuda::AddRowLaunches(table->kernels);
   cuda::AddSelectLaunches(table->kernels);
   auto opened = std::make_unique<cuda::DeviceWithProducts>(ordinal);

@@ -22,6 +22,7 @@ inline cudaStream_t StreamOf(void* self) { return static_cast<OpenDevice*>(self)
 void AddConvolutionLaunches(device::LaunchTable& table);
 void AddElementwiseLaunches(device::LaunchTable& table);
 void AddMoveLaunches(device::LaunchTable& table);
+void AddQuantizedLaunches(device::LaunchTable& table);
 void AddRowLaunches(device::LaunchTable& table);
 void AddSelectLaunches(device::LaunchTable& table);
 

@@ -10,12 +10,16 @@ namespace amp {
 absl::Span<const KernelRow> AttentionDeviceKernels();
 absl::Span<const KernelRow> BinaryDeviceKernels();
 absl::Span<const KernelRow> ConvolutionDeviceKernels();
+absl::Span<const KernelRow> EinsumDeviceKernels();
 absl::Span<const KernelRow> FoldDeviceKernels();
 absl::Span<const KernelRow> ImageDeviceKernels();
+absl::Span<const KernelRow> IntegerDeviceKernels();
 absl::Span<const KernelRow> LibraryConvolutionDeviceKernels();
 absl::Span<const KernelRow> MoveDeviceKernels();
 absl::Span<const KernelRow> PoolDeviceKernels();
 absl::Span<const KernelRow> ProductDeviceKernels();
+absl::Span<const KernelRow> QuantizationDeviceKernels();
+absl::Span<const KernelRow> QuantizedDeviceKernels();
 absl::Span<const KernelRow> RecurrentDeviceKernels();
 absl::Span<const KernelRow> ReductionDeviceKernels();
 absl::Span<const KernelRow> RowDeviceKernels();

@@ -18,7 +18,9 @@
 #include "runtime/device/raw/convolution.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/images.h"
+#include "runtime/device/raw/integers.h"
 #include "runtime/device/raw/move.h"
+#include "runtime/device/raw/quantized.h"
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
@@ -326,7 +328,11 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::NormalizeArguments, device::NormalizeChannelsArguments, device::PoolArguments,
                        device::ConvolveArguments, device::ChainArguments, device::FindExtremesArguments,
                        device::SelectTopArguments, device::ResampleArguments, device::NormalizeNeighboursArguments,
-                       device::AttendArguments, device::ScatterRunsArguments, device::RecurrentStepArguments>()});
+                       device::AttendArguments, device::ScatterRunsArguments, device::RecurrentStepArguments,
+                       device::ResetHiddenArguments, device::QuantizeArguments, device::DequantizeArguments,
+                       device::FindRangeArguments, device::QuantizedPairArguments, device::QuantizedTableArguments,
+                       device::QuantizedMeanArguments, device::MultiplyIntegersArguments,
+                       device::ConvolveIntegersArguments>()});
 }
 
 }  // namespace amp
