@@ -82,8 +82,8 @@ Fusion UnitOf(const Model& model, const Pattern& pattern) {
   return {.nodes = pattern.nodes, .operands = pattern.inputs, .result = model.node(pattern.last()).Output(0)};
 }
 
-void AddNorm(const Model& model, const Pattern& pattern, FusedNodes& taken, std::vector<Fusion>& fusions) {
-  const KernelRow* const row = FindNormRow(pattern.kind);
+void AddNorm(const Model& model, const Pattern& pattern, const KernelRow* row, FusedNodes& taken,
+             std::vector<Fusion>& fusions) {
   Fusion unit = UnitOf(model, pattern);
   const bool is_softmax = pattern.kind == PatternKind::kSoftmax || pattern.kind == PatternKind::kLogSoftmax;
   const bool fits = row != nullptr && MayJoin(model, taken, pattern.nodes) && IsLoopFloatOf(model, unit.operands[0]) &&
@@ -146,7 +146,13 @@ bool HaveTypesOfAttention(const Model& model, const Pattern& pattern, ValueId re
   return true;
 }
 
-void AddAttention(const Model& model, const Pattern& pattern, const KernelRow& row, FusedNodes& taken,
+bool MayTake(const Model& model, const AttentionRule& rule, const Fusion& unit, const AttentionUnit& form) {
+  std::vector<DType> types;
+  for (const ValueId operand : unit.operands) types.push_back(model.value(operand).dtype);
+  return rule.may_take(form, types);
+}
+
+void AddAttention(const Model& model, const Pattern& pattern, const AttentionRule& rule, FusedNodes& taken,
                   std::vector<Fusion>& fusions) {
   Fusion unit = UnitOf(model, pattern);
   if (!MayJoin(model, taken, pattern.nodes) || !HaveTypesOfAttention(model, pattern, unit.result)) return;
@@ -154,9 +160,10 @@ void AddAttention(const Model& model, const Pattern& pattern, const KernelRow& r
   form->form = *pattern.attention;
   form->zeroes_nans = std::any_of(pattern.nodes.begin(), pattern.nodes.end(),
                                   [&](NodeId id) { return PatternSearch(model).Is(id, "IsNaN"); });
+  if (!MayTake(model, rule, unit, *form)) return;
   for (const size_t port : {size_t{0}, size_t{1}, size_t{2}}) AbsorbTransposition(model, taken, port, unit, *form);
   AbsorbTranspositionBehind(model, taken, unit, *form);
-  unit.rows = {&row};
+  unit.rows = {&rule.row};
   unit.form = std::move(form);
   for (const NodeId node : unit.nodes) taken[node] = true;
   fusions.push_back(std::move(unit));
@@ -164,21 +171,21 @@ void AddAttention(const Model& model, const Pattern& pattern, const KernelRow& r
 
 }  // namespace
 
-void FindAttention(const Model& model, const KernelRow& row, FusedNodes& taken, std::vector<Fusion>& fusions) {
+void FindAttention(const Model& model, const AttentionRule& rule, FusedNodes& taken, std::vector<Fusion>& fusions) {
   for (const NodeId id : model.AllNodes()) {
     if (taken[id] || !model.node(id).Has(Role::kMatrixProduct)) continue;
     const Recognised found = RecogniseAttention(model, id);
-    if (found.found()) AddAttention(model, found.pattern(), row, taken, fusions);
+    if (found.found()) AddAttention(model, found.pattern(), rule, taken, fusions);
   }
 }
 
-void FindNorms(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions) {
+void FindNorms(const Model& model, FindPatternRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions) {
   // A group norm may have a norm inside.
   for (const auto recognise : {RecogniseGroupNorm, RecogniseNorm, RecogniseSoftmax}) {
     for (const NodeId id : model.AllNodes()) {
       if (taken[id]) continue;
       const Recognised found = recognise(model, id);
-      if (found.found()) AddNorm(model, found.pattern(), taken, fusions);
+      if (found.found()) AddNorm(model, found.pattern(), find_row(found.pattern().kind), taken, fusions);
     }
   }
 }

@@ -13,18 +13,29 @@
 
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ir/graph/graph.h"
+#include "ir/patterns/pattern.h"
 #include "runtime/fuse.h"
+#include "runtime/kernel/attention_unit.h"
 
 namespace amp {
 
-// Scaled products of queries and keys, their softmax, and the product of that with values, for a kernel that computes
-// them. Appends as FindNorms does.
-void FindAttention(const Model& model, const KernelRow& row, FusedNodes& taken, std::vector<Fusion>& fusions);
+// A kernel for attention, and whether it may take a unit whose inputs have these types.
+struct AttentionRule {
+  const KernelRow& row;
+  bool (*may_take)(const AttentionUnit& unit, absl::Span<const DType> types);
+};
+
+// Scaled products of queries and keys, their softmax, and the product of that with values. Appends as FindNorms does.
+void FindAttention(const Model& model, const AttentionRule& rule, FusedNodes& taken, std::vector<Fusion>& fusions);
+
+// The row for a kind of pattern; null where there is none.
+using FindPatternRow = const KernelRow* (*)(PatternKind kind);
 
 // Layer norms, RMS norms, instance norms, group norms, softmax and its logarithm. Appends fusions of nodes that are in
 // none yet. REQUIRES: types are inferred.
-void FindNorms(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+void FindNorms(const Model& model, FindPatternRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions);
 
 // Reductions with the cast ahead of them, whose result is never made. Appends as FindNorms does.
 void FindReductions(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);

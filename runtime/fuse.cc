@@ -5,10 +5,12 @@
 #include "runtime/cpu/attention_units.h"
 #include "runtime/device/chain_kernels.h"
 #include "runtime/device/library_attention_kernels.h"
+#include "runtime/device/norm_unit_kernels.h"
 #include "runtime/find_chains.h"
 #include "runtime/find_epilogues.h"
 #include "runtime/find_units.h"
 #include "runtime/loops/chain.h"
+#include "runtime/loops/norm_units.h"
 #include "runtime/program.h"
 
 namespace amp {
@@ -25,6 +27,13 @@ MayHaveEpilogue EpilogueRule(const Model& model, const SessionOptions& options) 
   };
 }
 
+bool TakesAllAttention(const AttentionUnit&, absl::Span<const DType>) { return true; }
+
+AttentionRule RuleOfAttention(bool is_for_device) {
+  if (is_for_device) return {.row = AttentionUnitDeviceRow(), .may_take = MayAttendOnDevice};
+  return {.row = AttentionUnitRow(), .may_take = TakesAllAttention};
+}
+
 }  // namespace
 
 // The most nodes first: a product with an epilogue may be part of an attention, an element-wise node of anything.
@@ -33,12 +42,10 @@ std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>
   FusedNodes taken(model.num_nodes(), false);
   std::vector<Fusion> fusions;
   const bool is_for_device = options.device != nullptr;
-  if (options.fuse_attention) {
-    FindAttention(model, is_for_device ? AttentionUnitDeviceRow() : AttentionUnitRow(), taken, fusions);
-  }
-  if (options.fuse_norms) FindNorms(model, taken, fusions);
+  if (options.fuse_attention) FindAttention(model, RuleOfAttention(is_for_device), taken, fusions);
+  if (options.fuse_norms) FindNorms(model, is_for_device ? FindDeviceNormRow : FindNormRow, taken, fusions);
   if (options.fuse_epilogues) FindEpilogues(model, EpilogueRule(model, options), taken, fusions);
-  if (options.fuse_norms) FindReductions(model, taken, fusions);
+  if (options.fuse_norms && !is_for_device) FindReductions(model, taken, fusions);
   for (const NodeId id : model.AllNodes()) {
     if (!are_run[id]) taken[id] = true;
   }

@@ -142,13 +142,9 @@ std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>&
   return names;
 }
 
-// No kernel for a device computes what is written out as norms.
 SessionOptions Completed(SessionOptions options) {
   if (options.find_kernels == nullptr) {
     options.find_kernels = options.device == nullptr ? FindAllKernels : FindAllKernelsAndDevices;
-  }
-  if (options.device != nullptr) {
-    options.fuse_norms = false;
   }
   return options;
 }

@@ -11,6 +11,7 @@
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/kernel/stated_epilogue.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/reference/convolution.h"
 
@@ -38,31 +39,9 @@ const char* WhyNotConvolution(const KernelContext& context) {
   return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "a bias of another type";
 }
 
-// The activation of FusedConv; nothing for names that the library does not know.
-std::optional<EpilogueStep> StepOfActivation(const Node& node) {
-  const std::string name = GetString(node, "activation", "");
-  const std::vector<float> parameters = GetFloats(node, "activation_params").value_or(std::vector<float>());
-  const bool has_two = parameters.size() == 2;
-  if (name == "Relu") return EpilogueStep{.kind = EpilogueKind::kRelu};
-  if (name == "Tanh") return EpilogueStep{.kind = EpilogueKind::kTanh};
-  if (name == "Sigmoid") return EpilogueStep{.kind = EpilogueKind::kSigmoid};
-  if (name == "LeakyRelu" && parameters.size() == 1) {
-    return EpilogueStep{.kind = EpilogueKind::kRelu, .alpha = parameters[0]};
-  }
-  if (name == "Clip" && has_two && parameters[0] <= parameters[1]) {
-    return EpilogueStep{.kind = EpilogueKind::kClip, .alpha = parameters[0], .beta = parameters[1]};
-  }
-  if (name == "HardSigmoid" && has_two) {
-    return EpilogueStep{.kind = EpilogueKind::kHardSigmoid, .alpha = parameters[0], .beta = parameters[1]};
-  }
-  return std::nullopt;
-}
-
-constexpr size_t kAddend = 3;  // Z of FusedConv
-
 const char* WhyNotFusedConv(const KernelContext& context) {
   if (const char* reason = WhyNotConvolution(context)) return reason;
-  if (context.HasInput(kAddend) && context.Input(kAddend).dtype() != context.Input(0).dtype())
+  if (context.HasInput(kFusedAddend) && context.Input(kFusedAddend).dtype() != context.Input(0).dtype())
     return "Z has another type";
   return StepOfActivation(context.node()).has_value() ? nullptr : "an activation that the library does not know";
 }
@@ -125,15 +104,6 @@ Dims PadsEnd(const Form& form) {
   Dims pads;
   for (const WindowAxis& axis : form.window) pads.push_back(PadEnd(axis, form.is_transposed));
   return Spatial(std::move(pads), 0, 0, ViewOf(form.window));
-}
-
-// What FusedConv states itself, or what nodes behind a Conv do.
-std::vector<EpilogueStep> StepsOf(const KernelContext& context) {
-  std::vector<EpilogueStep> steps = context.epilogue().steps;
-  if (!HasAttribute(context.node(), "activation")) return steps;
-  if (context.HasInput(kAddend)) steps.push_back({.kind = EpilogueKind::kAdd, .input = kAddend});
-  if (const auto step = StepOfActivation(context.node())) steps.push_back(*step);
-  return steps;
 }
 
 // Strided, the library (3.2) adds the bias to partial sums, and applies post-ops to them, where channels times taps are

@@ -159,6 +159,7 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
   cuda::AddElementwiseLaunches(table->kernels);
   cuda::AddGradientLaunches(table->kernels);
   cuda::AddMoveLaunches(table->kernels);
+  cuda::AddQuantizedLaunches(table->kernels);
   cuda::AddRowLaunches(table->kernels);
   cuda::AddSelectLaunches(table->kernels);
   cuda::AddTrainingLaunches(table->kernels);

@@ -9,7 +9,8 @@ namespace amp::cuda {
 
 void AddSelectLaunches(device::LaunchTable& table) {
   AddLaunches<device::AttendArguments, device::FindExtremesArguments, device::NormalizeNeighboursArguments,
-              device::RecurrentStepArguments, device::ResampleArguments, device::SelectTopArguments>(table);
+              device::RecurrentStepArguments, device::ResampleArguments, device::ResetHiddenArguments,
+              device::SelectTopArguments>(table);
 }
 
 }  // namespace amp::cuda

@@ -23,6 +23,7 @@ void AddConvolutionLaunches(device::LaunchTable& table);
 void AddElementwiseLaunches(device::LaunchTable& table);
 void AddGradientLaunches(device::LaunchTable& table);
 void AddMoveLaunches(device::LaunchTable& table);
+void AddQuantizedLaunches(device::LaunchTable& table);
 void AddRowLaunches(device::LaunchTable& table);
 void AddSelectLaunches(device::LaunchTable& table);
 void AddTrainingLaunches(device::LaunchTable& table);

@@ -1,19 +1,46 @@
-// Conv and ConvTranspose of images of up to three axes on a device, by a kernel of our own: for what no library takes.
+// Conv, ConvTranspose and FusedConv of images of up to three axes on a device, by a kernel of our own: for what no library
+// takes.
+#include <algorithm>
+#include <vector>
+
 #include "ir/base/status.h"
 #include "runtime/device/convolution_shape.h"
+#include "runtime/device/epilogue_steps.h"
 #include "runtime/device/families.h"
 #include "runtime/device/image_axes.h"
 #include "runtime/device/raw/convolution.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/stated_epilogue.h"
 
 namespace amp {
 namespace {
 
 constexpr size_t kWeights = 1, kBias = 2;
 
+DType StoredType(const KernelContext& context) {
+  const DType stored = context.epilogue().stores_as;
+  return stored == DType::kUndefined ? context.Input(0).dtype() : stored;
+}
+
+// Nodes behind others than depthwise ones are done one after another, since the library may take the convolution alone.
 template <ConvolutionKind kKind>
 const char* WhyNot(const KernelContext& context) {
-  return WhyNotConvolution(context, kKind);
+  if (const char* const reason = WhyNotConvolution(context, kKind)) return reason;
+  const std::vector<EpilogueStep>& steps = context.epilogue().steps;
+  if (steps.empty() && StoredType(context) == context.Input(0).dtype()) return nullptr;
+  const ConvolutionShape shape = *ShapeOfConvolution(context, kKind);
+  if (!shape.IsDepthwise()) return "nodes behind it, which the library may leave out";
+  if (!IsDeviceFloat(StoredType(context))) return kNoDeviceFloat;
+  if (steps.size() > device::kMaxResultSteps) return "too much behind it";
+  const bool fits = std::all_of(steps.begin(), steps.end(), [&](const EpilogueStep& step) {
+    return ResultStepOf(context, step, shape.y).has_value();
+  });
+  return fits ? nullptr : "an operand behind it that does not fit";
+}
+
+const char* WhyNotFused(const KernelContext& context) {
+  if (const char* const reason = WhyNotConvolution(context, ConvolutionKind::kPlain)) return reason;
+  return WhyNotStated(context, ShapeOfConvolution(context, ConvolutionKind::kPlain)->y);
 }
 
 template <ConvolutionKind kKind>
@@ -21,13 +48,14 @@ absl::Status Convolve(KernelContext& context) {
   context.Report("direct convolution", DType::kFloat32);
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const ConvolutionShape shape, ShapeOfConvolution(context, kKind));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), shape.y));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
   if (y->num_elements() == 0) return absl::OkStatus();
   device::ConvolveArguments convolve = {.x = x.data(),
                                         .w = context.Input(kWeights).data(),
                                         .bias = context.Input(kBias).data(),
                                         .y = y->mutable_data(),
                                         .storage = StorageOf(x.dtype()),
+                                        .stored_as = StorageOf(y->dtype()),
                                         .count = CountOf(*y),
                                         .channels = static_cast<uint32_t>(shape.channels),
                                         .filters = static_cast<uint32_t>(shape.filters),
@@ -36,14 +64,22 @@ absl::Status Convolve(KernelContext& context) {
                                         .is_transposed = kKind == ConvolutionKind::kTransposed,
                                         .axes = {}};
   SetDeviceAxes(shape.window, convolve.axes);
+  for (const EpilogueStep& step : StepsOf(context)) {
+    convolve.steps[convolve.num_steps++] = *ResultStepOf(context, step, shape.y);
+  }
   context.resources().device->Start(convolve);
   return absl::OkStatus();
 }
 
+template <ConvolutionKind kKind>
+constexpr KernelRow Row(absl::string_view op_type) {
+  KernelRow row = DeviceRow(op_type, Convolve<kKind>, WhyNot<kKind>);
+  row.takes_epilogue = true;
+  return row;
+}
 constexpr KernelRow kRows[] = {
-    DeviceRow("Conv", Convolve<ConvolutionKind::kPlain>, WhyNot<ConvolutionKind::kPlain>),
-    DeviceRow("ConvTranspose", Convolve<ConvolutionKind::kTransposed>, WhyNot<ConvolutionKind::kTransposed>),
-};
+    Row<ConvolutionKind::kPlain>("Conv"), Row<ConvolutionKind::kTransposed>("ConvTranspose"),
+    DeviceRow("FusedConv", Convolve<ConvolutionKind::kPlain>, WhyNotFused, {}, "com.microsoft")};
 
 }  // namespace
 

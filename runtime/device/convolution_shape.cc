@@ -5,6 +5,7 @@
 #include "ir/base/status.h"
 #include "runtime/device/image_axes.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/stated_epilogue.h"
 #include "runtime/reference/convolution.h"
 
 namespace amp {
@@ -12,10 +13,9 @@ namespace {
 
 constexpr size_t kWeights = 1, kBias = 2;
 
-absl::StatusOr<Window> WindowOf(const KernelContext& context, ConvolutionKind kind) {
-  const Tensor &x = context.Input(0), &w = context.Input(kWeights);
-  if (kind == ConvolutionKind::kTransposed) return SlideWindowOverOutput(context.node(), x, w);
-  return SlideWindow(context.node(), SpatialDims(x), SpatialDims(w));
+absl::StatusOr<Window> WindowOf(const Node& node, const Tensor& x, const Tensor& w, ConvolutionKind kind) {
+  if (kind == ConvolutionKind::kTransposed) return SlideWindowOverOutput(node, x, w);
+  return SlideWindow(node, SpatialDims(x), SpatialDims(w));
 }
 
 Dims DimsOfResult(const ConvolutionShape& shape, int64_t batch, ConvolutionKind kind) {
@@ -27,20 +27,24 @@ Dims DimsOfResult(const ConvolutionShape& shape, int64_t batch, ConvolutionKind 
 
 }  // namespace
 
-absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const KernelContext& context, ConvolutionKind kind) {
-  const Tensor &x = context.Input(0), &w = context.Input(kWeights);
-  AMP_RETURN_IF_ERROR(CheckConvolution(context.node(), x, w));
+absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const Node& node, const Tensor& x, const Tensor& w,
+                                                    ConvolutionKind kind) {
+  AMP_RETURN_IF_ERROR(CheckConvolution(node, x, w));
   ConvolutionShape shape;
-  AMP_ASSIGN_OR_RETURN(shape.groups, ReadGroup(context.node(), x.dim(1)));
+  AMP_ASSIGN_OR_RETURN(shape.groups, ReadGroup(node, x.dim(1)));
   shape.channels = x.dim(1);
   shape.filters = kind == ConvolutionKind::kTransposed ? w.dim(1) * shape.groups : w.dim(0);
   const bool fits = kind == ConvolutionKind::kTransposed
                         ? w.dim(0) == shape.channels
                         : w.dim(1) == shape.channels / shape.groups && shape.filters % shape.groups == 0;
   if (!fits || shape.filters > kMaxElements) return ModelError("groups that do not fit");
-  AMP_ASSIGN_OR_RETURN(shape.window, WindowOf(context, kind));
+  AMP_ASSIGN_OR_RETURN(shape.window, WindowOf(node, x, w, kind));
   shape.y = DimsOfResult(shape, x.dim(0), kind);
   return shape;
+}
+
+absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const KernelContext& context, ConvolutionKind kind) {
+  return ShapeOfConvolution(context.node(), context.Input(0), context.Input(kWeights), kind);
 }
 
 const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind) {
@@ -56,6 +60,13 @@ const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind
   const Tensor& bias = context.Input(kBias);
   const bool has_fitting_bias = bias.dtype() == x.dtype() && bias.rank() == 1 && bias.dim(0) == shape->filters;
   return has_fitting_bias ? nullptr : "a bias that does not fit";
+}
+
+const char* WhyNotStated(const KernelContext& context, const Dims& y) {
+  if (!StepOfActivation(context.node()).has_value()) return "an activation that no device has";
+  if (!context.HasInput(kFusedAddend)) return nullptr;
+  const Tensor& addend = context.Input(kFusedAddend);
+  return addend.dtype() == context.Input(0).dtype() && addend.dims() == y ? nullptr : "a Z that does not fit";
 }
 
 }  // namespace amp

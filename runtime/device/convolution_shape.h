@@ -19,11 +19,17 @@ struct ConvolutionShape {
   bool IsDepthwise() const { return groups > 1 && groups == channels; }
 };
 
-// Of inputs 0, 1 and 2: x, w and perhaps a bias. Errors: what does not fit.
+// Errors: what does not fit.
+absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const Node& node, const Tensor& x, const Tensor& w,
+                                                    ConvolutionKind kind);
+// Of inputs 0 and 1: x and w.
 absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const KernelContext& context, ConvolutionKind kind);
 
-// Why no kernel of a device takes the inputs; null where one may, and then the shape is one without errors.
+// Why no kernel of a device takes the inputs, of which the third is a bias; null where one may, and then the shape is one without errors.
 const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind);
+
+// Why no kernel of a device does what FusedConv states to a result of dims y; null where all do.
+const char* WhyNotStated(const KernelContext& context, const Dims& y);
 
 }  // namespace amp
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "absl/container/inlined_vector.h"
 #include "ir/base/status.h"
 #include "runtime/device/raw/library_operations.h"
 #include "runtime/device/storage.h"
@@ -15,14 +16,14 @@ using device::LibraryAttention;
 
 constexpr size_t kMask = 3;
 
-const char* WhyNotUnit(const KernelContext& context, const AttentionUnit& unit) {
-  const DType type = context.Input(0).dtype();
+const char* WhyNotUnit(const AttentionUnit& unit, absl::Span<const DType> types) {
+  const DType type = types[0];
   if (type != DType::kFloat16 && type != DType::kBfloat16) return "the library attends in 16 bits alone";
   if (unit.form.soft_cap != 0 || unit.zeroes_nans) return "capped scores, or NaN made zeros";
   if (unit.form.masks.size() > 1) return "several masks";
   if (unit.form.masks.empty()) return nullptr;
   if (unit.form.masks[0].kind != AttentionForm::Mask::Kind::kAdded) return "a mask that is not added";
-  return context.Input(kMask).dtype() == type ? nullptr : "a mask of another type";
+  return types[kMask] == type ? nullptr : "a mask of another type";
 }
 
 // The mask's dims as [batch, heads, queries, keys]; nothing where it would make the scores larger, or is repeated along
@@ -100,7 +101,9 @@ struct AttentionText : KernelState {
 
 absl::Status Attention(KernelContext& context) {
   const auto& unit = context.State<AttentionUnit>();
-  if (const char* const reason = WhyNotUnit(context, unit)) return absl::UnimplementedError(reason);
+  absl::InlinedVector<DType, kMask + 1> types;
+  for (size_t port = 0; port < context.num_inputs(); ++port) types.push_back(context.Input(port).dtype());
+  if (const char* const reason = WhyNotUnit(unit, types)) return absl::UnimplementedError(reason);
   AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, unit));
   AMP_ASSIGN_OR_RETURN(LibraryAttention attention, AttentionOf(context, unit, views));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), views.stored));
@@ -116,6 +119,10 @@ absl::Status Attention(KernelContext& context) {
 constexpr KernelRow kRow = DeviceRow("Attention", Attention, nullptr);
 
 }  // namespace
+
+bool MayAttendOnDevice(const AttentionUnit& unit, absl::Span<const DType> types) {
+  return WhyNotUnit(unit, types) == nullptr;
+}
 
 const KernelRow& AttentionUnitDeviceRow() { return kRow; }
 

@@ -1,9 +1,9 @@
-// Conv and ConvTranspose by the library of a device, with what nodes behind them do to the result.
+// Conv and ConvTranspose by the library of a device, with what nodes behind them do to the result, and FusedConv.
 //
 //   c = Conv (x, W, bias)   s = Add (c, residual)   y = Relu (s)      one operation of the library
 //
 // The library chooses an engine once for each shape; what it has none for is left to the kernel of our own, and where
-// nodes were to be computed together, to one after another.
+// nodes were to be computed together, to one after another. What FusedConv states is then a chain behind the convolution.
 #include <iterator>
 #include <optional>
 #include <string>
@@ -12,18 +12,19 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/convolution_shape.h"
+#include "runtime/device/epilogue_steps.h"
 #include "runtime/device/families.h"
 #include "runtime/device/image_axes.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/library_operations.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/stated_epilogue.h"
 
 namespace amp {
 namespace {
 
 using device::LibraryConvolution;
 using device::ResultStep;
-using device::UnaryFunction;
 
 constexpr size_t kWeights = 1, kBias = 2;
 
@@ -32,53 +33,11 @@ DType StoredType(const KernelContext& context) {
   return stored == DType::kUndefined ? context.Input(0).dtype() : stored;
 }
 
-// One number, one for each channel, or one for each element of y; nothing for other operands.
-std::optional<ResultStep::Operand> OperandOf(const Tensor& operand, const Dims& y) {
-  if (operand.dims() == y) return ResultStep::Operand::kWhole;
-  if (operand.rank() > y.size()) return std::nullopt;
-  if (operand.num_elements() == 1) return ResultStep::Operand::kOne;
-  Dims dims(y.size() - operand.rank(), 1);
-  dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
-  const bool is_along_channels = operand.num_elements() == y[1] && dims[1] == y[1];
-  return is_along_channels ? std::optional(ResultStep::Operand::kChannels) : std::nullopt;
-}
-
-ResultStep Function(UnaryFunction function, float a = 0, float b = 0) { return {.function = function, .a = a, .b = b}; }
-
 // Nothing for an operand that does not fit, and for functions that no library offers.
 std::optional<ResultStep> StepOf(const KernelContext& context, const EpilogueStep& step, const Dims& y) {
-  switch (step.kind) {
-    case EpilogueKind::kRelu:
-      return step.alpha == 0 ? Function(UnaryFunction::kRelu) : Function(UnaryFunction::kLeakyRelu, step.alpha);
-    case EpilogueKind::kClip:
-      return Function(UnaryFunction::kClip, step.alpha, step.beta);
-    case EpilogueKind::kSigmoid:
-      return Function(UnaryFunction::kSigmoid);
-    case EpilogueKind::kTanh:
-      return Function(UnaryFunction::kTanh);
-    case EpilogueKind::kGeluErf:
-      return Function(UnaryFunction::kGelu);
-    case EpilogueKind::kGeluTanh:
-      return Function(UnaryFunction::kGeluTanh);
-    case EpilogueKind::kSwish:
-      return Function(UnaryFunction::kSwish, step.alpha);
-    case EpilogueKind::kElu:
-      return Function(UnaryFunction::kElu, step.alpha);
-    case EpilogueKind::kHardSwish:
-    case EpilogueKind::kHardSigmoid:
-    case EpilogueKind::kLinear:
-      return std::nullopt;
-    case EpilogueKind::kAdd:
-    case EpilogueKind::kMul:
-      break;
-  }
-  const Tensor& operand = context.Input(step.input);
-  const std::optional<ResultStep::Operand> kind = OperandOf(operand, y);
-  if (!kind.has_value() || operand.dtype() != context.Input(0).dtype()) return std::nullopt;
-  const bool adds = step.kind == EpilogueKind::kAdd;
-  return ResultStep{.operand = *kind,
-                    .combine = adds ? device::BinaryFunction::kAdd : device::BinaryFunction::kMultiply,
-                    .elements = operand.data()};
+  const bool is_known = step.kind != EpilogueKind::kHardSwish && step.kind != EpilogueKind::kHardSigmoid &&
+                        step.kind != EpilogueKind::kLinear;
+  return is_known ? ResultStepOf(context, step, y) : std::nullopt;
 }
 
 template <ConvolutionKind kKind>
@@ -135,19 +94,16 @@ struct ConvolutionText : KernelState {
   std::string text ABSL_GUARDED_BY(mutex);
 };
 
-template <ConvolutionKind kKind>
-absl::Status Convolve(KernelContext& context) {
+LibraryConvolution ConvolutionOf(const KernelContext& context, ConvolutionKind kind, const ConvolutionShape& shape,
+                                 Tensor& y) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const ConvolutionShape shape, ShapeOfConvolution(context, kKind));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
-  if (y->num_elements() == 0) return absl::OkStatus();
   LibraryConvolution convolution = {.x = x.data(),
                                     .w = context.Input(kWeights).data(),
                                     .bias = context.HasInput(kBias) ? context.Input(kBias).data() : nullptr,
-                                    .y = y->mutable_data(),
+                                    .y = y.mutable_data(),
                                     .storage = StorageOf(x.dtype()),
-                                    .stored_as = StorageOf(y->dtype()),
-                                    .is_transposed = kKind == ConvolutionKind::kTransposed,
+                                    .stored_as = StorageOf(y.dtype()),
+                                    .is_transposed = kind == ConvolutionKind::kTransposed,
                                     .allows_tf32 = context.resources().allows_tf32,
                                     .batch = x.dim(0),
                                     .channels = shape.channels,
@@ -158,12 +114,63 @@ absl::Status Convolve(KernelContext& context) {
                                     .num_steps = 0,
                                     .steps = {}};
   SetDeviceAxes(shape.window, convolution.axes);
+  return convolution;
+}
+
+template <ConvolutionKind kKind>
+absl::Status Convolve(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const ConvolutionShape shape, ShapeOfConvolution(context, kKind));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  LibraryConvolution convolution = ConvolutionOf(context, kKind, shape, *y);
   for (const EpilogueStep& step : context.epilogue().steps) {
     convolution.steps[convolution.num_steps++] = *StepOf(context, step, shape.y);
   }
   ConvolutionText& state = context.State<ConvolutionText>();
   const absl::MutexLock lock(&state.mutex);
   AMP_RETURN_IF_ERROR(ConvolveWithBias(*context.resources().device, convolution, *y, state.text));
+  context.Report(state.text, DType::kFloat32);
+  return absl::OkStatus();
+}
+
+// ---- FusedConv ------------------------------------------------------------------------------------------------------
+
+const char* WhyNotFused(const KernelContext& context) {
+  if (const char* const reason = WhyNotConvolution(context, ConvolutionKind::kPlain)) return reason;
+  const ConvolutionShape shape = *ShapeOfConvolution(context, ConvolutionKind::kPlain);
+  if (shape.IsDepthwise()) return "depthwise, which has a kernel of its own";
+  return WhyNotStated(context, shape.y);
+}
+
+// The convolution alone, then a chain with the steps.
+absl::Status ConvolveThenChain(const KernelContext& context, LibraryConvolution convolution, Tensor& y,
+                               std::string& text) {
+  Accelerator& device = *context.resources().device;
+  convolution.num_steps = 0;
+  AMP_RETURN_IF_ERROR(ConvolveWithBias(device, convolution, y, text));
+  text += ", a chain behind it";
+  ChainProgram program;
+  AddSteps(context, StepsOf(context), program.AddOperand(y), program);
+  return program.Start(device, y);
+}
+
+absl::Status ConvolveFused(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const ConvolutionShape shape, ShapeOfConvolution(context, ConvolutionKind::kPlain));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), shape.y));
+  if (y->num_elements() == 0) return absl::OkStatus();
+  LibraryConvolution convolution = ConvolutionOf(context, ConvolutionKind::kPlain, shape, *y);
+  bool fits = true;
+  for (const EpilogueStep& each : StepsOf(context)) {
+    const std::optional<ResultStep> step = StepOf(context, each, shape.y);
+    fits = fits && step.has_value();
+    if (fits) convolution.steps[convolution.num_steps++] = *step;
+  }
+  ConvolutionText& state = context.State<ConvolutionText>();
+  const absl::MutexLock lock(&state.mutex);
+  absl::Status status = fits ? context.resources().device->Convolve(convolution, state.text)
+                             : absl::UnimplementedError("an activation that the library does not have");
+  if (absl::IsUnimplemented(status)) status = ConvolveThenChain(context, convolution, *y, state.text);
+  AMP_RETURN_IF_ERROR(status);
   context.Report(state.text, DType::kFloat32);
   return absl::OkStatus();
 }
@@ -175,7 +182,8 @@ constexpr KernelRow Row(absl::string_view op_type) {
   return row;
 }
 constexpr KernelRow kRows[] = {Row<ConvolutionKind::kPlain>("Conv"),
-                               Row<ConvolutionKind::kTransposed>("ConvTranspose")};
+                               Row<ConvolutionKind::kTransposed>("ConvTranspose"),
+                               DeviceRow("FusedConv", ConvolveFused, WhyNotFused, {}, "com.microsoft")};
 
 }  // namespace
 

@@ -2,15 +2,14 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/chain_program.h"
+#include "runtime/device/epilogue_steps.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
 namespace {
 
-using device::BinaryFunction;
 using device::ProductActivation;
-using device::UnaryFunction;
 
 // One number for each column.
 bool IsRow(const Tensor& operand, int64_t columns) {
@@ -22,38 +21,6 @@ ProductActivation ActivationOf(const EpilogueStep& step) {
   return step.kind == EpilogueKind::kGeluTanh ? ProductActivation::kGeluTanh : ProductActivation::kNone;
 }
 
-std::optional<DeviceFunction> FunctionOf(const EpilogueStep& step) {
-  const auto with = [&](UnaryFunction function) { return DeviceFunction{function, step.alpha, step.beta}; };
-  switch (step.kind) {
-    case EpilogueKind::kRelu:
-      return with(step.alpha == 0 ? UnaryFunction::kRelu : UnaryFunction::kLeakyRelu);
-    case EpilogueKind::kClip:
-      return with(UnaryFunction::kClip);
-    case EpilogueKind::kSigmoid:
-      return with(UnaryFunction::kSigmoid);
-    case EpilogueKind::kTanh:
-      return with(UnaryFunction::kTanh);
-    case EpilogueKind::kGeluErf:
-      return with(UnaryFunction::kGelu);
-    case EpilogueKind::kGeluTanh:
-      return with(UnaryFunction::kGeluTanh);
-    case EpilogueKind::kSwish:
-      return with(UnaryFunction::kSwish);
-    case EpilogueKind::kHardSwish:
-      return with(UnaryFunction::kHardSwish);
-    case EpilogueKind::kHardSigmoid:
-      return with(UnaryFunction::kHardSigmoid);
-    case EpilogueKind::kElu:
-      return with(UnaryFunction::kElu);
-    case EpilogueKind::kLinear:
-      return with(UnaryFunction::kLinear);
-    case EpilogueKind::kAdd:
-    case EpilogueKind::kMul:
-      break;
-  }
-  return std::nullopt;
-}
-
 DType StoredType(const KernelContext& context) {
   const DType stores_as = context.epilogue().stores_as;
   return stores_as == DType::kUndefined ? context.Input(0).dtype() : stores_as;
@@ -63,16 +30,7 @@ DType StoredType(const KernelContext& context) {
 ChainProgram RestOf(const KernelContext& context, const ProductEpilogue& done, const void* product, const Dims& dims) {
   ChainProgram program;
   size_t value = program.AddOperand(product, context.Input(0).dtype(), dims);
-  const std::vector<EpilogueStep>& steps = context.epilogue().steps;
-  for (size_t i = done.num_steps; i < steps.size(); ++i) {
-    if (const std::optional<DeviceFunction> function = FunctionOf(steps[i])) {
-      value = program.AddMap(*function, value, DType::kFloat32);
-    } else {
-      const bool adds = steps[i].kind == EpilogueKind::kAdd;
-      value = program.AddZip(adds ? BinaryFunction::kAdd : BinaryFunction::kMultiply, value,
-                             program.AddOperand(context.Input(steps[i].input)), DType::kFloat32);
-    }
-  }
+  value = AddSteps(context, absl::MakeConstSpan(context.epilogue().steps).subspan(done.num_steps), value, program);
   program.AddRounding(value, StoredType(context));
   return program;
 }

@@ -1,5 +1,6 @@
 // LSTM and GRU on a device: the inputs of all steps are one product, each step is a product of the hidden state and one
-// kernel for all gates (runtime/device/raw/recurrent.h). Products are float32 whatever the type.
+// kernel for all gates (runtime/device/raw/recurrent.h); GRU that resets the state before its product has two of each.
+// Products are float32 whatever the type.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -26,6 +27,15 @@ struct LayerShape {
 
   Dims states() const { return {directions, batch, hidden}; }
 };
+
+// What a row is for: GRU's attribute says which of its two cells it is.
+enum class LayerKind { kLstm, kGru };
+
+RecurrentCell CellOf(const KernelContext& context, LayerKind kind) {
+  if (kind == LayerKind::kLstm) return RecurrentCell::kLstm;
+  const bool resets_first = GetInt(context.node(), "linear_before_reset", 0) == 0;
+  return resets_first ? RecurrentCell::kGruResetFirst : RecurrentCell::kGru;
+}
 
 int64_t NumGates(RecurrentCell cell) { return cell == RecurrentCell::kLstm ? 4 : 3; }
 
@@ -74,19 +84,30 @@ bool FitsTogether(const KernelContext& context, RecurrentCell cell) {
   return fits(kHidden) && fits(kCell);
 }
 
-template <RecurrentCell kCellKind>
+// Of the sequences, where not all are whole.
+absl::StatusOr<std::vector<int32_t>> ReadLengths(const KernelContext& context, const LayerShape& shape) {
+  if (!context.HasInput(kLengths)) return std::vector<int32_t>();
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, context.InputInts(kLengths));
+  const auto fits = [&](int64_t length) { return length >= 0 && length <= shape.steps; };
+  if (static_cast<int64_t>(lengths.size()) != shape.batch || !std::all_of(lengths.begin(), lengths.end(), fits)) {
+    return ModelError("lengths that do not fit");
+  }
+  const bool are_whole = std::count(lengths.begin(), lengths.end(), shape.steps) == shape.batch;
+  return are_whole ? std::vector<int32_t>() : std::vector<int32_t>(lengths.begin(), lengths.end());
+}
+
+template <LayerKind kKind>
 const char* WhyNot(const KernelContext& context) {
   const Node& node = context.node();
+  const RecurrentCell cell = CellOf(context, kKind);
   if (!IsDeviceFloat(context.Input(kX).dtype())) return kNoDeviceFloat;
-  if (context.HasInput(kLengths)) return "lengths of sequences";
   if (context.HasInput(kPeepholes)) return "peepholes";
   if (GetInt(node, "layout", 0) != 0) return "the batch in front";
   if (HasAttribute(node, "clip") || GetInt(node, "input_forget", 0) != 0) return "clipped or coupled gates";
-  if (kCellKind == RecurrentCell::kGru && GetInt(node, "linear_before_reset", 0) == 0)
-    return "a reset before the product";
-  if (!HasUsualActivations(context, kCellKind)) return "other activations";
+  if (!HasUsualActivations(context, cell)) return "other activations";
   if (!HasOneType(context)) return "operands of different types";
-  return FitsTogether(context, kCellKind) ? nullptr : "shapes that do not fit";
+  if (!FitsTogether(context, cell)) return "shapes that do not fit";
+  return ReadLengths(context, ShapeOf(context, cell)).ok() ? nullptr : "lengths that do not fit";
 }
 
 // Where part `index` of parts of so many elements begins.
@@ -99,53 +120,62 @@ void* MutablePartOf(Tensor& tensor, int64_t index, int64_t elements) {
   return const_cast<void*>(PartOf(tensor, index, elements));
 }
 
+// What all directions of a layer write to.
+struct LayerResults {
+  Tensor all;                     // [steps, directions, batch, hidden]
+  Tensor last_hidden, last_cell;  // of the layer, or without elements
+};
+
 // One direction of a layer.
 class DirectionRun {
  public:
-  DirectionRun(KernelContext& context, RecurrentCell cell, int64_t direction)
+  // `lengths`: where the device sees them; null: all sequences are whole.
+  DirectionRun(KernelContext& context, RecurrentCell cell, int64_t direction, const void* lengths)
       : context_(context),
         device_(*context.resources().device),
         cell_(cell),
         shape_(ShapeOf(context, cell)),
         storage_(StorageOf(context.Input(kX).dtype())),
-        direction_(direction) {}
+        direction_(direction),
+        lengths_(static_cast<const int32_t*>(lengths)) {}
 
-  // `all`: [steps, directions, batch, hidden]; the others: of the layer, or without elements.
-  absl::Status Run(Tensor& all, Tensor& last_hidden, Tensor& last_cell, std::string& text) {
-    const int64_t width = shape_.gates * shape_.hidden, state = shape_.batch * shape_.hidden;
-    AMP_ASSIGN_OR_RETURN(of_input_, Scratch({shape_.steps * shape_.batch, width}));
-    AMP_ASSIGN_OR_RETURN(of_hidden_, Scratch({shape_.batch, width}));
-    AMP_ASSIGN_OR_RETURN(cells_, Scratch({shape_.batch, shape_.hidden}));
-    const Tensor &w = context_.Input(kW), &r = context_.Input(kR);
-    AMP_RETURN_IF_ERROR(Multiply(context_.Input(kX).data(), PartOf(w, direction_, width * shape_.inputs), shape_.inputs,
-                                 shape_.steps * shape_.batch, of_input_, text));
+  absl::Status Run(LayerResults& results, std::string& text) {
+    const int64_t width = Width(), state = shape_.batch * shape_.hidden;
+    AMP_RETURN_IF_ERROR(MakeScratch());
+    const Tensor& w = context_.Input(kW);
+    AMP_RETURN_IF_ERROR(
+        Multiply({context_.Input(kX).data(), shape_.steps * shape_.batch, shape_.inputs},
+                 {PartOf(w, direction_, width * shape_.inputs), width}, of_input_, text));
     const void* hidden = PartOf(context_.Input(kHidden), direction_, state);
     const void* cells = PartOf(context_.Input(kCell), direction_, state);
     device::Storage cell_storage = storage_;
     const bool is_backward = direction_ == 1 || shape_.starts_at_end;
     for (int64_t step = 0; step < shape_.steps; ++step) {
       const int64_t at = is_backward ? shape_.steps - 1 - step : step;
-      if (hidden != nullptr) {
-        AMP_RETURN_IF_ERROR(Multiply(hidden, PartOf(r, direction_, width * shape_.hidden), shape_.hidden, shape_.batch,
-                                     of_hidden_, text));
-      }
-      void* const now = MutablePartOf(all, at * shape_.directions + direction_, state);
+      void* const given = MutablePartOf(results.all, at * shape_.directions + direction_, state);
+      void* const now = lengths_ == nullptr ? given : hidden_.mutable_data();
       const bool is_last = step + 1 == shape_.steps;
-      device_.Start(device::RecurrentStepArguments{
+      device::RecurrentStepArguments arguments = {
           .of_input = static_cast<const float*>(PartOf(of_input_, at, shape_.batch * width)),
-          .of_hidden = hidden == nullptr ? nullptr : static_cast<const float*>(of_hidden_.data()),
+          .of_hidden = nullptr,
+          .of_reset = nullptr,
           .bias = PartOf(context_.Input(kBias), direction_, 2 * width),
           .hidden_before = hidden,
           .cell_before = cells,
           .hidden_now = now,
+          .given = lengths_ == nullptr ? nullptr : given,
           .cell_now = static_cast<float*>(cells_.mutable_data()),
-          .last_hidden = is_last ? MutablePartOf(last_hidden, direction_, state) : nullptr,
-          .last_cell = is_last ? MutablePartOf(last_cell, direction_, state) : nullptr,
+          .last_hidden = is_last ? MutablePartOf(results.last_hidden, direction_, state) : nullptr,
+          .last_cell = is_last ? MutablePartOf(results.last_cell, direction_, state) : nullptr,
           .storage = storage_,
           .cell_storage = cell_storage,
           .count = static_cast<uint32_t>(state),
           .hidden = static_cast<uint32_t>(shape_.hidden),
-          .cell = cell_});
+          .cell = cell_,
+          .lengths = lengths_,
+          .position = static_cast<int32_t>(at)};
+      if (hidden != nullptr) AMP_RETURN_IF_ERROR(MultiplyHidden(arguments, text));
+      device_.Start(arguments);
       hidden = now;
       cells = cells_.data();
       cell_storage = device::Storage::kFloat32;
@@ -154,19 +184,61 @@ class DirectionRun {
   }
 
  private:
-  absl::StatusOr<Tensor> Scratch(Dims dims) { return context_.MakeScratch(DType::kFloat32, std::move(dims)); }
+  struct Left {
+    const void* data;
+    int64_t rows, size;
+  };
+  struct Weights {
+    const void* data;
+    int64_t width;  // rows of the weights: columns of the product
+  };
 
-  // y [rows, gates * hidden] = x [rows, size] times the transpose of `weights`.
-  absl::Status Multiply(const void* x, const void* weights, int64_t size, int64_t rows, Tensor& y, std::string& text) {
-    return device_.Multiply({.a = x,
-                             .b = weights,
+  int64_t Width() const { return shape_.gates * shape_.hidden; }
+  bool ResetsFirst() const { return cell_ == RecurrentCell::kGruResetFirst; }
+
+  absl::Status MakeScratch() {
+    const auto make = [&](DType dtype, Dims dims) { return context_.MakeScratch(dtype, std::move(dims)); };
+    const DType dtype = context_.Input(kX).dtype();
+    const Dims state = {shape_.batch, shape_.hidden};
+    AMP_ASSIGN_OR_RETURN(of_input_, make(DType::kFloat32, {shape_.steps * shape_.batch, Width()}));
+    AMP_ASSIGN_OR_RETURN(of_hidden_, make(DType::kFloat32, {shape_.batch, Width()}));
+    AMP_ASSIGN_OR_RETURN(cells_, make(DType::kFloat32, state));
+    if (lengths_ != nullptr) {
+      AMP_ASSIGN_OR_RETURN(hidden_, make(dtype, state));
+    }
+    if (!ResetsFirst()) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(of_reset_, make(DType::kFloat32, state));
+    AMP_ASSIGN_OR_RETURN(reset_, make(dtype, state));
+    return absl::OkStatus();
+  }
+
+  // The products of the hidden state, which is one, with the weights of all gates.
+  absl::Status MultiplyHidden(device::RecurrentStepArguments& step, std::string& text) {
+    const int64_t hidden = shape_.hidden, reset_gate = 2;
+    const Tensor& r = context_.Input(kR);
+    const Left state = {step.hidden_before, shape_.batch, hidden};
+    const int64_t width = ResetsFirst() ? reset_gate * hidden : Width();
+    AMP_RETURN_IF_ERROR(Multiply(state, {PartOf(r, direction_, Width() * hidden), width}, of_hidden_, text));
+    step.of_hidden = static_cast<const float*>(of_hidden_.data());
+    if (!ResetsFirst()) return absl::OkStatus();
+    device_.Start(device::ResetHiddenArguments{.step = step, .reset = reset_.mutable_data()});
+    const void* const weights = PartOf(r, direction_ * shape_.gates + reset_gate, hidden * hidden);
+    AMP_RETURN_IF_ERROR(Multiply({reset_.data(), shape_.batch, hidden}, {weights, hidden}, of_reset_, text));
+    step.of_reset = static_cast<const float*>(of_reset_.data());
+    return absl::OkStatus();
+  }
+
+  // y [rows, width] = x [rows, size] times the transpose of the weights.
+  absl::Status Multiply(const Left& x, const Weights& weights, Tensor& y, std::string& text) {
+    return device_.Multiply({.a = x.data,
+                             .b = weights.data,
                              .bias = nullptr,
                              .y = y.mutable_data(),
                              .storage = storage_,
                              .y_storage = device::Storage::kFloat32,
-                             .m = rows,
-                             .n = shape_.gates * shape_.hidden,
-                             .k = size,
+                             .m = x.rows,
+                             .n = weights.width,
+                             .k = x.size,
                              .batch = 1,
                              .a_step = 0,
                              .b_step = 0,
@@ -184,7 +256,10 @@ class DirectionRun {
   const LayerShape shape_;
   const device::Storage storage_;
   const int64_t direction_;
-  Tensor of_input_, of_hidden_, cells_;
+  const int32_t* const lengths_;
+  Tensor of_input_, of_hidden_, of_reset_;  // products
+  Tensor cells_, reset_;
+  Tensor hidden_;  // where the sequences have lengths: the others find it in what is given
 };
 
 // A tensor where somebody reads it; else one without elements.
@@ -193,28 +268,33 @@ absl::StatusOr<Tensor> MakeState(KernelContext& context, size_t port, const Dims
   return Tensor::Create(context.Input(kX).dtype(), dims, context.memory());
 }
 
-template <RecurrentCell kCellKind>
+template <LayerKind kKind>
 absl::Status Recur(KernelContext& context) {
   context.Report("products and gates", DType::kFloat32);
-  const LayerShape shape = ShapeOf(context, kCellKind);
-  const DType dtype = context.Input(kX).dtype();
-  AMP_ASSIGN_OR_RETURN(
-      Tensor all, Tensor::Create(dtype, {shape.steps, shape.directions, shape.batch, shape.hidden}, context.memory()));
-  AMP_ASSIGN_OR_RETURN(Tensor last_hidden, MakeState(context, kLastHidden, shape.states()));
-  AMP_ASSIGN_OR_RETURN(Tensor last_cell, MakeState(context, kLastCell, shape.states()));
+  const RecurrentCell cell = CellOf(context, kKind);
+  const LayerShape shape = ShapeOf(context, cell);
+  AMP_ASSIGN_OR_RETURN(const std::vector<int32_t> lengths, ReadLengths(context, shape));
+  const std::shared_ptr<const void> shared = context.resources().device->Share(lengths);
+  if (shared == nullptr && !lengths.empty()) return context.resources().device->Status();
+  LayerResults results;
+  AMP_ASSIGN_OR_RETURN(results.all, Tensor::Create(context.Input(kX).dtype(),
+                                                   {shape.steps, shape.directions, shape.batch, shape.hidden},
+                                                   context.memory()));
+  AMP_ASSIGN_OR_RETURN(results.last_hidden, MakeState(context, kLastHidden, shape.states()));
+  AMP_ASSIGN_OR_RETURN(results.last_cell, MakeState(context, kLastCell, shape.states()));
   std::string text;
   for (int64_t direction = 0; direction < shape.directions; ++direction) {
-    AMP_RETURN_IF_ERROR(DirectionRun(context, kCellKind, direction).Run(all, last_hidden, last_cell, text));
+    AMP_RETURN_IF_ERROR(DirectionRun(context, cell, direction, shared.get()).Run(results, text));
   }
-  if (context.HasOutput(kAllHidden)) context.SetOutput(kAllHidden, std::move(all));
-  if (context.HasOutput(kLastHidden)) context.SetOutput(kLastHidden, std::move(last_hidden));
-  if (context.HasOutput(kLastCell)) context.SetOutput(kLastCell, std::move(last_cell));
+  if (context.HasOutput(kAllHidden)) context.SetOutput(kAllHidden, std::move(results.all));
+  if (context.HasOutput(kLastHidden)) context.SetOutput(kLastHidden, std::move(results.last_hidden));
+  if (context.HasOutput(kLastCell)) context.SetOutput(kLastCell, std::move(results.last_cell));
   return absl::OkStatus();
 }
 
 constexpr KernelRow kRows[] = {
-    DeviceRow("LSTM", Recur<RecurrentCell::kLstm>, WhyNot<RecurrentCell::kLstm>),
-    DeviceRow("GRU", Recur<RecurrentCell::kGru>, WhyNot<RecurrentCell::kGru>),
+    DeviceRow("LSTM", Recur<LayerKind::kLstm>, WhyNot<LayerKind::kLstm>, {kLengths}),
+    DeviceRow("GRU", Recur<LayerKind::kGru>, WhyNot<LayerKind::kGru>, {kLengths}),
 };
 
 }  // namespace

@@ -58,20 +58,6 @@ AMP_BOTH inline float LoadAsFloat(const void* from, Storage storage, int64_t at)
   return IsFloat(storage) ? LoadFloat(from, storage, at) : static_cast<float>(LoadInteger(from, storage, at));
 }
 
-// As a value of the type is when it is stored and read again.
-AMP_BOTH inline float RoundedTo(Storage storage, float x) {
-  switch (storage) {
-    case Storage::kFloat16:
-      return Widen(Narrow<Float16>(x));
-    case Storage::kBfloat16:
-      return Widen(Narrow<Bfloat16>(x));
-    case Storage::kBool:
-      return x != 0 ? 1 : 0;
-    default:
-      return x;
-  }
-}
-
 struct ChainBody {
   ChainArguments chain;
 

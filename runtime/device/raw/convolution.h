@@ -6,23 +6,27 @@
 
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/result_step.h"
 #include "runtime/device/raw/rows.h"
 
 namespace amp::device {
 
-// y = convolution of x with w + bias, in images of up to three axes; axes that they do not have come first, and are 1.
+// y = steps(convolution of x with w + bias), in images of up to three axes; axes that they do not have come first, and are 1.
 // Windows slide over x, whose size is `input`, or where it is transposed over y, whose size is that.
 struct ConvolveArguments {
   static constexpr Kernel kKernel = Kernel::kConvolve;
   const void *x, *w;
   const void* bias;  // null: none
   void* y;
-  Storage storage;
-  uint32_t count;              // of y
+  Storage storage;    // of x, w, bias and the steps' operands
+  Storage stored_as;  // of y
+  uint32_t count;     // of y
   uint32_t channels, filters;  // of x, of y
   uint32_t group_channels, group_filters;
   bool is_transposed;
   PoolAxis axes[kMaxPoolAxes];
+  int32_t num_steps = 0;
+  ResultStep steps[kMaxResultSteps] = {};
 };
 
 // The index along an axis of x that tap `tap` of output `position` reads; below 0: none.
@@ -36,9 +40,14 @@ AMP_BOTH inline int32_t ReadByTap(const PoolAxis& axis, bool is_transposed, int3
   return reach / axis.stride < axis.output ? reach / axis.stride : -1;
 }
 
-template <typename T>
-struct ConvolveBody {
-  ConvolveArguments convolve;
+// What one element of the result is made of.
+struct ConvolvePlace {
+  int32_t position[kMaxPoolAxes];
+  uint32_t filter, image, group, within;  // `within`: the filter's number in its group
+};
+
+struct ConvolveWalk {
+  const ConvolveArguments& convolve;
 
   AMP_BOTH int32_t SizeOfX(int axis) const {
     return convolve.is_transposed ? convolve.axes[axis].output : convolve.axes[axis].input;
@@ -47,10 +56,39 @@ struct ConvolveBody {
     return convolve.is_transposed ? convolve.axes[axis].input : convolve.axes[axis].output;
   }
 
-  // Over one channel: a plane of x, and the taps of one filter for it.
-  AMP_BOTH float SumOfChannel(const T* x, const T* w, const int32_t (&position)[kMaxPoolAxes]) const {
+  AMP_BOTH ConvolvePlace PlaceOf(uint32_t i) const {
+    ConvolvePlace place;
+    for (int axis = kMaxPoolAxes - 1; axis >= 0; --axis) {
+      place.position[axis] = static_cast<int32_t>(i % static_cast<uint32_t>(SizeOfY(axis)));
+      i /= static_cast<uint32_t>(SizeOfY(axis));
+    }
+    place.filter = i % convolve.filters;
+    place.image = i / convolve.filters;
+    place.group = place.filter / convolve.group_filters;
+    place.within = place.filter % convolve.group_filters;
+    return place;
+  }
+
+  // The plane of x, and the taps of w, for channel `c` of the group: where they begin.
+  AMP_BOTH int64_t FirstOfX(const ConvolvePlace& place, uint32_t c) const {
+    const int64_t plane = static_cast<int64_t>(SizeOfX(0)) * SizeOfX(1) * SizeOfX(2);
+    const int64_t channel = static_cast<int64_t>(place.group) * convolve.group_channels + c;
+    return (place.image * static_cast<int64_t>(convolve.channels) + channel) * plane;
+  }
+  AMP_BOTH int64_t FirstOfW(const ConvolvePlace& place, uint32_t c) const {
+    const int64_t taps =
+        static_cast<int64_t>(convolve.axes[0].kernel) * convolve.axes[1].kernel * convolve.axes[2].kernel;
+    const int64_t channel = static_cast<int64_t>(place.group) * convolve.group_channels + c;
+    // w is [filters, channels of a group, ...], or where it is transposed [channels, filters of a group, ...].
+    const int64_t weights = convolve.is_transposed ? channel * convolve.group_filters + place.within
+                                                   : static_cast<int64_t>(place.filter) * convolve.group_channels + c;
+    return weights * taps;
+  }
+
+  // visit(place in the plane, number of the tap)
+  template <typename Visit>
+  AMP_BOTH void ForEachTap(const int32_t (&position)[kMaxPoolAxes], Visit visit) const {
     const PoolAxis* const axes = convolve.axes;
-    float sum = 0;
     for (int32_t d = 0; d < axes[0].kernel; ++d) {
       const int32_t slice = ReadByTap(axes[0], convolve.is_transposed, position[0], d);
       for (int32_t r = 0; r < axes[1].kernel && slice >= 0; ++r) {
@@ -58,39 +96,34 @@ struct ConvolveBody {
         for (int32_t c = 0; c < axes[2].kernel && row >= 0; ++c) {
           const int32_t column = ReadByTap(axes[2], convolve.is_transposed, position[2], c);
           if (column < 0) continue;
-          const int64_t at = (static_cast<int64_t>(slice) * SizeOfX(1) + row) * SizeOfX(2) + column;
-          const int64_t tap = (static_cast<int64_t>(d) * axes[1].kernel + r) * axes[2].kernel + c;
-          sum += Widen(x[at]) * Widen(w[tap]);
+          visit((static_cast<int64_t>(slice) * SizeOfX(1) + row) * SizeOfX(2) + column,
+                (static_cast<int64_t>(d) * axes[1].kernel + r) * axes[2].kernel + c);
         }
       }
     }
-    return sum;
   }
+};
+
+template <typename T>
+struct ConvolveBody {
+  ConvolveArguments convolve;
 
   AMP_BOTH void operator()(uint32_t i) const {
-    uint32_t rest = i;
-    int32_t position[kMaxPoolAxes];
-    for (int axis = kMaxPoolAxes - 1; axis >= 0; --axis) {
-      position[axis] = static_cast<int32_t>(rest % static_cast<uint32_t>(SizeOfY(axis)));
-      rest /= static_cast<uint32_t>(SizeOfY(axis));
-    }
-    const uint32_t filter = rest % convolve.filters, image = rest / convolve.filters;
-    const uint32_t group = filter / convolve.group_filters, within = filter % convolve.group_filters;
-    const int64_t plane = static_cast<int64_t>(SizeOfX(0)) * SizeOfX(1) * SizeOfX(2);
-    const int64_t taps =
-        static_cast<int64_t>(convolve.axes[0].kernel) * convolve.axes[1].kernel * convolve.axes[2].kernel;
+    const ConvolveWalk walk{convolve};
+    const ConvolvePlace place = walk.PlaceOf(i);
     float sum = 0;
     for (uint32_t c = 0; c < convolve.group_channels; ++c) {
-      const int64_t channel = static_cast<int64_t>(group) * convolve.group_channels + c;
-      // w is [filters, channels of a group, ...], or where it is transposed [channels, filters of a group, ...].
-      const int64_t weights = convolve.is_transposed ? channel * convolve.group_filters + within
-                                                     : static_cast<int64_t>(filter) * convolve.group_channels + c;
-      sum += SumOfChannel(
-          static_cast<const T*>(convolve.x) + (image * static_cast<int64_t>(convolve.channels) + channel) * plane,
-          static_cast<const T*>(convolve.w) + weights * taps, position);
+      const T* const x = static_cast<const T*>(convolve.x) + walk.FirstOfX(place, c);
+      const T* const w = static_cast<const T*>(convolve.w) + walk.FirstOfW(place, c);
+      float of_channel = 0;
+      walk.ForEachTap(place.position, [&](int64_t at, int64_t tap) { of_channel += Widen(x[at]) * Widen(w[tap]); });
+      sum += of_channel;
     }
-    if (convolve.bias != nullptr) sum += Widen(static_cast<const T*>(convolve.bias)[filter]);
-    static_cast<T*>(convolve.y)[i] = Narrow<T>(sum);
+    if (convolve.bias != nullptr) sum += Widen(static_cast<const T*>(convolve.bias)[place.filter]);
+    for (int32_t step = 0; step < convolve.num_steps; ++step) {
+      sum = Apply(convolve.steps[step], convolve.storage, i, place.filter, sum);
+    }
+    StoreFloat(convolve.y, convolve.stored_as, i, sum);
   }
 };
 

@@ -148,6 +148,20 @@ AMP_BOTH inline bool IsFloat(Storage storage) {
   return storage == Storage::kFloat32 || storage == Storage::kFloat16 || storage == Storage::kBfloat16;
 }
 
+// As a value of the type is when it is stored and read again.
+AMP_BOTH inline float RoundedTo(Storage storage, float x) {
+  switch (storage) {
+    case Storage::kFloat16:
+      return Widen(Narrow<Float16>(x));
+    case Storage::kBfloat16:
+      return Widen(Narrow<Bfloat16>(x));
+    case Storage::kBool:
+      return x != 0 ? 1 : 0;
+    default:
+      return x;
+  }
+}
+
 // An element of an integer, or 0 and 1 of a truth value.
 AMP_BOTH inline int64_t LoadInteger(const void* from, Storage storage, int64_t at) {
   switch (storage) {

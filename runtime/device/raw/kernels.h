@@ -58,8 +58,17 @@ enum class Kernel : int32_t {
   kSumColumns,
   kSpreadWindows,
   kConvolveForWeights,
+  kResetHidden,
+  kQuantize,
+  kDequantize,
+  kFindRange,
+  kQuantizedPair,
+  kQuantizedTable,
+  kQuantizedMean,
+  kMultiplyIntegers,
+  kConvolveIntegers,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolveForWeights) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolveIntegers) + 1;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "runtime/device/raw/element.h"
-#include "runtime/device/raw/functions.h"
+#include "runtime/device/raw/result_step.h"
 #include "runtime/device/raw/rows.h"
 
 namespace amp::device {
@@ -17,22 +17,6 @@ namespace amp::device {
 // Why an operation was not taken, in one line; or the library's name for what it did.
 inline constexpr size_t kMaxOperationText = 256;
 inline constexpr int kNotTaken = -2;
-
-// What is done to every element of a result, in float32, before it is stored.
-struct ResultStep {
-  enum class Operand : int32_t {
-    kNone,      // y = function(y) with a and b
-    kOne,       // y = combine(y, operand): one number,
-    kChannels,  //   one for each channel,
-    kWhole,     //   one for each element of y
-  };
-  Operand operand = Operand::kNone;
-  UnaryFunction function = UnaryFunction::kRelu;
-  float a = 0, b = 0;
-  BinaryFunction combine = BinaryFunction::kAdd;
-  const void* elements = nullptr;  // of the operand; of x's type
-};
-inline constexpr int32_t kMaxResultSteps = 8;
 
 // y = steps(convolution of x with w + bias), all row by row. See ConvolveArguments (convolution.h) for the axes.
 struct LibraryConvolution {

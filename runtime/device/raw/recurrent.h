@@ -11,16 +11,21 @@
 
 namespace amp::device {
 
-enum class RecurrentCell : int32_t { kLstm, kGru };  // gates i, o, f, c of LSTM; z, r, h of GRU
+// Gates i, o, f, c of LSTM; z, r, h of GRU, which multiplies the hidden state with the weights of h and then resets it, or
+// the other way round.
+enum class RecurrentCell : int32_t { kLstm, kGru, kGruResetFirst };
 
 // All are [batch, hidden], gates one behind the other in each row of the products; of the cell's state LSTM alone has one.
+// Where a sequence has ended, its states stay.
 struct RecurrentStepArguments {
   static constexpr Kernel kKernel = Kernel::kRecurrentStep;
   const float *of_input, *of_hidden;  // products [batch, gates * hidden]; of_hidden null: zeros
+  const float* of_reset;              // kGruResetFirst: that of gate h, which of_hidden is without; null: zeros
   const void* bias;                   // [2, gates * hidden], for the input and for the hidden state; null: zeros
   const void* hidden_before;          // null: zeros
   const void* cell_before;            // null: zeros
-  void* hidden_now;
+  void* hidden_now;  // may be hidden_before
+  void* given;       // the same where the sequence runs, else 0; null: nobody reads it
   float* cell_now;
   void *last_hidden,
       *last_cell;        // what is given behind the last step; null: this is not the last one, or nobody reads it
@@ -28,6 +33,8 @@ struct RecurrentStepArguments {
   Storage cell_storage;  // of cell_before
   uint32_t count, hidden;
   RecurrentCell cell;
+  const int32_t* lengths;  // of the sequences; null: none has ended
+  int32_t position;        // of the step in them
 };
 
 struct RecurrentStepBody {
@@ -42,33 +49,45 @@ struct RecurrentStepBody {
     return step.of_input[(static_cast<int64_t>(row) * Gates() + gate) * step.hidden + unit] + BiasOf(0, gate, unit);
   }
   AMP_BOTH float OfHidden(uint32_t row, uint32_t gate, uint32_t unit) const {
-    const int64_t at = (static_cast<int64_t>(row) * Gates() + gate) * step.hidden + unit;
-    return (step.of_hidden == nullptr ? 0 : step.of_hidden[at]) + BiasOf(1, gate, unit);
+    const bool resets_first = step.cell == RecurrentCell::kGruResetFirst, is_reset = resets_first && gate == 2;
+    const float* const product = is_reset ? step.of_reset : step.of_hidden;
+    const uint32_t products = is_reset ? 1 : resets_first ? 2 : Gates();
+    const int64_t at = (static_cast<int64_t>(row) * products + (is_reset ? 0 : gate)) * step.hidden + unit;
+    return (product == nullptr ? 0 : product[at]) + BiasOf(1, gate, unit);
   }
   AMP_BOTH float Gate(uint32_t row, uint32_t gate, uint32_t unit) const {
     return Sigmoid(OfInput(row, gate, unit) + OfHidden(row, gate, unit));
   }
 
+  AMP_BOTH bool IsRunning(uint32_t row) const {
+    return step.lengths == nullptr || step.position < step.lengths[row];
+  }
+  AMP_BOTH float HiddenBefore(uint32_t i) const {
+    return step.hidden_before == nullptr ? 0 : LoadFloat(step.hidden_before, step.storage, i);
+  }
+
   AMP_BOTH float Lstm(uint32_t i, uint32_t row, uint32_t unit) const {
     const float before = step.cell_before == nullptr ? 0 : LoadFloat(step.cell_before, step.cell_storage, i);
     const float fresh = tanhf(OfInput(row, 3, unit) + OfHidden(row, 3, unit));
-    const float cell = Gate(row, 2, unit) * before + Gate(row, 0, unit) * fresh;
+    const float cell = IsRunning(row) ? Gate(row, 2, unit) * before + Gate(row, 0, unit) * fresh : before;
     step.cell_now[i] = cell;
     if (step.last_cell != nullptr) StoreFloat(step.last_cell, step.storage, i, cell);
     return Gate(row, 1, unit) * tanhf(cell);
   }
 
   AMP_BOTH float Gru(uint32_t i, uint32_t row, uint32_t unit) const {
-    const float before = step.hidden_before == nullptr ? 0 : LoadFloat(step.hidden_before, step.storage, i);
-    const float update = Gate(row, 0, unit), reset = Gate(row, 1, unit);
+    const float update = Gate(row, 0, unit);
+    const float reset = step.cell == RecurrentCell::kGru ? Gate(row, 1, unit) : 1;
     const float fresh = tanhf(OfInput(row, 2, unit) + reset * OfHidden(row, 2, unit));
-    return (1 - update) * fresh + update * before;
+    return (1 - update) * fresh + update * HiddenBefore(i);
   }
 
   AMP_BOTH void operator()(uint32_t i) const {
     const uint32_t row = i / step.hidden, unit = i % step.hidden;
-    const float hidden = step.cell == RecurrentCell::kLstm ? Lstm(i, row, unit) : Gru(i, row, unit);
+    const float computed = step.cell == RecurrentCell::kLstm ? Lstm(i, row, unit) : Gru(i, row, unit);
+    const float hidden = IsRunning(row) ? computed : HiddenBefore(i);
     StoreFloat(step.hidden_now, step.storage, i, hidden);
+    if (step.given != nullptr) StoreFloat(step.given, step.storage, i, IsRunning(row) ? hidden : 0);
     if (step.last_hidden != nullptr) StoreFloat(step.last_hidden, step.storage, i, hidden);
   }
 };
@@ -76,6 +95,28 @@ struct RecurrentStepBody {
 template <typename Runner>
 int Start(Runner& runner, const RecurrentStepArguments& step) {
   return runner.ForEach(step.count, RecurrentStepBody{step});
+}
+
+// reset = r * hidden_before, ahead of a step of kGruResetFirst: what its product with the weights of gate h is of.
+struct ResetHiddenArguments {
+  static constexpr Kernel kKernel = Kernel::kResetHidden;
+  RecurrentStepArguments step;
+  void* reset;  // [batch, hidden]
+};
+
+struct ResetHiddenBody {
+  ResetHiddenArguments arguments;
+
+  AMP_BOTH void operator()(uint32_t i) const {
+    const RecurrentStepBody body{arguments.step};
+    const uint32_t row = i / arguments.step.hidden, unit = i % arguments.step.hidden;
+    StoreFloat(arguments.reset, arguments.step.storage, i, body.Gate(row, 1, unit) * body.HiddenBefore(i));
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const ResetHiddenArguments& reset) {
+  return runner.ForEach(reset.step.count, ResetHiddenBody{reset});
 }
 
 }  // namespace amp::device

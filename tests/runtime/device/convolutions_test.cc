@@ -51,6 +51,39 @@ TEST_CASE("device: transposed convolutions") {
   }
 }
 
+TEST_CASE("device: FusedConv adds and applies its activation, by the library, by a chain behind it, and without one") {
+  const char* const kActivations[] = {"activation = \"Relu\"",
+                                      "activation = \"Tanh\"",
+                                      "activation = \"Sigmoid\"",
+                                      "activation = \"LeakyRelu\", activation_params = [0.2]",
+                                      "activation = \"Clip\", activation_params = [0.0, 1.5]",
+                                      "activation = \"HardSigmoid\", activation_params = [0.3, 0.4]"};
+  const ConvolutionCase cases[] = {{{2, 4, 9, 8}, {6, 4, 3, 2}, "strides = [2, 1], pads = [1, 0, 1, 1]"},
+                                   {{1, 6, 7, 7}, {6, 1, 3, 3}, "group = 6, pads = [1, 1, 1, 1]"}};
+  static const auto& without =
+      *new std::vector<std::shared_ptr<Accelerator>>{OpenHostMemoryDouble(nullptr, {.has_operations = false})};
+  for (const ConvolutionCase& each : cases) {
+    const Dims y = each.w[1] == 1 ? Dims{1, 6, 7, 7} : Dims{2, 6, 5, 8};
+    for (const std::string activation : kActivations) {
+      for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+        for (const std::string names : {"a, b", "a, b, c", "a, b, , d", "a, b, c, d"}) {
+          const BothCase both = {
+              .node = "y = com.microsoft.FusedConv<" + each.attributes + ", " + activation + ">(" + names + ")",
+              .inputs = {RandomTensor(dtype, each.x, Values::kPlain, 1), RandomTensor(dtype, each.w, Values::kPlain, 0.3),
+                         RandomTensor(dtype, {6}), RandomTensor(dtype, y)},
+              .opset = 21,
+              .relative = 1e-5,
+              .absolute = dtype == DType::kFloat32 ? 1e-4 : 5e-3};
+          CHECK(RunOnDevice(both) + RunOnDevice(both, without) == "");
+        }
+      }
+    }
+  }
+  const Tensor x = RandomTensor(DType::kFloat32, {1, 3, 5, 5}), w = RandomTensor(DType::kFloat32, {2, 3, 3, 3});
+  CHECK_THAT(WhyOnHost({.node = "y = com.microsoft.FusedConv<activation = \"Softsign\">(a, b)", .inputs = {x, w}}),
+             Contains("an activation that no device has"));
+}
+
 TEST_CASE("device: what does not fit is left to the processor, which says what is wrong") {
   const Tensor x = RandomTensor(DType::kFloat32, {1, 3, 5, 5}), w = RandomTensor(DType::kFloat32, {2, 4, 3, 3});
   CHECK_THAT(WhyOnHost({.node = "y = Conv(a, b)", .inputs = {x, w}}), Contains("error: ") && Contains("expected W"));

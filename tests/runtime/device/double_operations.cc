@@ -102,6 +102,7 @@ void ConvolveOnHost(const LibraryConvolution& c) {
                                         .bias = bias.empty() ? nullptr : bias.data(),
                                         .y = y.data(),
                                         .storage = device::Storage::kFloat32,
+                                        .stored_as = device::Storage::kFloat32,
                                         .count = static_cast<uint32_t>(y.size()),
                                         .channels = static_cast<uint32_t>(c.channels),
                                         .filters = static_cast<uint32_t>(c.filters),

@@ -18,10 +18,12 @@
 #include "runtime/device/raw/convolution.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/images.h"
+#include "runtime/device/raw/integers.h"
 #include "runtime/device/raw/loss.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/norm_gradient.h"
 #include "runtime/device/raw/optimizer.h"
+#include "runtime/device/raw/quantized.h"
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
@@ -389,8 +391,11 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::AdamRateArguments, device::CrossEntropyArguments, device::CrossEntropyGradientArguments,
                        device::PartMomentsArguments, device::JoinMomentsArguments, device::PartSumsArguments,
                        device::JoinSumsArguments, device::ChannelGradientArguments, device::RowGradientArguments,
-                       device::SumColumnsArguments, device::SpreadWindowsArguments,
-                       device::ConvolveForWeightsArguments>()});
+                       device::SumColumnsArguments, device::SpreadWindowsArguments, device::ConvolveForWeightsArguments,
+                       device::ResetHiddenArguments, device::QuantizeArguments, device::DequantizeArguments,
+                       device::FindRangeArguments, device::QuantizedPairArguments, device::QuantizedTableArguments,
+                       device::QuantizedMeanArguments, device::MultiplyIntegersArguments,
+                       device::ConvolveIntegersArguments>()});
 }
 
 }  // namespace amp

@@ -1,47 +1,14 @@
 // Convolutions and attention by a device's library: which nodes it computes together, what is left to kernels of our own,
 // and what reports say. The library is the test double's, which computes what it is asked for in plain loops.
+#include "absl/strings/match.h"
 #include "ir/base/status.h"
 #include "tests/catch2.h"
-#include "tests/runtime/device/host_memory_double.h"
-#include "tests/runtime/fused_case.h"
+#include "tests/runtime/device/on_double.h"
 
 namespace amp {
 namespace {
 
 using Catch::Matchers::Contains;
-using Kernels = std::vector<std::string>;
-
-// A session with the double, after two runs whose outputs are those of the processor.
-struct OnDouble {
-  std::shared_ptr<DoubleState> state = std::make_shared<DoubleState>();
-  std::unique_ptr<Session> session;
-
-  OnDouble(const FuseCase& each, DType dtype, const DoubleLimits& limits = {}, SessionOptions options = {}) {
-    const SessionText text = TextOf(each, dtype);
-    const NamedDatums inputs = InputsOf(each, dtype);
-    options.device = OpenHostMemoryDouble(state, limits);
-    session = MakeSession(text, options);
-    const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
-    const double tolerance = dtype == DType::kFloat32 ? 1e-4 : dtype == DType::kFloat16 ? 4e-3 : 3e-2;
-    for (int run = 0; run < 2; ++run) CHECK(DifferenceOf(RunSession(*session, inputs), expected, tolerance) == "");
-  }
-
-  Kernels kernels() const { return KernelsOf(*session); }
-  // Of the first kernel: the library's name for it, and why no better one ran.
-  std::string How() const {
-    const Instruction* instruction = session->program().blocks[kMainGraph].data();
-    while (!instruction->parts.empty() && KernelOf(*instruction) == nullptr) instruction = instruction->parts.data();
-    const absl::MutexLock lock(&instruction->site->mutex);
-    return absl::StrCat(instruction->site->implementation, "; ", instruction->site->why_not_better);
-  }
-
- private:
-  static const KernelRow* KernelOf(const Instruction& instruction) {
-    const absl::MutexLock lock(&instruction.site->mutex);
-    return instruction.site->row;
-  }
-};
-
 FuseCase Convolution(const std::string& behind, const std::string& attributes = "pads = [1, 1, 1, 1]") {
   return {.graph = "(T[2,4,6,5] x, T[2,6,6,5] r) => (T[] y) { h = Conv <" + attributes + "> (x, w, b) " + behind + " }",
           .tensors = {{"x", {2, 4, 6, 5}}, {"r", {2, 6, 6, 5}}, {"w", {6, 4, 3, 3}}, {"b", {6}}, {"c", {1, 6, 1, 1}}}};
@@ -87,9 +54,29 @@ TEST_CASE("device: what the library does not do runs node by node, there") {
   const FuseCase depthwise = {.graph = "(T[2,6,6,5] x) => (T[] y) { h = Conv <group = 6> (x, w) y = Relu (h) }",
                               .tensors = {{"x", {2, 6, 6, 5}}, {"w", {6, 1, 3, 3}}}};
   const OnDouble by_channel(depthwise, DType::kFloat16);
-  CHECK(by_channel.kernels() == Kernels{"device Conv", "device Relu"});
+  CHECK(by_channel.kernels() == Kernels{"device Conv"});
   CHECK_THAT(by_channel.How(), Contains("direct convolution; device: depthwise"));
   CHECK(by_channel.state->operations == 0);
+}
+
+TEST_CASE("device: what is behind a depthwise convolution is done by the kernel that computes it") {
+  const char* const kBehind[] = {"s = Add (h, r) y = Relu (s)", "y = HardSwish (h)", "t = Mul (h, c) y = Add (t, r)",
+                                 "y = Cast <to = 1> (h)",       "t = Sigmoid (h) y = Mul (h, t)"};
+  for (const char* const behind : kBehind) {
+    for (const DType dtype : kLoopFloats) {
+      const FuseCase each = {.graph = absl::StrCat("(T[2,6,6,5] x, T[2,6,4,3] r) => (", "T[] y) { h = Conv <group = 6> ",
+                                                   "(x, w, b) ", behind, " }"),
+                             .tensors = {{"x", {2, 6, 6, 5}},
+                                         {"r", {2, 6, 4, 3}},
+                                         {"w", {6, 1, 3, 3}},
+                                         {"b", {6}},
+                                         {"c", {1, 6, 1, 1}}}};
+      INFO(behind);
+      CHECK(OnDouble(each, dtype).kernels()[0] == "device Conv");
+      const bool is_cast = absl::StrContains(behind, "Cast");
+      if (!is_cast) CHECK(OnDouble(each, dtype).kernels().size() == 1);
+    }
+  }
 }
 
 TEST_CASE("device: transposed convolutions are the library's, too") {
@@ -177,6 +164,14 @@ TEST_CASE("device: attention in float32, and without a library, is computed by i
     CHECK(std::count(kernels.begin(), kernels.end(), "device Softmax") == 1);
     CHECK(ran.state->operations == 0);
   }
+}
+
+TEST_CASE("device: attention that the library never takes leaves its nodes to epilogues and chains") {
+  const OnDouble ran(WithShapes(kAttention), DType::kFloat32);
+  const Kernels kernels = ran.kernels();
+  CHECK(std::count(kernels.begin(), kernels.end(), "device Mul") == 0);  // behind the product of queries and keys
+  CHECK(std::count(kernels.begin(), kernels.end(), "device Add") == 0);
+  CHECK(std::count(kernels.begin(), kernels.end(), "device MatMul") == 2);
 }
 
 }  // namespace

@@ -44,6 +44,38 @@ TEST_CASE("device: Gemm, with all of its attributes") {
                      .absolute = 1e-4}) == "");
 }
 
+TEST_CASE("device: Einsum that is a batch of products, in any order of its axes") {
+  struct EinsumCase {
+    std::string equation;
+    Dims a, b;
+  };
+  const EinsumCase cases[] = {{"b h i d, b h j d -> b h i j", {2, 3, 4, 5}, {2, 3, 6, 5}},
+                              {"bhij,bhjd->bhid", {2, 3, 4, 6}, {2, 3, 6, 5}},
+                              {"ij,jk->ik", {4, 6}, {6, 5}},
+                              {"ij,jk->ki", {4, 6}, {6, 5}},
+                              {"bij,bkj->bik", {2, 4, 6}, {2, 5, 6}},
+                              {"bnqk,bknd->bqnd", {2, 3, 4, 6}, {2, 6, 3, 5}},
+                              {"ijab,abk->ikj", {2, 3, 4, 5}, {4, 5, 6}},
+                              {"i,i->", {7}, {7}}};
+  for (const auto& [equation, a, b] : cases) {
+    for (const DType dtype : kLoopFloats) {
+      if (dtype == DType::kBfloat16) continue;  // ai.onnx's Einsum has none
+      CHECK(RunOnDevice({.node = "y = Einsum<equation = \"" + equation + "\">(a, b)",
+                         .inputs = {RandomTensor(dtype, a, Values::kPlain, 1), RandomTensor(dtype, b, Values::kPlain, 1)},
+                         .relative = 1e-5,
+                         .absolute = dtype == DType::kFloat32 ? 1e-5 : 1e-2}) == "");
+    }
+  }
+  const Tensor square = RandomTensor(DType::kFloat32, {4, 4});
+  for (const std::string equation : {"ii,ij->ij", "ij,kl->ijkl", "ij,jk->i", "...ij,jk->...ik"}) {
+    CHECK_THAT(
+        WhyOnHost({.node = "y = Einsum<equation = \"" + equation + "\">(a, b)", .inputs = {square, square}}),
+        Contains("no product of matrices"));
+  }
+  CHECK_THAT(WhyOnHost({.node = "y = Einsum<equation = \"ij->ji\">(a)", .inputs = {square}}),
+             Contains("not of two operands"));
+}
+
 TEST_CASE("device: what is behind a product is done by the library, by a chain, or by both") {
   const auto with = [](const std::string& nodes, const std::string& result = "float") {
     return SessionText{.text = "<ir_version: 10, opset_import: [\"\" : 21]> g (float[n,4] x, float[n,6] r) => (" +

@@ -170,9 +170,52 @@ TEST_CASE("device: recurrent layers, in each direction, with and without states 
                          .outputs = {dtype, dtype},
                          .relative = 1e-4,
                          .absolute = absolute}) == "");
-      CHECK_THAT(WhyOnHost({.node = absl::StrCat("y = GRU", attributes, ">(a, b, c)"), .inputs = {x, w3, r3}}),
-                 Contains("a reset before the product"));
+      CHECK(RunOnDevice({.node = absl::StrCat("y, z = GRU", attributes, ">(a, b, c, d, , e)"),
+                         .inputs = {x, w3, r3, b3, h},
+                         .outputs = {dtype, dtype},
+                         .relative = 1e-4,
+                         .absolute = absolute}) == "");
+      CHECK(RunOnDevice({.node = absl::StrCat("y = GRU", attributes, ">(a, b, c)"),
+                         .inputs = {x, w3, r3},
+                         .relative = 1e-4,
+                         .absolute = absolute}) == "");
     }
+  }
+}
+
+TEST_CASE("device: recurrent layers of sequences of several lengths, none among them") {
+  const auto random = [&](const Dims& dims) { return RandomTensor(DType::kFloat32, dims, Values::kPlain, 0.5); };
+  const int32_t several[] = {2, 5, 0}, whole[] = {5, 5, 5}, wrong[] = {2, 6, 0};
+  const auto lengths_of = [](absl::Span<const int32_t> each) { return Tensor::Of<int32_t>(DType::kInt32, {3}, each); };
+  for (const std::string direction : {"forward", "reverse", "bidirectional"}) {
+    const int64_t n = direction == "bidirectional" ? 2 : 1;
+    const auto attributes = absl::StrCat("<hidden_size = 6, direction = \"", direction, "\"");
+    const Tensor x = random({5, 3, 4}), h = random({n, 3, 6}), c = random({n, 3, 6});
+    const std::vector<Tensor> of_lstm = {x, random({n, 24, 4}), random({n, 24, 6}), random({n, 48})};
+    const std::vector<Tensor> of_gru = {x, random({n, 18, 4}), random({n, 18, 6}), random({n, 36})};
+    for (const Tensor& lengths : {lengths_of(several), lengths_of(whole)}) {
+      const auto with = [&](std::vector<Tensor> inputs) {
+        inputs.insert(inputs.end(), {lengths, h, c});
+        return inputs;
+      };
+      CHECK(RunOnDevice({.node = absl::StrCat("y, z, w = LSTM", attributes, ">(a, b, c, d, e, f, g)"),
+                         .inputs = with(of_lstm),
+                         .outputs = {DType::kFloat32, DType::kFloat32, DType::kFloat32},
+                         .absolute = 1e-5}) == "");
+      for (const std::string before : {"0", "1"}) {
+        for (const std::string names : {"a, b, c, d, e, f", "a, b, c, , e"}) {
+          CHECK(RunOnDevice({.node = absl::StrCat("y, z = GRU", attributes, ", linear_before_reset = ", before, ">(",
+                                                  names, ")"),
+                             .inputs = with(of_gru),
+                             .outputs = {DType::kFloat32, DType::kFloat32},
+                             .absolute = 1e-5}) == "");
+        }
+      }
+    }
+    std::vector<Tensor> misfit = of_gru;
+    misfit.push_back(lengths_of(wrong));
+    CHECK_THAT(WhyOnHost({.node = absl::StrCat("y = GRU", attributes, ">(a, b, c, d, e)"), .inputs = misfit}),
+               Contains("error: ") && Contains("sequence_lens"));
   }
 }
 
