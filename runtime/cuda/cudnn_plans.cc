@@ -49,6 +49,14 @@ Dims RowSteps(const Dims& dims) {
   return steps;
 }
 
+// Of [n, channels, ...], the channels beside each other.
+Dims ChannelSteps(Dims dims) {
+  std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  Dims steps = RowSteps(dims);
+  std::rotate(steps.begin() + 1, steps.end() - 1, steps.end());
+  return steps;
+}
+
 fe::graph::Tensor_attributes Described(Operand number, const Dims& dims, const Dims& steps, Storage storage) {
   return fe::graph::Tensor_attributes()
       .set_uid(number)
@@ -183,6 +191,10 @@ std::unique_ptr<CudnnPlan> PlanBest(const Describe& describe, const Wishes& wish
 
 // ---- convolutions ---------------------------------------------------------------------------------------------------
 
+Dims StepsIn(const LibraryConvolution& c, const Dims& dims) {
+  return c.channels_last ? ChannelSteps(dims) : RowSteps(dims);
+}
+
 // Images have at least two axes there; what they do not have is 1.
 constexpr int32_t kLeastAxes = 2;
 
@@ -280,7 +292,7 @@ fe::error_t AddStep(const LibraryConvolution& c, int32_t index, Graph& graph, Te
   }
   const Dims dims = DimsOfOperand(step, DimsOfY(c));
   const auto number = static_cast<Operand>(kFirstStep + index);
-  y = graph.pointwise(y, graph.tensor(Described(number, dims, RowSteps(dims), c.storage)), *pointwise);
+  y = graph.pointwise(y, graph.tensor(Described(number, dims, StepsIn(c, dims), c.storage)), *pointwise);
   return {};
 }
 
@@ -299,21 +311,21 @@ bool AddsResidual(const LibraryConvolution& c) {
 
 fe::error_t DescribeConvolution(const LibraryConvolution& c, Graph& graph) {
   const Dims x_dims = DimsOfX(c), w_dims = DimsOfW(c), y_dims = DimsOfY(c);
-  const TensorOf x = graph.tensor(Described(kX, x_dims, RowSteps(x_dims), c.storage));
-  const TensorOf w = graph.tensor(Described(kW, w_dims, RowSteps(w_dims), c.storage));
+  const TensorOf x = graph.tensor(Described(kX, x_dims, StepsIn(c, x_dims), c.storage));
+  const TensorOf w = graph.tensor(Described(kW, w_dims, StepsIn(c, w_dims), c.storage));
   TensorOf y = c.is_transposed ? graph.conv_dgrad(x, w, WindowOf<fe::graph::Conv_dgrad_attributes>(c))
                                : graph.conv_fprop(x, w, WindowOf<fe::graph::Conv_fprop_attributes>(c));
-  y->set_dim(y_dims).set_stride(RowSteps(y_dims));
+  y->set_dim(y_dims).set_stride(StepsIn(c, y_dims));
   const int32_t ahead = AddsResidual(c) ? 1 : 0;
   if (fe::error_t error = AddSteps(c, 0, ahead, graph, y); error.is_bad()) return error;
   if (c.bias != nullptr) {
     Dims dims(y_dims.size(), 1);
     dims[1] = c.filters;
-    const TensorOf bias = graph.tensor(Described(kBias, dims, RowSteps(dims), c.storage));
+    const TensorOf bias = graph.tensor(Described(kBias, dims, StepsIn(c, dims), c.storage));
     y = graph.pointwise(y, bias, Pointwise_attributes().set_mode(fe::PointwiseMode_t::ADD));
   }
   if (fe::error_t error = AddSteps(c, ahead, c.num_steps, graph, y); error.is_bad()) return error;
-  MakeResult(*y, kY, y_dims, RowSteps(y_dims), c.stored_as);
+  MakeResult(*y, kY, y_dims, StepsIn(c, y_dims), c.stored_as);
   return {};
 }
 

@@ -18,7 +18,8 @@ namespace amp::device {
 inline constexpr size_t kMaxOperationText = 256;
 inline constexpr int kNotTaken = -2;
 
-// y = steps(convolution of x with w + bias), all row by row. See ConvolveArguments (convolution.h) for the axes.
+// y = steps(convolution of x with w + bias), row by row, or with the channels of x, w, y and of what the steps read for each
+// element beside each other: as if they were the last axis. See ConvolveArguments (convolution.h) for the axes.
 struct LibraryConvolution {
   const void* x;     // [batch, channels, axes...]
   const void* w;     // [filters, channels / groups, kernel...], transposed [channels, filters / groups, kernel...]
@@ -27,6 +28,7 @@ struct LibraryConvolution {
   Storage storage;   // of x, w, bias and the steps' operands
   Storage stored_as;
   bool is_transposed;
+  bool channels_last;
   bool allows_tf32;  // to multiply float32 in TF32
   int64_t batch, channels, filters, groups;
   int32_t num_axes;  // the last ones of:

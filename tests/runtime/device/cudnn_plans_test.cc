@@ -108,6 +108,7 @@ LibraryConvolution ConvolutionOf(const Layer& layer, int64_t batch, Storage stor
                                     .storage = storage,
                                     .stored_as = storage,
                                     .is_transposed = false,
+                                    .channels_last = false,
                                     .allows_tf32 = false,
                                     .batch = batch,
                                     .channels = layer.channels,
@@ -226,6 +227,11 @@ void CheckConvolutions(const Gpu& gpu, Tally& tally) {
         std::string why_not;
         const auto plan = PlanConvolution(convolution, target, why_not);
         Check(what, plan.get(), why_not, storage != Storage::kFloat32, tally);
+        if (storage != Storage::kFloat32 && batch != 1) {
+          convolution.channels_last = true;
+          const auto turned = PlanConvolution(convolution, target, why_not);
+          Check(what + ", channels last", turned.get(), why_not, true, tally);
+        }
         if (storage != Storage::kFloat32 || batch != 16) continue;
         convolution.allows_tf32 = true;
         const auto in_tf32 = PlanConvolution(convolution, target, why_not);
