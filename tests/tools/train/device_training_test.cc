@@ -63,7 +63,8 @@ std::vector<std::string> OnProcessor(const Trainer& trainer) {
     for (const Instruction& instruction : block) {
       const absl::MutexLock lock(&instruction.site->mutex);
       const KernelRow* const row = instruction.site->row;
-      if (row == nullptr || row->runs_on_device || instruction.why_on_host != nullptr) continue;
+      const bool looks = row != nullptr && row->host_inputs.Has(0);  // Reshape and the like do not
+      if (!looks || row->runs_on_device || instruction.why_on_host != nullptr) continue;
       names.push_back(absl::StrCat(row->family, " ", row->op_type, ": ", instruction.site->why_not_better));
     }
   }
@@ -83,9 +84,9 @@ void CheckSame(const std::vector<std::string>& model, const Dims& dims, const st
     CHECK(a.finite == b.finite);
     CHECK(a.loss_scale == b.loss_scale);
     if (i != kSpoiled) CHECK(a.loss == Approx(b.loss).epsilon(tolerance));
-    // The batch and the learning rate; loss, logits and whether the step was one.
+    // The batch and the learning rate; loss, logits, what the forward model gives, and whether the step was one.
     CHECK(there->session().LastCopies().in <= 3);
-    CHECK(there->session().LastCopies().out <= 3);
+    CHECK(there->session().LastCopies().out <= 4);
   }
   CHECK(Difference(*there, *here, tolerance) == "");
   CHECK(OnProcessor(*there) == std::vector<std::string>{});
@@ -105,7 +106,12 @@ TEST_CASE("a dense network trains as on the processor, with every optimizer and 
 }
 
 TEST_CASE("a network of convolutions trains as on the processor") {
-  CheckSame({"cnn"}, {kBatch, 1, 28, 28}, {"--optimizer", "momentum", "--loss-scale", "dynamic"}, 1e-3);
+  for (const char* policy : {"float32", "mixed_float16"}) {
+    INFO(policy);
+    CheckSame({"cnn"}, {kBatch, 1, 28, 28},
+              {"--optimizer", "momentum", "--policy", policy, "--loss-scale", "dynamic", "--loss-scale-interval", "3"},
+              policy == std::string("float32") ? 1e-3 : 5e-2);
+  }
 }
 
 // The states of all ranks after some steps, each with its share of the batch.
@@ -144,7 +150,7 @@ TEST_CASE("ranks with a device each keep equal replicas, as ranks on the process
     for (const auto& [name, value] : expected[0]) {
       INFO(name);
       CHECK(DifferenceOf(found[0].at(name), found[1].at(name), 0).empty());
-      CHECK(DifferenceOf(found[0].at(name), value, 1e-4) == "");
+      CHECK(DifferenceOf(found[0].at(name), value, 1e-3) == "");
     }
   }
 }
