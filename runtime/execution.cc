@@ -112,8 +112,7 @@ absl::Status Execution::WritePlaces(const std::vector<ValueId>& values, std::vec
     const bool is_overwritten =
         std::any_of(moves.begin(), moves.end(), [&](const Move& other) { return Overlap(move.from, other.to); });
     if (!is_overwritten) continue;
-    TensorMemory* const memory = frame_.place().memory;
-    AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(move.from.dtype(), move.from.dims(), memory));
+    AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(move.from.dtype(), move.from.dims(), DeviceMemory()));
     resources_.device->CopyWithin(move.from, copy);
     move.from = std::move(copy);
   }
@@ -179,10 +178,11 @@ absl::Status Execution::RunTimed(const Instruction& instruction) {
 }
 
 absl::Status Execution::MakeRowMajor(ValueId value) {
-  Datum& datum = frame_[value];
-  if (datum.tensor() == nullptr || datum.tensor()->layout() == Layout::kRowMajor) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(Tensor tensor, InLayout(*datum.tensor(), Layout::kRowMajor, resources_.memory));
-  datum = Datum(std::move(tensor));
+  const Tensor* const given = frame_[value].tensor();
+  if (given == nullptr || given->layout() == Layout::kRowMajor) return absl::OkStatus();
+  TensorMemory* const memory = given->IsOnHost() ? resources_.memory : DeviceMemory();
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, InLayout(*given, Layout::kRowMajor, memory));
+  frame_.Set(value, Datum(std::move(tensor)));
   return absl::OkStatus();
 }
 
@@ -222,7 +222,7 @@ absl::Status Execution::BringToDevice(const Instruction& instruction, const Kern
 
 absl::Status Execution::RunOnDevice(const KernelRow& row, KernelContext& context) {
   TensorMemory* const on_host = resources_.memory;
-  resources_.memory = frame_.place().memory == nullptr ? resources_.device : frame_.place().memory;
+  resources_.memory = DeviceMemory();
   const absl::Status status = row.function(context);
   resources_.memory = on_host;
   AMP_RETURN_IF_ERROR(status);

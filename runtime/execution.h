@@ -59,6 +59,9 @@ class Execution : public BodyRunner {
   const Tensor* PlaceOf(GraphId graph, ValueId output) const;
   // Of the outputs of the main graph, those that have a place: there, and then at none of the others' source.
   absl::Status WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs);
+  TensorMemory* DeviceMemory() const {
+    return frame_.place().memory == nullptr ? resources_.device : frame_.place().memory;
+  }
   // Gives the value the order of elements that all kernels know.
   absl::Status MakeRowMajor(ValueId value);
 

@@ -109,7 +109,7 @@ bool ReplayRun::Holds(const Stretch& stretch, const ValueFrame& frame) const {
   return std::all_of(stretch.sources.begin(), stretch.sources.end(), [&](const Source& source) {
     const Tensor* const tensor = frame.FindOnDevice(source.value);
     return tensor != nullptr && tensor->data() == source.data && tensor->dtype() == source.dtype &&
-           tensor->dims() == source.dims;
+           tensor->layout() == source.layout && tensor->dims() == source.dims;
   });
 }
 
@@ -171,7 +171,8 @@ std::vector<ReplayRun::Source> ReplayRun::SourcesOf(const Stretch& stretch, cons
     ForEachPart(instructions()[i], [&](const Instruction& part) {
       for (const ValueId input : part.inputs) {
         const Tensor* const tensor = input == kNone ? nullptr : frame.FindOnDevice(input);
-        if (tensor != nullptr) sources.push_back({input, tensor->data(), tensor->dtype(), tensor->dims()});
+        if (tensor != nullptr)
+          sources.push_back({input, tensor->data(), tensor->dtype(), tensor->layout(), tensor->dims()});
       }
     });
   }
@@ -181,7 +182,11 @@ std::vector<ReplayRun::Source> ReplayRun::SourcesOf(const Stretch& stretch, cons
 absl::StatusOr<ReplayRun::Result> ReplayRun::ResultOf(const Stretch& stretch, ValueId value, const Datum& datum) const {
   const Tensor* const tensor = datum.tensor();
   if (tensor == nullptr) return Cancelled("a value that is no tensor");
-  Result result = {.value = value, .dtype = tensor->dtype(), .dims = tensor->dims(), .on_host = std::nullopt};
+  Result result = {.value = value,
+                   .dtype = tensor->dtype(),
+                   .layout = tensor->layout(),
+                   .dims = tensor->dims(),
+                   .on_host = std::nullopt};
   if (tensor->IsOnHost()) {
     AMP_ASSIGN_OR_RETURN(result.on_host, OnHeap(*tensor));
     return result;
@@ -227,7 +232,9 @@ absl::Status ReplayRun::SetResults(const Stretch& stretch, ValueFrame& frame) {
       }
       tensor = &found->second;
     }
-    made.emplace_back(result.value, tensor->Reinterpreted(result.dtype).Reshaped(result.dims));
+    Tensor seen = tensor->Reinterpreted(result.dtype).Reshaped(result.dims);
+    seen.set_layout(result.layout);
+    made.emplace_back(result.value, std::move(seen));
   }
   by_block.clear();
   for (auto& [value, datum] : made) frame.Set(value, std::move(datum));

@@ -62,12 +62,14 @@ class ReplayRun {
     ValueId value;
     const void* data;
     DType dtype;
+    Layout layout;
     Dims dims;
   };
   // A value that is there behind a stretch: the processor's, in another's memory, or in a block of the arena.
   struct Result {
     ValueId value;
     DType dtype;
+    Layout layout;
     Dims dims;
     std::optional<Datum> on_host;
     ValueId lies_in = kNone;

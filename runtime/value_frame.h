@@ -51,7 +51,7 @@ class ValueFrame {
   void Free(ValueId value) { Set(value, Datum()); }
 
   // Tensors whose elements are there; what is no tensor, or has strings, is always on the processor. Good until the value
-  // is set or freed. Errors: memory, and what failed on the device. REQUIRES: row-major where it is copied.
+  // is set or freed. Errors: memory, and what failed on the device.
   absl::StatusOr<const Datum*> OnHost(ValueId value);
   absl::StatusOr<const Datum*> OnDevice(ValueId value);
   // As OnDevice, where it is there already; else null.

@@ -80,14 +80,14 @@ std::shared_ptr<void> Accelerator::Allocate(size_t size_bytes) {
 }
 
 absl::StatusOr<Tensor> Accelerator::CopyIn(const Tensor& tensor, TensorMemory* memory) {
-  AMP_CHECK(tensor.layout() == Layout::kRowMajor);
   AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory == nullptr ? this : memory));
+  copy.set_layout(tensor.layout());
   AMP_RETURN_IF_ERROR(CopyInto(tensor, copy));
   return copy;
 }
 
 absl::Status Accelerator::CopyInto(const Tensor& tensor, Tensor& to) {
-  AMP_CHECK(tensor.dtype() == to.dtype() && tensor.dims() == to.dims());
+  AMP_CHECK(tensor.dtype() == to.dtype() && tensor.dims() == to.dims() && tensor.layout() == to.layout());
   if (to.num_elements() == 0) return absl::OkStatus();
   const absl::Span<const std::byte> bytes = tensor.bytes();
   BreakRecording();
@@ -99,6 +99,7 @@ absl::Status Accelerator::CopyInto(const Tensor& tensor, Tensor& to) {
 absl::StatusOr<Tensor> Accelerator::CopyOut(const Tensor& tensor, TensorMemory* memory) {
   AMP_CHECK(Has(tensor) || tensor.num_elements() == 0);
   AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
+  copy.set_layout(tensor.layout());
   if (copy.num_elements() == 0) return copy;
   const absl::Span<std::byte> bytes = copy.mutable_bytes();
   BreakRecording();

@@ -65,10 +65,10 @@ class Accelerator : public TensorMemory, private ElementMover {
   bool Has(const Tensor& tensor) const { return tensor.mover() == this; }
 
   // The same tensor in the other memory; `memory`: of the result, of that kind; null: the device's own / the heap.
-  // REQUIRES: no strings; row-major; of CopyOut: Has(tensor).
+  // REQUIRES: no strings; of CopyOut: Has(tensor).
   absl::StatusOr<Tensor> CopyIn(const Tensor& tensor, TensorMemory* memory);
   absl::StatusOr<Tensor> CopyOut(const Tensor& tensor, TensorMemory* memory);
-  // Into a tensor that is there. REQUIRES: of the same type and dims; Has(to).
+  // Into a tensor that is there. REQUIRES: of the same type, dims and layout; Has(to).
   absl::Status CopyInto(const Tensor& tensor, Tensor& to);
 
   // From one place there to another. REQUIRES: of the same type and as many elements, of at most 8 bytes.

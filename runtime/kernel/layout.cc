@@ -6,6 +6,7 @@
 
 #include "ir/base/check.h"
 #include "ir/base/status.h"
+#include "runtime/kernel/element_mover.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/turn_matrix.h"
 
@@ -25,6 +26,16 @@ void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, si
   }
 }
 
+// The same by whoever moves elements in the memory that they are in.
+void Turn(const Tensor& tensor, Tensor& result) {
+  const int64_t batch = tensor.dim(0), channels = tensor.dim(1);
+  const int64_t pixels = ElementsBetween(tensor.dims(), 2, tensor.rank());
+  const bool becomes_last = result.layout() == Layout::kChannelsLast;
+  const int64_t rows = becomes_last ? pixels : channels, columns = becomes_last ? channels : pixels;
+  const int64_t dims[] = {batch, rows, columns}, strides[] = {rows * columns, 1, rows};
+  tensor.mover()->CopyStrided(tensor, 0, dims, strides, result);
+}
+
 }  // namespace
 
 absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemory* memory) {
@@ -39,6 +50,10 @@ absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemor
   AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
   result.set_layout(layout);
   if (tensor.num_elements() == 0) return result;
+  if (!tensor.IsOnHost()) {
+    Turn(tensor, result);
+    return result;
+  }
   const auto batch = static_cast<size_t>(tensor.dim(0));
   const auto channels = static_cast<size_t>(tensor.dim(1));
   const auto pixels = static_cast<size_t>(ElementsBetween(tensor.dims(), 2, tensor.rank()));
