@@ -12,6 +12,8 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
       EinsumDeviceKernels(),
+      ExperimentalDeviceKernels(),
+      FillDeviceKernels(),
       FoldDeviceKernels(),
       ImageDeviceKernels(),
       IntegerDeviceKernels(),
@@ -25,6 +27,7 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       RowDeviceKernels(),
       SelectDeviceKernels(),
       UnaryDeviceKernels(),
+      WholeNumberDeviceKernels(),
   });
   return table.Find(domain, op_type, version);
 }

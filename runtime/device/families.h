@@ -11,6 +11,8 @@ absl::Span<const KernelRow> AttentionDeviceKernels();
 absl::Span<const KernelRow> BinaryDeviceKernels();
 absl::Span<const KernelRow> ConvolutionDeviceKernels();
 absl::Span<const KernelRow> EinsumDeviceKernels();
+absl::Span<const KernelRow> ExperimentalDeviceKernels();
+absl::Span<const KernelRow> FillDeviceKernels();
 absl::Span<const KernelRow> FoldDeviceKernels();
 absl::Span<const KernelRow> ImageDeviceKernels();
 absl::Span<const KernelRow> IntegerDeviceKernels();
@@ -25,6 +27,7 @@ absl::Span<const KernelRow> ReductionDeviceKernels();
 absl::Span<const KernelRow> RowDeviceKernels();
 absl::Span<const KernelRow> SelectDeviceKernels();
 absl::Span<const KernelRow> UnaryDeviceKernels();
+absl::Span<const KernelRow> WholeNumberDeviceKernels();
 
 }  // namespace amp
 

@@ -181,8 +181,7 @@ constexpr KernelRow Row(absl::string_view op_type) {
   row.takes_epilogue = true;
   return row;
 }
-constexpr KernelRow kRows[] = {Row<ConvolutionKind::kPlain>("Conv"),
-                               Row<ConvolutionKind::kTransposed>("ConvTranspose"),
+constexpr KernelRow kRows[] = {Row<ConvolutionKind::kPlain>("Conv"), Row<ConvolutionKind::kTransposed>("ConvTranspose"),
                                DeviceRow("FusedConv", ConvolveFused, WhyNotFused, {}, "com.microsoft")};
 
 }  // namespace

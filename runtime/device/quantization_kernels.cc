@@ -105,11 +105,8 @@ absl::Status DequantizeLinear(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const device::ScaleRuns runs, RunsOf(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(kScale).dtype(), x.dims()));
-  context.resources().device->Start(device::DequantizeArguments{.x = x.data(),
-                                                                .y = y->mutable_data(),
-                                                                .x_storage = StorageOf(x.dtype()),
-                                                                .count = CountOf(x),
-                                                                .runs = runs});
+  context.resources().device->Start(device::DequantizeArguments{
+      .x = x.data(), .y = y->mutable_data(), .x_storage = StorageOf(x.dtype()), .count = CountOf(x), .runs = runs});
   return absl::OkStatus();
 }
 

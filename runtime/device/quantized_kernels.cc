@@ -106,8 +106,7 @@ absl::Status Concat(KernelContext& context) {
     const Tensor& part = context.Input(port);
     blocks.run = part.dim(axis) * static_cast<int64_t>(whole.inner);
     const Quantized from = *ReadQuantized(context, port + 1, part.dtype());
-    LookUp(*context.resources().device, part, *y, blocks,
-           TableOf(from, to, part.dtype(), [](double x) { return x; }));
+    LookUp(*context.resources().device, part, *y, blocks, TableOf(from, to, part.dtype(), [](double x) { return x; }));
     blocks.first += blocks.run;
   }
   return absl::OkStatus();

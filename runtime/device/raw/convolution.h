@@ -18,9 +18,9 @@ struct ConvolveArguments {
   const void *x, *w;
   const void* bias;  // null: none
   void* y;
-  Storage storage;    // of x, w, bias and the steps' operands
-  Storage stored_as;  // of y
-  uint32_t count;     // of y
+  Storage storage;             // of x, w, bias and the steps' operands
+  Storage stored_as;           // of y
+  uint32_t count;              // of y
   uint32_t channels, filters;  // of x, of y
   uint32_t group_channels, group_filters;
   bool is_transposed;

@@ -69,8 +69,9 @@ TEST_CASE("device: FusedConv adds and applies its activation, by the library, by
         for (const std::string names : {"a, b", "a, b, c", "a, b, , d", "a, b, c, d"}) {
           const BothCase both = {
               .node = "y = com.microsoft.FusedConv<" + each.attributes + ", " + activation + ">(" + names + ")",
-              .inputs = {RandomTensor(dtype, each.x, Values::kPlain, 1), RandomTensor(dtype, each.w, Values::kPlain, 0.3),
-                         RandomTensor(dtype, {6}), RandomTensor(dtype, y)},
+              .inputs = {RandomTensor(dtype, each.x, Values::kPlain, 1),
+                         RandomTensor(dtype, each.w, Values::kPlain, 0.3), RandomTensor(dtype, {6}),
+                         RandomTensor(dtype, y)},
               .opset = 21,
               .relative = 1e-5,
               .absolute = dtype == DType::kFloat32 ? 1e-4 : 5e-3};
