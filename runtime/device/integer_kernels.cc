@@ -1,5 +1,5 @@
-// Products of matrices and convolutions of 8-bit integers on a device: MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv.
-// Sums are int32, which wrap, and are quantised again as the processor's kernels do it, to the last bit.
+// Products of matrices and convolutions of 8-bit integers on a device: MatMulInteger, QLinearMatMul, ConvInteger,
+// QLinearConv. Sums are int32, which wrap, and are quantised again as the processor's kernels do it, to the last bit.
 #include <algorithm>
 #include <limits>
 #include <memory>

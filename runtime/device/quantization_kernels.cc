@@ -1,4 +1,5 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on a device, with one scale or one for each index of an axis.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on a device, with one scale or one for each index of an
+// axis.
 #include <optional>
 
 #include "ir/base/status.h"

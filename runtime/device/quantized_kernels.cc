@@ -1,5 +1,5 @@
-// com.microsoft's arithmetic on 8-bit quantised numbers on a device, element by element: what the loops of the processor do,
-// to the last bit.
+// com.microsoft's arithmetic on 8-bit quantised numbers on a device, element by element: what the loops of the processor
+// do, to the last bit.
 #include <algorithm>
 
 #include "ir/base/status.h"

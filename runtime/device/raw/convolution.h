@@ -11,8 +11,8 @@
 
 namespace amp::device {
 
-// y = steps(convolution of x with w + bias), in images of up to three axes; axes that they do not have come first, and are 1.
-// Windows slide over x, whose size is `input`, or where it is transposed over y, whose size is that.
+// y = steps(convolution of x with w + bias), in images of up to three axes; axes that they do not have come first, and
+// are 1. Windows slide over x, whose size is `input`, or where it is transposed over y, whose size is that.
 struct ConvolveArguments {
   static constexpr Kernel kKernel = Kernel::kConvolve;
   const void *x, *w;
