@@ -70,8 +70,7 @@ absl::Status Einsum(KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
   AMP_ASSIGN_OR_RETURN(const Tensor left, Ordered(context, a, form.a, form.OrderOfA()));
   AMP_ASSIGN_OR_RETURN(const Tensor right, Ordered(context, b, form.b, form.OrderOfB()));
-  AMP_ASSIGN_OR_RETURN(const Tensor product,
-                       Multiply(context, left, right, SizesOf(form, a, b), form.TransposesB()));
+  AMP_ASSIGN_OR_RETURN(const Tensor product, Multiply(context, left, right, SizesOf(form, a, b), form.TransposesB()));
   const std::string labels = form.batch + form.rows + form.columns;
   AMP_ASSIGN_OR_RETURN(Tensor y, Ordered(context, product.Reshaped(DimsOf(form, labels, a, b)), labels, form.y));
   context.SetOutput(0, std::move(y));

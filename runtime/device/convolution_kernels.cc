@@ -1,5 +1,5 @@
-// Conv, ConvTranspose and FusedConv of images of up to three axes on a device, by a kernel of our own: for what no library
-// takes.
+// Conv, ConvTranspose and FusedConv of images of up to three axes on a device, by a kernel of our own: for what no
+// library takes.
 #include <algorithm>
 #include <vector>
 

@@ -25,7 +25,8 @@ absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const Node& node, const Tens
 // Of inputs 0 and 1: x and w.
 absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const KernelContext& context, ConvolutionKind kind);
 
-// Why no kernel of a device takes the inputs, of which the third is a bias; null where one may, and then the shape is one without errors.
+// Why no kernel of a device takes the inputs, of which the third is a bias; null where one may, and then the shape is one
+// without errors.
 const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind);
 
 // Why no kernel of a device does what FusedConv states to a result of dims y; null where all do.

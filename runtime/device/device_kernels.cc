@@ -13,6 +13,8 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
       EinsumDeviceKernels(),
+      ExperimentalDeviceKernels(),
+      FillDeviceKernels(),
       FoldDeviceKernels(),
       ImageDeviceKernels(),
       IntegerDeviceKernels(),
@@ -32,6 +34,7 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       SelectDeviceKernels(),
       UnaryDeviceKernels(),
       WeightGradientDeviceKernels(),
+      WholeNumberDeviceKernels(),
   });
   return table.Find(domain, op_type, version);
 }

@@ -62,7 +62,8 @@ size_t AddSteps(const KernelContext& context, absl::Span<const EpilogueStep> ste
     if (const std::optional<DeviceFunction> function = FunctionOf(step)) {
       value = program.AddMap(*function, value, DType::kFloat32);
     } else {
-      value = program.AddZip(CombinationOf(step), value, program.AddOperand(context.Input(step.input)), DType::kFloat32);
+      value =
+          program.AddZip(CombinationOf(step), value, program.AddOperand(context.Input(step.input)), DType::kFloat32);
     }
   }
   return value;

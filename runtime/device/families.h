@@ -12,6 +12,8 @@ absl::Span<const KernelRow> BatchNormDeviceKernels();
 absl::Span<const KernelRow> BinaryDeviceKernels();
 absl::Span<const KernelRow> ConvolutionDeviceKernels();
 absl::Span<const KernelRow> EinsumDeviceKernels();
+absl::Span<const KernelRow> ExperimentalDeviceKernels();
+absl::Span<const KernelRow> FillDeviceKernels();
 absl::Span<const KernelRow> FoldDeviceKernels();
 absl::Span<const KernelRow> ImageDeviceKernels();
 absl::Span<const KernelRow> IntegerDeviceKernels();
@@ -32,6 +34,7 @@ absl::Span<const KernelRow> RowDeviceKernels();
 absl::Span<const KernelRow> SelectDeviceKernels();
 absl::Span<const KernelRow> UnaryDeviceKernels();
 absl::Span<const KernelRow> WeightGradientDeviceKernels();
+absl::Span<const KernelRow> WholeNumberDeviceKernels();
 
 }  // namespace amp
 

@@ -1,5 +1,5 @@
-// Products of matrices and convolutions of 8-bit integers on a device: MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv.
-// Sums are int32, which wrap, and are quantised again as the processor's kernels do it, to the last bit.
+// Products of matrices and convolutions of 8-bit integers on a device: MatMulInteger, QLinearMatMul, ConvInteger,
+// QLinearConv. Sums are int32, which wrap, and are quantised again as the processor's kernels do it, to the last bit.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -85,16 +85,12 @@ absl::StatusOr<Factors> FactorsOf(KernelContext& context, Kind kind, int64_t col
     factors.push_back(kind == Kind::kProduct ? a / y * b : a * b / y);
   }
   factors.resize(static_cast<size_t>(columns), factors[0]);
-  Accelerator& device = *context.resources().device;
   const Tensor& zero = context.Input(kZeroY);
-  Factors result = {.elements = device.Share(factors),
-                    .of_y = {.scale = 1,
-                             .zero_point = zero.dtype() == DType::kInt8 ? zero.elements<int8_t>()[0]
-                                                                        : zero.elements<uint8_t>()[0],
-                             .storage = StorageOf(zero.dtype())}};
-  AMP_RETURN_IF_ERROR(device.Status());
-  if (result.elements == nullptr) return absl::CancelledError("a list while the device records");
-  return result;
+  const int32_t zero_point =
+      zero.dtype() == DType::kInt8 ? zero.elements<int8_t>()[0] : int32_t{zero.elements<uint8_t>()[0]};
+  AMP_ASSIGN_OR_RETURN(std::shared_ptr<const void> elements, ShareList(*context.resources().device, factors));
+  return Factors{.elements = std::move(elements),
+                 .of_y = {.scale = 1, .zero_point = zero_point, .storage = StorageOf(zero.dtype())}};
 }
 
 // ---- products -------------------------------------------------------------------------------------------------------
@@ -131,15 +127,15 @@ device::StridedShape<2> BatchOf(const ProductShape& shape) {
 
 void Multiply(const KernelContext& context, const Ports& ports, const ProductShape& shape,
               const device::SumResult& result) {
-  context.resources().device->Start(device::MultiplyIntegersArguments{
-      .a = Centred(context.Input(ports.a), context.Input(ports.a_zero)),
-      .b = Centred(context.Input(ports.b), context.Input(ports.b_zero)),
-      .result = result,
-      .count = static_cast<uint32_t>(ElementsBetween(shape.y, 0, shape.y.size())),
-      .m = static_cast<uint32_t>(shape.m),
-      .n = static_cast<uint32_t>(shape.n),
-      .k = static_cast<uint32_t>(shape.k),
-      .batch = BatchOf(shape)});
+  context.resources().device->Start(
+      device::MultiplyIntegersArguments{.a = Centred(context.Input(ports.a), context.Input(ports.a_zero)),
+                                        .b = Centred(context.Input(ports.b), context.Input(ports.b_zero)),
+                                        .result = result,
+                                        .count = static_cast<uint32_t>(ElementsBetween(shape.y, 0, shape.y.size())),
+                                        .m = static_cast<uint32_t>(shape.m),
+                                        .n = static_cast<uint32_t>(shape.n),
+                                        .k = static_cast<uint32_t>(shape.k),
+                                        .batch = BatchOf(shape)});
 }
 
 absl::Status MatMulInteger(KernelContext& context) {
@@ -155,10 +151,9 @@ absl::Status QLinearMatMul(KernelContext& context) {
   const ProductShape shape = *ShapeOf(context, kOfQLinear);
   AMP_ASSIGN_OR_RETURN(const Factors factors, FactorsOf(context, Kind::kProduct, shape.n));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(kZeroY).dtype(), shape.y_final));
-  Multiply(context, kOfQLinear, shape,
-           {.y = y->mutable_data(),
-            .factors = static_cast<const double*>(factors.elements.get()),
-            .of_y = factors.of_y});
+  Multiply(
+      context, kOfQLinear, shape,
+      {.y = y->mutable_data(), .factors = static_cast<const double*>(factors.elements.get()), .of_y = factors.of_y});
   return absl::OkStatus();
 }
 
@@ -227,10 +222,9 @@ absl::Status QLinearConv(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const ConvolutionShape shape, ShapeOfIntegers(context, kOfQLinear));
   AMP_ASSIGN_OR_RETURN(const Factors factors, FactorsOf(context, Kind::kConvolution, shape.filters));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(kZeroY).dtype(), shape.y));
-  Convolve(context, kOfQLinear, shape,
-           {.y = y->mutable_data(),
-            .factors = static_cast<const double*>(factors.elements.get()),
-            .of_y = factors.of_y});
+  Convolve(
+      context, kOfQLinear, shape,
+      {.y = y->mutable_data(), .factors = static_cast<const double*>(factors.elements.get()), .of_y = factors.of_y});
   return absl::OkStatus();
 }
 

@@ -3,7 +3,8 @@
 //   c = Conv (x, W, bias)   s = Add (c, residual)   y = Relu (s)      one operation of the library
 //
 // The library chooses an engine once for each shape; what it has none for is left to the kernel of our own, and where
-// nodes were to be computed together, to one after another. What FusedConv states is then a chain behind the convolution.
+// nodes were to be computed together, to one after another. What FusedConv states is then a chain behind the
+// convolution.
 #include <iterator>
 #include <optional>
 #include <string>
@@ -181,8 +182,7 @@ constexpr KernelRow Row(absl::string_view op_type) {
   row.takes_epilogue = true;
   return row;
 }
-constexpr KernelRow kRows[] = {Row<ConvolutionKind::kPlain>("Conv"),
-                               Row<ConvolutionKind::kTransposed>("ConvTranspose"),
+constexpr KernelRow kRows[] = {Row<ConvolutionKind::kPlain>("Conv"), Row<ConvolutionKind::kTransposed>("ConvTranspose"),
                                DeviceRow("FusedConv", ConvolveFused, WhyNotFused, {}, "com.microsoft")};
 
 }  // namespace

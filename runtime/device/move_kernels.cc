@@ -112,6 +112,7 @@ constexpr size_t kAll = 1000;
 constexpr KernelRow kRows[] = {
     DeviceRow("CenterCropPad", RunReference, WhyNot<1>, {1}),
     DeviceRow("Concat", RunReference, WhyNot<kAll>),
+    DeviceRow("Crop", RunReference, WhyNotImage),
     DeviceRow("DepthToSpace", RunReference, WhyNotImage),
     DeviceRow("Expand", RunReference, WhyNotExpand, {1}),
     DeviceRow("Gather", RunReference, WhyNotGather, {1}),

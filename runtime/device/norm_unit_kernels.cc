@@ -88,8 +88,7 @@ absl::Status NormalizeChannels(KernelContext& context) {
   const char* const why_not =
       WhyNotNorm(context, form, [&](const Tensor& operand) { return operand.num_elements() == x.dim(1); });
   if (why_not != nullptr) return Refuse(why_not);
-  AMP_ASSIGN_OR_RETURN(device::NormalizeArguments norm,
-                       StartOf(context, form, x.num_elements() / (x.dim(0) * groups)));
+  AMP_ASSIGN_OR_RETURN(device::NormalizeArguments norm, StartOf(context, form, x.num_elements() / (x.dim(0) * groups)));
   norm.row_period = static_cast<uint32_t>(groups);
   norm.operands_per_row = static_cast<uint32_t>(x.dim(1) / groups);
   norm.operand_run = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank()));

@@ -1,4 +1,5 @@
-// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on a device, with one scale or one for each index of an axis.
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on a device, with one scale or one for each index of an
+// axis.
 #include <optional>
 
 #include "ir/base/status.h"
@@ -105,11 +106,8 @@ absl::Status DequantizeLinear(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const device::ScaleRuns runs, RunsOf(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(kScale).dtype(), x.dims()));
-  context.resources().device->Start(device::DequantizeArguments{.x = x.data(),
-                                                                .y = y->mutable_data(),
-                                                                .x_storage = StorageOf(x.dtype()),
-                                                                .count = CountOf(x),
-                                                                .runs = runs});
+  context.resources().device->Start(device::DequantizeArguments{
+      .x = x.data(), .y = y->mutable_data(), .x_storage = StorageOf(x.dtype()), .count = CountOf(x), .runs = runs});
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
-// com.microsoft's arithmetic on 8-bit quantised numbers on a device, element by element: what the loops of the processor do,
-// to the last bit.
+// com.microsoft's arithmetic on 8-bit quantised numbers on a device, element by element: what the loops of the processor
+// do, to the last bit.
 #include <algorithm>
 
 #include "ir/base/status.h"
@@ -106,8 +106,7 @@ absl::Status Concat(KernelContext& context) {
     const Tensor& part = context.Input(port);
     blocks.run = part.dim(axis) * static_cast<int64_t>(whole.inner);
     const Quantized from = *ReadQuantized(context, port + 1, part.dtype());
-    LookUp(*context.resources().device, part, *y, blocks,
-           TableOf(from, to, part.dtype(), [](double x) { return x; }));
+    LookUp(*context.resources().device, part, *y, blocks, TableOf(from, to, part.dtype(), [](double x) { return x; }));
     blocks.first += blocks.run;
   }
   return absl::OkStatus();

@@ -143,9 +143,8 @@ class DirectionRun {
     const int64_t width = Width(), state = shape_.batch * shape_.hidden;
     AMP_RETURN_IF_ERROR(MakeScratch());
     const Tensor& w = context_.Input(kW);
-    AMP_RETURN_IF_ERROR(
-        Multiply({context_.Input(kX).data(), shape_.steps * shape_.batch, shape_.inputs},
-                 {PartOf(w, direction_, width * shape_.inputs), width}, of_input_, text));
+    AMP_RETURN_IF_ERROR(Multiply({context_.Input(kX).data(), shape_.steps * shape_.batch, shape_.inputs},
+                                 {PartOf(w, direction_, width * shape_.inputs), width}, of_input_, text));
     const void* hidden = PartOf(context_.Input(kHidden), direction_, state);
     const void* cells = PartOf(context_.Input(kCell), direction_, state);
     device::Storage cell_storage = storage_;
@@ -274,12 +273,11 @@ absl::Status Recur(KernelContext& context) {
   const RecurrentCell cell = CellOf(context, kKind);
   const LayerShape shape = ShapeOf(context, cell);
   AMP_ASSIGN_OR_RETURN(const std::vector<int32_t> lengths, ReadLengths(context, shape));
-  const std::shared_ptr<const void> shared = context.resources().device->Share(lengths);
-  if (shared == nullptr && !lengths.empty()) return context.resources().device->Status();
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const void> shared, ShareList(*context.resources().device, lengths));
   LayerResults results;
-  AMP_ASSIGN_OR_RETURN(results.all, Tensor::Create(context.Input(kX).dtype(),
-                                                   {shape.steps, shape.directions, shape.batch, shape.hidden},
-                                                   context.memory()));
+  AMP_ASSIGN_OR_RETURN(
+      results.all, Tensor::Create(context.Input(kX).dtype(), {shape.steps, shape.directions, shape.batch, shape.hidden},
+                                  context.memory()));
   AMP_ASSIGN_OR_RETURN(results.last_hidden, MakeState(context, kLastHidden, shape.states()));
   AMP_ASSIGN_OR_RETURN(results.last_cell, MakeState(context, kLastCell, shape.states()));
   std::string text;

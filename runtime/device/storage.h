@@ -3,9 +3,12 @@
 #define AMP_RUNTIME_DEVICE_STORAGE_H_
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ir/base/status.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/shape.h"
@@ -35,6 +38,16 @@ device::StridedShape<kOperands> ShapeOf(const Broadcast& merged) {
 }
 
 inline uint32_t CountOf(const Tensor& tensor) { return static_cast<uint32_t>(tensor.num_elements()); }
+
+// A list where kernels see it; null where it is empty. Errors: memory; kCancelled while the device records, which then
+// cannot have a new one.
+template <typename List>
+absl::StatusOr<std::shared_ptr<const void>> ShareList(Accelerator& device, const List& list) {
+  std::shared_ptr<const void> shared = device.Share(list);
+  AMP_RETURN_IF_ERROR(device.Status());
+  if (shared == nullptr && !list.empty()) return absl::CancelledError("a new list while the device records");
+  return shared;
+}
 
 // A row of a kernel for devices.
 constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function,

@@ -27,7 +27,8 @@ absl::Status OfPairs(KernelContext& context, QuantizedLoops::Loop<T> loop) {
   Broadcast broadcast;
   AMP_ASSIGN_OR_RETURN(broadcast.dims, BroadcastDims(a.dims(), b.dims()));
   broadcast.strides = {BroadcastStrides(a.dims(), broadcast.dims), BroadcastStrides(b.dims(), broadcast.dims)};
-  const QuantizedPair pair{*ReadQuantized(context, Ports::kA + 1, a.dtype()), *ReadQuantized(context, Ports::kB + 1, a.dtype()),
+  const QuantizedPair pair{*ReadQuantized(context, Ports::kA + 1, a.dtype()),
+                           *ReadQuantized(context, Ports::kB + 1, a.dtype()),
                            *ReadQuantized(context, Ports::kScaleY, a.dtype())};
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, a.dtype(), broadcast.dims));
   if (y->num_elements() == 0) return absl::OkStatus();
@@ -47,7 +48,7 @@ absl::Status Pairs(KernelContext& context) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat64);
   return context.Input(Ports::kA).dtype() == DType::kUint8 ? OfPairs<uint8_t>(context, loops.quantized.*kUnsigned)
-                                                    : OfPairs<int8_t>(context, loops.quantized.*kSigned);
+                                                           : OfPairs<int8_t>(context, loops.quantized.*kSigned);
 }
 
 // ---- functions of one number ----------------------------------------------------------------------------------------

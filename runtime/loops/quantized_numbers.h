@@ -14,12 +14,12 @@
 
 namespace amp {
 
-// Behind each tensor come its scale and its zero point; those of the result come last, but for QLinearConcat, where they are
-// the first.
+// Behind each tensor come its scale and its zero point; those of the result come last, but for QLinearConcat, where they
+// are the first.
 struct QuantizedPorts {
-  static constexpr size_t kX = 0, kScaleOfOne = 3;             // of functions of one number
-  static constexpr size_t kA = 0, kB = 3, kScaleY = 6;         // of two
-  static constexpr size_t kFirstPart = 2, kPortsOfPart = 3;    // of what is joined
+  static constexpr size_t kX = 0, kScaleOfOne = 3;           // of functions of one number
+  static constexpr size_t kA = 0, kB = 3, kScaleY = 6;       // of two
+  static constexpr size_t kFirstPart = 2, kPortsOfPart = 3;  // of what is joined
 };
 
 inline constexpr char kNoBytes[] = "another type than 8 bits";

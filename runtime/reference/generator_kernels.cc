@@ -8,6 +8,7 @@
 #include "runtime/kernel/make_datum.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/fill_value.h"
 
 namespace amp {
 namespace {
@@ -62,19 +63,9 @@ absl::Status Range(KernelContext& context) {
   return known ? status : context.TypeError(dtype);
 }
 
-// The attribute's tensor, of one element: float32 0 where there is none.
-absl::StatusOr<Tensor> ReadValue(const KernelContext& context) {
-  const onnx::TensorProto* value = GetTensor(context.node(), "value");
-  if (value == nullptr) return Tensor::Scalar(0.0f);
-  AMP_ASSIGN_OR_RETURN(const TensorContent content, ReadTensor(*value, context.model().weights()));
-  AMP_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(content));
-  if (tensor.num_elements() != 1) return ModelError("expected a value of one element, found ", tensor.TypeText());
-  return tensor;
-}
-
 absl::Status ConstantOfShape(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Dims dims, context.InputInts(0));
-  AMP_ASSIGN_OR_RETURN(const Tensor value, ReadValue(context));
+  AMP_ASSIGN_OR_RETURN(const Tensor value, ReadFillValue(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, value.dtype(), std::move(dims)));
   const bool known = VisitStorage(value.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto out = y->mutable_elements<T>();
@@ -108,6 +99,15 @@ constexpr KernelRow kRows[] = {
 };
 
 }  // namespace
+
+absl::StatusOr<Tensor> ReadFillValue(const KernelContext& context) {
+  const onnx::TensorProto* value = GetTensor(context.node(), "value");
+  if (value == nullptr) return Tensor::Scalar(0.0f);
+  AMP_ASSIGN_OR_RETURN(const TensorContent content, ReadTensor(*value, context.model().weights()));
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(content));
+  if (tensor.num_elements() != 1) return ModelError("expected a value of one element, found ", tensor.TypeText());
+  return tensor;
+}
 
 absl::Span<const KernelRow> GeneratorKernels() { return kRows; }
 

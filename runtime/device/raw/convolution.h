@@ -11,16 +11,16 @@
 
 namespace amp::device {
 
-// y = steps(convolution of x with w + bias), in images of up to three axes; axes that they do not have come first, and are 1.
-// Windows slide over x, whose size is `input`, or where it is transposed over y, whose size is that.
+// y = steps(convolution of x with w + bias), in images of up to three axes; axes that they do not have come first, and
+// are 1. Windows slide over x, whose size is `input`, or where it is transposed over y, whose size is that.
 struct ConvolveArguments {
   static constexpr Kernel kKernel = Kernel::kConvolve;
   const void *x, *w;
   const void* bias;  // null: none
   void* y;
-  Storage storage;    // of x, w, bias and the steps' operands
-  Storage stored_as;  // of y
-  uint32_t count;     // of y
+  Storage storage;             // of x, w, bias and the steps' operands
+  Storage stored_as;           // of y
+  uint32_t count;              // of y
   uint32_t channels, filters;  // of x, of y
   uint32_t group_channels, group_filters;
   bool is_transposed;

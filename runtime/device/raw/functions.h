@@ -199,7 +199,7 @@ AMP_BOTH inline float Apply(BinaryFunction function, float x, float y) {
   return x;
 }
 
-// Of integers: kDivide, kPower and kPRelu are none. Wraps where the result does not fit.
+// Of integers: kPower and kPRelu are none. Wraps where the result does not fit; quotients are cut towards zero.
 AMP_BOTH inline int64_t Apply(BinaryFunction function, int64_t x, int64_t y) {
   switch (function) {
     case BinaryFunction::kAdd:
@@ -208,6 +208,8 @@ AMP_BOTH inline int64_t Apply(BinaryFunction function, int64_t x, int64_t y) {
       return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
     case BinaryFunction::kMultiply:
       return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+    case BinaryFunction::kDivide:
+      return y == 0 ? 0 : y == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(x)) : x / y;
     case BinaryFunction::kMax:
       return x > y ? x : y;
     case BinaryFunction::kMin:

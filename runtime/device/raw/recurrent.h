@@ -24,8 +24,8 @@ struct RecurrentStepArguments {
   const void* bias;                   // [2, gates * hidden], for the input and for the hidden state; null: zeros
   const void* hidden_before;          // null: zeros
   const void* cell_before;            // null: zeros
-  void* hidden_now;  // may be hidden_before
-  void* given;       // the same where the sequence runs, else 0; null: nobody reads it
+  void* hidden_now;                   // may be hidden_before
+  void* given;                        // the same where the sequence runs, else 0; null: nobody reads it
   float* cell_now;
   void *last_hidden,
       *last_cell;        // what is given behind the last step; null: this is not the last one, or nobody reads it
@@ -59,9 +59,7 @@ struct RecurrentStepBody {
     return Sigmoid(OfInput(row, gate, unit) + OfHidden(row, gate, unit));
   }
 
-  AMP_BOTH bool IsRunning(uint32_t row) const {
-    return step.lengths == nullptr || step.position < step.lengths[row];
-  }
+  AMP_BOTH bool IsRunning(uint32_t row) const { return step.lengths == nullptr || step.position < step.lengths[row]; }
   AMP_BOTH float HiddenBefore(uint32_t i) const {
     return step.hidden_before == nullptr ? 0 : LoadFloat(step.hidden_before, step.storage, i);
   }

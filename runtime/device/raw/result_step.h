@@ -4,6 +4,7 @@
 #ifndef AMP_RUNTIME_DEVICE_RAW_RESULT_STEP_H_
 #define AMP_RUNTIME_DEVICE_RAW_RESULT_STEP_H_
 
+#include <cmath>
 #include <cstdint>
 
 #include "runtime/device/raw/element.h"
@@ -27,17 +28,54 @@ struct ResultStep {
 };
 inline constexpr int32_t kMaxResultSteps = 8;
 
+// Those functions that steps have: all of them, with the reduction of large angles, would make a convolution slow.
+AMP_BOTH inline float Activate(UnaryFunction function, float x, float a, float b) {
+  switch (function) {
+    case UnaryFunction::kClip:
+      x = x < a ? a : x;
+      return x > b ? b : x;
+    case UnaryFunction::kElu:
+      return x < 0 ? a * expm1f(x) : x;
+    case UnaryFunction::kGelu:
+      return Gelu(x);
+    case UnaryFunction::kGeluTanh:
+      return GeluTanh(x);
+    case UnaryFunction::kHardSigmoid:
+      return HardSigmoid(x, a, b);
+    case UnaryFunction::kHardSwish:
+      return x * HardSigmoid(x, 1.0f / 6, 0.5f);
+    case UnaryFunction::kLeakyRelu:
+      return x < 0 ? a * x : x;
+    case UnaryFunction::kLinear:
+      return a * x + b;
+    case UnaryFunction::kRelu:
+      return x < 0 ? 0 : x;
+    case UnaryFunction::kSigmoid:
+      return Sigmoid(x);
+    case UnaryFunction::kSwish:
+      return x * Sigmoid(a * x);
+    case UnaryFunction::kTanh:
+      return tanhf(x);
+    default:
+      return x;
+  }
+}
+
+AMP_BOTH inline float Combine(BinaryFunction function, float x, float y) {
+  return function == BinaryFunction::kAdd ? x + y : x * y;
+}
+
 // `at`: the element of the result; `channel`: the one that it is of.
 AMP_BOTH inline float Apply(const ResultStep& step, Storage storage, int64_t at, int64_t channel, float x) {
   switch (step.operand) {
     case ResultStep::Operand::kNone:
-      return Apply(step.function, x, step.a, step.b);
+      return Activate(step.function, x, step.a, step.b);
     case ResultStep::Operand::kOne:
-      return Apply(step.combine, x, LoadFloat(step.elements, storage, 0));
+      return Combine(step.combine, x, LoadFloat(step.elements, storage, 0));
     case ResultStep::Operand::kChannels:
-      return Apply(step.combine, x, LoadFloat(step.elements, storage, channel));
+      return Combine(step.combine, x, LoadFloat(step.elements, storage, channel));
     case ResultStep::Operand::kWhole:
-      return Apply(step.combine, x, LoadFloat(step.elements, storage, at));
+      return Combine(step.combine, x, LoadFloat(step.elements, storage, at));
   }
   return x;
 }

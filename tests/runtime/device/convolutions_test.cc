@@ -1,4 +1,5 @@
 // Convolutions on a device, against the reference.
+#include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 
@@ -62,18 +63,21 @@ TEST_CASE("device: FusedConv adds and applies its activation, by the library, by
                                    {{1, 6, 7, 7}, {6, 1, 3, 3}, "group = 6, pads = [1, 1, 1, 1]"}};
   static const auto& without =
       *new std::vector<std::shared_ptr<Accelerator>>{OpenHostMemoryDouble(nullptr, {.has_operations = false})};
+  const auto node_of = [](const ConvolutionCase& each, absl::string_view activation, absl::string_view names) {
+    return absl::StrCat("y = com.microsoft.FusedConv<", each.attributes, ", ", activation, ">(", names, ")");
+  };
   for (const ConvolutionCase& each : cases) {
     const Dims y = each.w[1] == 1 ? Dims{1, 6, 7, 7} : Dims{2, 6, 5, 8};
-    for (const std::string activation : kActivations) {
+    for (const char* const activation : kActivations) {
       for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
-        for (const std::string names : {"a, b", "a, b, c", "a, b, , d", "a, b, c, d"}) {
-          const BothCase both = {
-              .node = "y = com.microsoft.FusedConv<" + each.attributes + ", " + activation + ">(" + names + ")",
-              .inputs = {RandomTensor(dtype, each.x, Values::kPlain, 1), RandomTensor(dtype, each.w, Values::kPlain, 0.3),
-                         RandomTensor(dtype, {6}), RandomTensor(dtype, y)},
-              .opset = 21,
-              .relative = 1e-5,
-              .absolute = dtype == DType::kFloat32 ? 1e-4 : 5e-3};
+        for (const char* const names : {"a, b", "a, b, c", "a, b, , d", "a, b, c, d"}) {
+          const BothCase both = {.node = node_of(each, activation, names),
+                                 .inputs = {RandomTensor(dtype, each.x, Values::kPlain, 1),
+                                            RandomTensor(dtype, each.w, Values::kPlain, 0.3), RandomTensor(dtype, {6}),
+                                            RandomTensor(dtype, y)},
+                                 .opset = 21,
+                                 .relative = 1e-5,
+                                 .absolute = dtype == DType::kFloat32 ? 1e-4 : 5e-3};
           CHECK(RunOnDevice(both) + RunOnDevice(both, without) == "");
         }
       }

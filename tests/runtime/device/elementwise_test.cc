@@ -1,5 +1,9 @@
 // Kernels of a device that compute element by element, against the reference: all types, special numbers, operands that
 // broadcast, and what they leave to the processor.
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 
@@ -120,6 +124,58 @@ TEST_CASE("device: integers and truth values") {
   CHECK(RunOnDevice({.node = "y = Not(a)", .inputs = {a}}) == "");
 }
 
+TEST_CASE("device: extremes and bounds of integers") {
+  for (const DType dtype : {DType::kInt32, DType::kInt64}) {
+    const auto random = [&](const Dims& dims) { return RandomTensor(dtype, dims, Values::kPlain, 100); };
+    const Tensor a = random({3, 1, 5}), b = random({4, 1}), c = random({1, 4, 5}), empty = random({0, 4, 5});
+    for (const std::string op : {"Max", "Min"}) {
+      for (const std::string names : {"a", "a, b", "a, b, c", "c, b, a, a", "d, b"}) {
+        CHECK(RunOnDevice({.node = absl::StrCat("y = ", op, "(", names, ")"), .inputs = {a, b, c, empty}}) == "");
+      }
+    }
+    const Tensor low = random({}), high = random({});
+    for (const std::string names : {"a, b, c", "a, b", "a, , c", "a"}) {
+      CHECK(RunOnDevice({.node = "y = Clip(" + names + ")", .inputs = {a, low, high}}) == "");
+    }
+  }
+  CHECK(RunOnDevice({.node = "y = Max(a, b)",
+                     .inputs = {Tensor::OfInts({int64_t{1} << 60, -(int64_t{1} << 60)}),
+                                Tensor::OfInts({(int64_t{1} << 60) + 1, -(int64_t{1} << 60) + 1})}}) == "");
+}
+
+TEST_CASE("device: quotients of integers by constants, cut towards zero") {
+  const std::vector<int64_t> numbers = {7, -7, 0, std::numeric_limits<int64_t>::min(), 9, 5}, none = {3, 0},
+                             divisors = {2, -3, -1};
+  const auto divide = [](const std::vector<int64_t>& by, const std::string& type) {
+    return BothCase{.node = absl::StrCat("c = Constant <value_ints = [", absl::StrJoin(by, ", "),
+                                         "]> () d = Cast <to = ", type, "> (c) y = Div(a, d)"),
+                    .inputs = {},
+                    .outputs = {}};
+  };
+  for (const bool is_wide : {true, false}) {
+    BothCase each = divide(divisors, is_wide ? "7" : "6");
+    const Tensor wide = Tensor::Of<int64_t>(DType::kInt64, {2, 3}, numbers);
+    const int32_t short_numbers[] = {7, -7, 0, std::numeric_limits<int32_t>::min(), 9, 5};
+    each.inputs = {is_wide ? wide : Tensor::Of<int32_t>(DType::kInt32, {2, 3}, short_numbers)};
+    CHECK(RunOnDevice(each) == "");
+  }
+  BothCase by_zero = divide(none, "7");
+  by_zero.inputs = {Tensor::OfInts({1, 2})};
+  CHECK_THAT(WhyOnHost(by_zero), Contains("error: "));
+}
+
+TEST_CASE("device: experiments of ONNX's first years") {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    const Tensor x = RandomTensor(dtype, {2, 3, 5, 4});
+    for (const std::string node : {"Affine<alpha = 1.5, beta = -0.5>", "Affine<alpha = -2.0>", "Scale<scale = 0.3>",
+                                   "ImageScaler<scale = 0.7, bias = [1.5, -2.0, 30.0]>"}) {
+      CHECK(RunOnDevice({.node = "y = " + node + "(a)", .inputs = {x}, .opset = 7, .absolute = 1e-6}) == "");
+    }
+    CHECK(RunOnDevice({.node = "y = Crop<border = [1, 2, 0, 1]>(a)", .inputs = {x}, .opset = 7}) == "");
+    CHECK(RunOnDevice({.node = "y = Crop<border = [1, 2, 0, 0], scale = [2, 3]>(a)", .inputs = {x}, .opset = 7}) == "");
+  }
+}
+
 TEST_CASE("device: Where, of elements of every size") {
   const Tensor condition = RandomTensor(DType::kBool, {4, 1, 3});
   for (const DType dtype : {DType::kBool, DType::kFloat16, DType::kFloat32, DType::kInt64}) {
@@ -155,15 +211,13 @@ TEST_CASE("device: what it leaves to the processor, and why") {
              Contains("another type than float32, float16 and bfloat16"));
   const Tensor deep = RandomTensor(DType::kFloat32, {1, 1, 1, 1, 1, 1, 1, 1, 2});
   CHECK_THAT(WhyOnHost({.node = "y = Add(a, b)", .inputs = {deep, deep}}), Contains("more than 8 axes"));
-  const Tensor x = RandomTensor(DType::kFloat32, {3});
-  CHECK_THAT(
-      WhyOnHost({.node = "y = Max(a, b, c)",
-                 .inputs = {Tensor::Scalar(int64_t{1}), Tensor::Scalar(int64_t{2}), Tensor::Scalar(int64_t{3})}}),
-      Contains("another type than float32"));
+  CHECK_THAT(WhyOnHost({.node = "y = Max(a, b, c)", .inputs = {wide, wide, wide}}),
+             Contains("another type than float32") && Contains("another type than int32 and int64"));
   const Tensor numbers = Integers(DType::kInt64, {3});
   CHECK_THAT(WhyOnHost({.node = "y = Cast<to = 16>(a)", .inputs = {numbers}, .outputs = {DType::kBfloat16}}),
              Contains("an integer that would be rounded twice"));
-  CHECK_THAT(WhyOnHost({.node = "y = Div(a, b)", .inputs = {numbers, numbers}}), Contains("another type than float32"));
+  CHECK_THAT(WhyOnHost({.node = "y = Div(a, b)", .inputs = {numbers, numbers}}),
+             Contains("another type than float32") && Contains("a divisor that is no constant"));
 }
 
 }  // namespace

@@ -61,16 +61,13 @@ TEST_CASE("device: what the library does not do runs node by node, there") {
 
 TEST_CASE("device: what is behind a depthwise convolution is done by the kernel that computes it") {
   const char* const kBehind[] = {"s = Add (h, r) y = Relu (s)", "y = HardSwish (h)", "t = Mul (h, c) y = Add (t, r)",
-                                 "y = Cast <to = 1> (h)",       "t = Sigmoid (h) y = Mul (h, t)"};
+                                 "y = Cast <to = 1> (h)", "t = Sigmoid (h) y = Mul (h, t)"};
   for (const char* const behind : kBehind) {
     for (const DType dtype : kLoopFloats) {
-      const FuseCase each = {.graph = absl::StrCat("(T[2,6,6,5] x, T[2,6,4,3] r) => (", "T[] y) { h = Conv <group = 6> ",
-                                                   "(x, w, b) ", behind, " }"),
-                             .tensors = {{"x", {2, 6, 6, 5}},
-                                         {"r", {2, 6, 4, 3}},
-                                         {"w", {6, 1, 3, 3}},
-                                         {"b", {6}},
-                                         {"c", {1, 6, 1, 1}}}};
+      const FuseCase each = {
+          .graph = absl::StrCat("(T[2,6,6,5] x, T[2,6,4,3] r) => (", "T[] y) { h = Conv <group = 6> ", "(x, w, b) ",
+                                behind, " }"),
+          .tensors = {{"x", {2, 6, 6, 5}}, {"r", {2, 6, 4, 3}}, {"w", {6, 1, 3, 3}}, {"b", {6}}, {"c", {1, 6, 1, 1}}}};
       INFO(behind);
       CHECK(OnDouble(each, dtype).kernels()[0] == "device Conv");
       const bool is_cast = absl::StrContains(behind, "Cast");

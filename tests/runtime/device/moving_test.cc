@@ -35,6 +35,19 @@ TEST_CASE("device: Concat, Split, Tile, Pad") {
   CHECK(RunOnDevice({.node = "y = Pad(a, b, c)", .inputs = {x, Ints({0, 1, 2, 1, 0, 3}), fill}}) == "");
 }
 
+TEST_CASE("device: shapes that are filled with a number") {
+  const Tensor dims = Tensor::OfInts({3, 4, 5}), none = Tensor::OfInts({3, 0}), scalar = Tensor::OfInts({});
+  for (const Tensor& shape : {dims, none, scalar}) {
+    CHECK(RunOnDevice({.node = "y = ConstantOfShape(a)", .inputs = {shape}, .outputs = {DType::kFloat32}}) == "");
+    CHECK(RunOnDevice(
+              {.node = "y = ConstantOfShape<value = int8 {-7}>(a)", .inputs = {shape}, .outputs = {DType::kInt8}}) ==
+          "");
+    CHECK(RunOnDevice({.node = "y = ConstantOfShape<value = float16 {15360}>(a)",
+                       .inputs = {shape},
+                       .outputs = {DType::kFloat16}}) == "");
+  }
+}
+
 TEST_CASE("device: Gather and its kin, with indices that are checked") {
   const Tensor x = RandomTensor(DType::kFloat32, {6, 5});
   CHECK(RunOnDevice({.node = "y = Gather(a, b)", .inputs = {x, Ints({5, -6, 0, 0})}}) == "");

@@ -60,17 +60,17 @@ TEST_CASE("device: Einsum that is a batch of products, in any order of its axes"
   for (const auto& [equation, a, b] : cases) {
     for (const DType dtype : kLoopFloats) {
       if (dtype == DType::kBfloat16) continue;  // ai.onnx's Einsum has none
-      CHECK(RunOnDevice({.node = "y = Einsum<equation = \"" + equation + "\">(a, b)",
-                         .inputs = {RandomTensor(dtype, a, Values::kPlain, 1), RandomTensor(dtype, b, Values::kPlain, 1)},
-                         .relative = 1e-5,
-                         .absolute = dtype == DType::kFloat32 ? 1e-5 : 1e-2}) == "");
+      CHECK(
+          RunOnDevice({.node = "y = Einsum<equation = \"" + equation + "\">(a, b)",
+                       .inputs = {RandomTensor(dtype, a, Values::kPlain, 1), RandomTensor(dtype, b, Values::kPlain, 1)},
+                       .relative = 1e-5,
+                       .absolute = dtype == DType::kFloat32 ? 1e-5 : 1e-2}) == "");
     }
   }
   const Tensor square = RandomTensor(DType::kFloat32, {4, 4});
   for (const std::string equation : {"ii,ij->ij", "ij,kl->ijkl", "ij,jk->i", "...ij,jk->...ik"}) {
-    CHECK_THAT(
-        WhyOnHost({.node = "y = Einsum<equation = \"" + equation + "\">(a, b)", .inputs = {square, square}}),
-        Contains("no product of matrices"));
+    CHECK_THAT(WhyOnHost({.node = "y = Einsum<equation = \"" + equation + "\">(a, b)", .inputs = {square, square}}),
+               Contains("no product of matrices"));
   }
   CHECK_THAT(WhyOnHost({.node = "y = Einsum<equation = \"ij->ji\">(a)", .inputs = {square}}),
              Contains("not of two operands"));

@@ -61,8 +61,9 @@ TEST_CASE("device: 16-bit floats and int32 with scales of their own types") {
 TEST_CASE("device: numbers that are quantised over their own range") {
   const std::vector<DType> outputs = {DType::kUint8, DType::kFloat32, DType::kUint8};
   const Tensor ones = Tensor::Of<float>(DType::kFloat32, {3}, {1, 1, 1}), zeros = Tensor::Scalar(0.0f);
-  for (const Tensor& x : {RandomTensor(DType::kFloat32, {7, 300}), RandomTensor(DType::kFloat32, {}), ones, zeros,
-                          RandomTensor(DType::kFloat32, {40}, Values::kPositive), *Tensor::Create(DType::kFloat32, {0})}) {
+  for (const Tensor& x :
+       {RandomTensor(DType::kFloat32, {7, 300}), RandomTensor(DType::kFloat32, {}), ones, zeros,
+        RandomTensor(DType::kFloat32, {40}, Values::kPositive), *Tensor::Create(DType::kFloat32, {0})}) {
     CHECK(Differs("y, z, w = DynamicQuantizeLinear(a)", {x}, outputs) == "");
   }
 }
@@ -173,9 +174,9 @@ TEST_CASE("device: products that are quantised again round and saturate as the r
       for (const DType y : kBytes) {
         for (const Dims& columns : {Dims{}, Dims{33}}) {
           for (const float scale : {0.7f, 0.25f, 40.0f}) {
-            const std::vector<Tensor> inputs = {Numbers(a, {5, 70}),       Tensor::Scalar(0.02f), ZeroPoint(a),
-                                                Numbers(b, {70, 33}),      ScaleOf(0.05, columns), ZeroPoint(b, columns),
-                                                Tensor::Scalar(scale), ZeroPoint(y)};
+            const std::vector<Tensor> inputs = {
+                Numbers(a, {5, 70}),    Tensor::Scalar(0.02f), ZeroPoint(a),          Numbers(b, {70, 33}),
+                ScaleOf(0.05, columns), ZeroPoint(b, columns), Tensor::Scalar(scale), ZeroPoint(y)};
             CHECK(Differs("y = QLinearMatMul(a, b, c, d, e, f, g, h)", inputs, {y}) == "");
           }
         }

@@ -73,6 +73,49 @@ TEST_CASE("what a device's library computes is replayed with the rest") {
   CHECK(both.state->operations == operations);
 }
 
+TEST_CASE("quantised networks are replayed whole: scales and zero points are constants") {
+  const int8_t points[] = {3, -2, 0, 1};
+  const auto scale = [](float value) { return Tensor::Scalar(value); };
+  Both both({.text = R"(<ir_version: 10, opset_import: ["" : 21, "com.microsoft" : 1]>
+    g (float[n,8] x) => (float[n,4] y) {
+      q = QuantizeLinear (x, s, z) p = QLinearMatMul (q, s, z, w, t, v, u, z)
+      a = com.microsoft.QLinearAdd (p, u, z, c, u, z, s, z) l = com.microsoft.QLinearLeakyRelu (a, s, z, s, z)
+      y = DequantizeLinear (l, s, z) })",
+             .constants = {{"s", scale(0.05f)},
+                           {"t", RandomTensor(DType::kFloat32, {4}, Values::kPositive, 0.1)},
+                           {"u", scale(0.4f)},
+                           {"z", RandomTensor(DType::kUint8, {}, Values::kPlain, 40)},
+                           {"v", Tensor::Of<int8_t>(DType::kInt8, {4}, points)},
+                           {"w", RandomTensor(DType::kInt8, {8, 4}, Values::kPlain, 40)},
+                           {"c", RandomTensor(DType::kUint8, {4}, Values::kPlain, 90)}}});
+  for (int run = 0; run < 4; ++run) {
+    CHECK(both.Differs(Random({5, 8}), 0) == "");
+    CHECK(both.replayed == (run == 0 ? 0 : 1));
+    CHECK(both.session->LastCopies().in == 1);
+    CHECK(both.session->LastCopies().out == 1);
+  }
+  CHECK(both.state->recordings == 1);
+}
+
+TEST_CASE("GRU that resets first, Einsum and dynamic quantisation are replayed") {
+  Both both({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[5,3,4] x) => (float[5,3,6] y, int32[5,3,2] z) {
+      all = GRU <hidden_size = 6> (x, w, r) zero = Constant <value_ints = [1]> () h = Squeeze (all, zero)
+      e = Einsum <equation = "sbi,tbi->sbt"> (h, h) y = Einsum <equation = "sbt,tbi->sbi"> (e, h)
+      q, s, p = DynamicQuantizeLinear (y) z = MatMulInteger (q, b, p) })",
+             .constants = {{"w", RandomTensor(DType::kFloat32, {1, 18, 4}, Values::kPlain, 0.5)},
+                           {"r", RandomTensor(DType::kFloat32, {1, 18, 6}, Values::kPlain, 0.5)},
+                           {"b", RandomTensor(DType::kInt8, {6, 2}, Values::kPlain, 40)}}});
+  const NamedDatums inputs = Random({5, 3, 4});
+  for (int run = 0; run < 4; ++run) {
+    RunSession(*both.session, inputs);
+    CHECK(both.session->LastCopies().in == 1);
+    CHECK(both.session->LastCopies().out == 2);
+  }
+  CHECK(both.state->recordings == 1);
+  CHECK(both.state->replays == 3);
+}
+
 TEST_CASE("other shapes have recordings of their own, and where memory moves there are new ones") {
   Both both(kMlp);
   for (int round = 0; round < 4; ++round) {
