@@ -13,6 +13,7 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       BinaryDeviceKernels(),
       ConvolutionDeviceKernels(),
       FoldDeviceKernels(),
+      GatherGradientDeviceKernels(),
       ImageDeviceKernels(),
       LossDeviceKernels(),
       MoveDeviceKernels(),

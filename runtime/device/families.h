@@ -12,6 +12,7 @@ absl::Span<const KernelRow> BatchNormDeviceKernels();
 absl::Span<const KernelRow> BinaryDeviceKernels();
 absl::Span<const KernelRow> ConvolutionDeviceKernels();
 absl::Span<const KernelRow> FoldDeviceKernels();
+absl::Span<const KernelRow> GatherGradientDeviceKernels();
 absl::Span<const KernelRow> ImageDeviceKernels();
 absl::Span<const KernelRow> LibraryConvolutionDeviceKernels();
 absl::Span<const KernelRow> LossDeviceKernels();

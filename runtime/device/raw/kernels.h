@@ -56,10 +56,12 @@ enum class Kernel : int32_t {
   kChannelGradient,
   kRowGradient,
   kSumColumns,
+  kJoinColumns,
   kSpreadWindows,
   kConvolveForWeights,
+  kAddPickedRows,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolveForWeights) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kAddPickedRows) + 1;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

@@ -34,7 +34,9 @@ struct ResultStep {
 };
 inline constexpr int32_t kMaxResultSteps = 8;
 
-// y = steps(convolution of x with w + bias), all row by row. See ConvolveArguments (convolution.h) for the axes.
+// y = steps(convolution of x with w + bias), all row by row. See ConvolveArguments (convolution.h) for the axes. Where it
+// gives weights, it is the gradient of these, alone: x as ever, w is g [batch, filters, axes...], y [filters, channels /
+// groups, kernel...].
 struct LibraryConvolution {
   const void* x;     // [batch, channels, axes...]
   const void* w;     // [filters, channels / groups, kernel...], transposed [channels, filters / groups, kernel...]
@@ -49,6 +51,7 @@ struct LibraryConvolution {
   PoolAxis axes[kMaxPoolAxes];
   int32_t num_steps;
   ResultStep steps[kMaxResultSteps];
+  bool gives_weights = false;
 };
 
 // Where the elements of [batch, heads, rows, columns] are: steps between them, in elements.

@@ -22,6 +22,7 @@
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/norm_gradient.h"
 #include "runtime/device/raw/optimizer.h"
+#include "runtime/device/raw/picked_rows.h"
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
@@ -335,8 +336,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::AdamRateArguments, device::CrossEntropyArguments, device::CrossEntropyGradientArguments,
                        device::PartMomentsArguments, device::JoinMomentsArguments, device::PartSumsArguments,
                        device::JoinSumsArguments, device::ChannelGradientArguments, device::RowGradientArguments,
-                       device::SumColumnsArguments, device::SpreadWindowsArguments,
-                       device::ConvolveForWeightsArguments>()});
+                       device::SumColumnsArguments, device::JoinColumnsArguments, device::SpreadWindowsArguments,
+                       device::ConvolveForWeightsArguments, device::AddPickedRowsArguments>()});
 }
 
 }  // namespace amp
