@@ -42,12 +42,7 @@ std::string MakeStep(const ScratchFolder& folder, const Network& network, const 
     *model.mutable_graph()->add_initializer() =
         ProtoOf(name, RandomTensor(DType::kFloat32, shape, Values::kPositive, 0.5));
   }
-  std::vector<std::string> arguments = {folder.Write("m.onnx", model.SerializeAsString()),
-                                        "-o",
-                                        folder.File("step.onnx"),
-                                        "--train",
-                                        "--loss",
-                                        "softmax-cross-entropy"};
+  Names arguments = {folder.Write("m.onnx", model.SerializeAsString()), "-o", folder.File("step.onnx"), "--train"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   const ToolOutput output = RunAmpRewrite(arguments);
   INFO(output.err);
@@ -131,9 +126,20 @@ Tensor LabelsOf(const Network& network) {
 
 // In float32 and in 16 bits with a loss scale, in which one step of four is skipped.
 void CheckSame(const Network& network) {
-  const Names all = {"--optimizer",  "sgd",           "--learning-rate",       "0.01",
-                     "--labels",     "labels:sparse", "--loss-scale-initial",  "64",
-                     "--loss-scale", "dynamic",       "--loss-scale-interval", "2"};
+  const Names all = {"--loss",
+                     "softmax-cross-entropy",
+                     "--optimizer",
+                     "sgd",
+                     "--learning-rate",
+                     "0.01",
+                     "--labels",
+                     "labels:sparse",
+                     "--loss-scale-initial",
+                     "64",
+                     "--loss-scale",
+                     "dynamic",
+                     "--loss-scale-interval",
+                     "2"};
   for (const auto& [policy, tolerance] :
        {std::pair("float32", 1e-4), std::pair("mixed_float16", 1e-2), std::pair("mixed_bfloat16", 5e-2)}) {
     Names flags = all;
@@ -145,24 +151,58 @@ void CheckSame(const Network& network) {
 TEST_CASE("device: steps of every optimizer, one of them skipped") {
   for (const char* const optimizer : {"sgd", "momentum", "rmsprop", "adam", "adamw"}) {
     CheckSame(kDense,
-              {"--optimizer", optimizer, "--policy", "mixed_float16", "--loss-scale-interval", "2", "--labels",
-               "labels:sparse"},
+              {"--loss", "softmax-cross-entropy", "--optimizer", optimizer, "--policy", "mixed_float16",
+               "--loss-scale-interval", "2", "--labels", "labels:sparse"},
               LabelsOf(kDense), 1e-2);
   }
-  CheckSame(kDense, {"--optimizer", "momentum", "--nesterov", "--policy", "mixed_float16", "--labels", "labels:sparse"},
+  CheckSame(kDense,
+            {"--loss", "softmax-cross-entropy", "--optimizer", "momentum", "--nesterov", "--policy", "mixed_float16",
+             "--labels", "labels:sparse"},
             LabelsOf(kDense), 1e-2);
 }
 
 TEST_CASE("device: steps that clip and accumulate gradients") {
   CheckSame(kDense,
-            {"--optimizer", "adam", "--policy", "mixed_float16", "--clip-norm", "0.5", "--accumulate", "2", "--labels",
-             "labels:sparse"},
+            {"--loss", "softmax-cross-entropy", "--optimizer", "adam", "--policy", "mixed_float16", "--clip-norm",
+             "0.5", "--accumulate", "2", "--labels", "labels:sparse"},
             LabelsOf(kDense), 1e-2);
 }
 
 TEST_CASE("device: a step with targets in the place of labels") {
-  CheckSame(kDense, {"--optimizer", "sgd", "--policy", "mixed_float16", "--labels", "labels:onehot"},
+  CheckSame(kDense,
+            {"--loss", "softmax-cross-entropy", "--optimizer", "sgd", "--policy", "mixed_float16", "--labels",
+             "labels:onehot"},
             RandomTensor(DType::kFloat32, {6, 4}, Values::kPositive, 0.2), 1e-2);
+}
+
+TEST_CASE("device: a step with squared errors") {
+  CheckSame(kDense, {"--loss", "mse", "--optimizer", "sgd", "--policy", "mixed_float16", "--labels", "labels"},
+            RandomTensor(DType::kFloat32, {6, 4}), 1e-2);
+}
+
+// From the same state every time: what the optimizer and the loss scale look at stays on the device.
+TEST_CASE("device: a step is done again from recordings alone, whatever the numbers are") {
+  const ScratchFolder folder;
+  const std::string path = MakeStep(folder, kDense,
+                                    {"--loss", "softmax-cross-entropy", "--optimizer", "adamw", "--policy",
+                                     "mixed_float16", "--labels", "labels:sparse"});
+  const auto state = std::make_shared<DoubleState>();
+  SessionOptions options;
+  const absl::StatusOr<std::unique_ptr<Session>> here = Session::Create(path, options);
+  options.device = OpenHostMemoryDouble(state);
+  const absl::StatusOr<std::unique_ptr<Session>> there = Session::Create(path, options);
+  REQUIRE(here.ok());
+  REQUIRE(there.ok());
+  constexpr int kOfInputs = 3;  // kernels that are the first to read what was copied in
+  for (int run = 0; run < 8; ++run) {
+    const NamedDatums inputs = BatchOf(kDense, LabelsOf(kDense), run != 6);
+    const int launches = state->launches, replays = state->replays;
+    const std::vector<Tensor> found = RunSession(**there, inputs);
+    if (run != 6) CHECK(DifferenceOf(found, RunSession(**here, inputs), 2e-2) == "");
+    if (run < 4) continue;  // records, until all lies where it will
+    CHECK(state->launches - launches <= kOfInputs);
+    CHECK(state->replays > replays);
+  }
 }
 
 TEST_CASE("device: steps with convolutions, pools and norms") {
