@@ -329,6 +329,15 @@ fe::error_t DescribeConvolution(const LibraryConvolution& c, Graph& graph) {
   return {};
 }
 
+fe::error_t DescribeWeightGradient(const LibraryConvolution& c, Graph& graph) {
+  const Dims x_dims = DimsOfX(c), g_dims = DimsOfY(c), w_dims = DimsOfW(c);
+  const TensorOf x = graph.tensor(Described(kX, x_dims, RowSteps(x_dims), c.storage));
+  const TensorOf g = graph.tensor(Described(kW, g_dims, RowSteps(g_dims), c.storage));
+  const TensorOf dw = graph.conv_wgrad(g, x, WindowOf<fe::graph::Conv_wgrad_attributes>(c));
+  MakeResult(*dw, kY, w_dims, RowSteps(w_dims), c.stored_as);
+  return {};
+}
+
 // ---- attention ------------------------------------------------------------------------------------------------------
 
 Dims DimsOf(const device::HeadSteps& heads) { return {std::begin(heads.steps), std::end(heads.steps)}; }
@@ -374,7 +383,10 @@ CudnnPointers PointersOf(const LibraryAttention& attention) {
 
 std::unique_ptr<CudnnPlan> PlanConvolution(const LibraryConvolution& convolution, const CudnnTarget& target,
                                            std::string& why_not) {
-  const Describe describe = [&](Graph& graph) { return DescribeConvolution(convolution, graph); };
+  const Describe describe = [&](Graph& graph) {
+    return convolution.gives_weights ? DescribeWeightGradient(convolution, graph)
+                                     : DescribeConvolution(convolution, graph);
+  };
   const bool is_bare = convolution.bias == nullptr && convolution.num_steps == 0;
   return PlanBest(describe,
                   {.storage = convolution.storage, .allows_tf32 = convolution.allows_tf32, .takes_any = is_bare},

@@ -19,6 +19,7 @@ std::vector<int64_t> KeyOf(const LibraryConvolution& c) {
                               static_cast<int64_t>(c.stored_as),
                               c.is_transposed,
                               c.channels_last,
+                              c.gives_weights,
                               c.allows_tf32,
                               c.bias != nullptr,
                               c.batch,

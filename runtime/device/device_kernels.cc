@@ -16,6 +16,7 @@ std::vector<const KernelRow*> FindDeviceKernels(absl::string_view domain, absl::
       ExperimentalDeviceKernels(),
       FillDeviceKernels(),
       FoldDeviceKernels(),
+      GatherGradientDeviceKernels(),
       ImageDeviceKernels(),
       IntegerDeviceKernels(),
       LossDeviceKernels(),

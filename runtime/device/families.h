@@ -15,6 +15,7 @@ absl::Span<const KernelRow> EinsumDeviceKernels();
 absl::Span<const KernelRow> ExperimentalDeviceKernels();
 absl::Span<const KernelRow> FillDeviceKernels();
 absl::Span<const KernelRow> FoldDeviceKernels();
+absl::Span<const KernelRow> GatherGradientDeviceKernels();
 absl::Span<const KernelRow> ImageDeviceKernels();
 absl::Span<const KernelRow> IntegerDeviceKernels();
 absl::Span<const KernelRow> LibraryConvolutionDeviceKernels();

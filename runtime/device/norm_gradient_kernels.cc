@@ -5,9 +5,9 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/channel_moments.h"
+#include "runtime/device/column_sums.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/norm_gradient.h"
-#include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -57,19 +57,6 @@ device::NormOperands OperandsOf(const KernelContext& context) {
 
 bool GivesScaleGradient(const KernelContext& context) { return context.HasOutput(1); }
 
-// sums[column] = the sum down that column of [rows, columns].
-void StartColumnSums(Accelerator& device, const Tensor& of, int64_t rows, int64_t columns, Tensor& sums) {
-  device.Start(device::ReduceArguments{.x = of.data(),
-                                       .y = sums.mutable_data(),
-                                       .storage = device::Storage::kFloat32,
-                                       .reduction = device::Reduction::kSum,
-                                       .scale = 1,
-                                       .results = static_cast<uint32_t>(columns),
-                                       .count = static_cast<uint32_t>(rows),
-                                       .kept = ShapeOf<1>({{columns}, {{1}}}),
-                                       .reduced = ShapeOf<1>({{rows}, {{columns}}})});
-}
-
 float* Floats(Tensor& tensor) { return static_cast<float*>(tensor.mutable_data()); }
 
 // ---- by the statistics of all axes from one on ------------------------------------------------------------------------
@@ -89,23 +76,17 @@ const char* WhyNotRows(const KernelContext& context) {
   return context.Input(kScale).dims() == row ? nullptr : "a scale of another shape";
 }
 
-// Output 1: columns of [rows, size] are summed in parts of rows, and these.
 absl::Status GiveScaleGradient(KernelContext& context, const device::RowGradientArguments& norm) {
-  constexpr int64_t kMostParts = 64;
-  const int64_t part_size = (norm.rows + kMostParts - 1) / kMostParts, parts = (norm.rows + part_size - 1) / part_size;
   AMP_ASSIGN_OR_RETURN(Tensor * dscale, context.MakeOutput(1, DType::kFloat32, context.Input(kScale).dims()));
-  AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kFloat32, {parts, norm.size}));
-  Accelerator& device = *context.resources().device;
-  device.Start(device::SumColumnsArguments{.of = norm.of,
+  const device::SumColumnsArguments sum = {.of = norm.of,
                                            .rows = norm.rows,
                                            .columns = norm.size,
-                                           .parts = static_cast<uint32_t>(parts),
-                                           .part_size = static_cast<uint32_t>(part_size),
+                                           .parts = 0,
+                                           .part_size = 0,
                                            .mean = norm.mean,
                                            .inverse_deviation = norm.inverse_deviation,
-                                           .sums = Floats(sums)});
-  StartColumnSums(device, sums, parts, norm.size, *dscale);
-  return absl::OkStatus();
+                                           .sums = nullptr};
+  return StartColumnSums(context, sum, 1, *dscale);
 }
 
 enum class Centre { kMean, kZero };
@@ -210,8 +191,20 @@ absl::Status OfInstances(KernelContext& context) {
   AMP_RETURN_IF_ERROR(StartGradient(context, CutChannels(1, channels, pixels), *dx, sums));
   if (!GivesScaleGradient(context)) return absl::OkStatus();
   AMP_ASSIGN_OR_RETURN(Tensor * dscale, context.MakeOutput(1, DType::kFloat32, {x.dim(1)}));
-  StartColumnSums(*context.resources().device, sums, x.dim(0), x.dim(1), *dscale);
-  return absl::OkStatus();
+  const device::SumColumnsArguments sum = {.of = {.x = nullptr,
+                                                  .scale = nullptr,
+                                                  .g = sums.data(),
+                                                  .x_storage = device::Storage::kFloat32,
+                                                  .scale_storage = device::Storage::kFloat32,
+                                                  .g_storage = device::Storage::kFloat32},
+                                           .rows = static_cast<uint32_t>(x.dim(0)),
+                                           .columns = static_cast<uint32_t>(x.dim(1)),
+                                           .parts = 0,
+                                           .part_size = 0,
+                                           .mean = nullptr,
+                                           .inverse_deviation = nullptr,
+                                           .sums = nullptr};
+  return StartColumnSums(context, sum, 1, *dscale);
 }
 
 constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,

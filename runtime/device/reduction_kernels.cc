@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/device/column_sums.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
@@ -54,22 +55,50 @@ struct Rule {
   bool is_mean = false;
 };
 
+// Whether many rows of [rows, columns] are added up, which neighbouring columns do together.
+bool AddsRows(const Axes& split, const Rule& rule) {
+  constexpr int64_t kManyRows = 256;
+  const Broadcast &kept = split.kept, &reduced = split.reduced;
+  return rule.reduction == device::Reduction::kSum && kept.dims.size() == 1 && kept.strides[0][0] == 1 &&
+         reduced.dims.size() == 1 && reduced.strides[0][0] == kept.dims[0] && kept.dims[0] > 1 &&
+         reduced.dims[0] >= kManyRows;
+}
+
+absl::Status AddRows(KernelContext& context, const Axes& split, float scale, Tensor& y) {
+  const Tensor& x = context.Input(0);
+  const device::SumColumnsArguments sum = {.of = {.x = nullptr,
+                                                  .scale = nullptr,
+                                                  .g = x.data(),
+                                                  .x_storage = device::Storage::kFloat32,
+                                                  .scale_storage = device::Storage::kFloat32,
+                                                  .g_storage = StorageOf(x.dtype())},
+                                           .rows = static_cast<uint32_t>(split.reduced.dims[0]),
+                                           .columns = static_cast<uint32_t>(split.kept.dims[0]),
+                                           .parts = 0,
+                                           .part_size = 0,
+                                           .mean = nullptr,
+                                           .inverse_deviation = nullptr,
+                                           .sums = nullptr};
+  return StartColumnSums(context, sum, scale, y);
+}
+
 absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, int64_t keepdims, const Rule& rule) {
   context.Report("reduce", DType::kFloat32);
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), ReducedDims(x.dims(), axes, keepdims)));
   const Axes split = SplitAxes(x.dims(), axes);
   const int64_t count = x.num_elements() / y->num_elements();
-  context.resources().device->Start(
-      device::ReduceArguments{.x = x.data(),
-                              .y = y->mutable_data(),
-                              .storage = StorageOf(x.dtype()),
-                              .reduction = rule.reduction,
-                              .scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1,
-                              .results = CountOf(*y),
-                              .count = static_cast<uint32_t>(count),
-                              .kept = ShapeOf<1>(split.kept),
-                              .reduced = ShapeOf<1>(split.reduced)});
+  const float scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1;
+  if (AddsRows(split, rule)) return AddRows(context, split, scale, *y);
+  context.resources().device->Start(device::ReduceArguments{.x = x.data(),
+                                                            .y = y->mutable_data(),
+                                                            .storage = StorageOf(x.dtype()),
+                                                            .reduction = rule.reduction,
+                                                            .scale = scale,
+                                                            .results = CountOf(*y),
+                                                            .count = static_cast<uint32_t>(count),
+                                                            .kept = ShapeOf<1>(split.kept),
+                                                            .reduced = ShapeOf<1>(split.reduced)});
   return absl::OkStatus();
 }
 

@@ -1,11 +1,14 @@
 // ai.amp.MatrixWeightGradient and ai.amp.ConvWeightGradient on a device: float32 of operands that may be stored in 16 bits.
-// Products are the library's, without which the processor computes them.
+// Products are the library's, without which the processor computes them; convolutions it leaves are a kernel's of our own.
 #include <algorithm>
 #include <string>
 
+#include "ir/base/check.h"
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
 #include "runtime/device/image_axes.h"
+#include "runtime/device/raw/elementwise.h"
+#include "runtime/device/raw/library_operations.h"
 #include "runtime/device/raw/product.h"
 #include "runtime/device/raw/window_gradient.h"
 #include "runtime/device/storage.h"
@@ -118,6 +121,70 @@ const char* WhyNotWindows(const KernelContext& context) {
                                                                                  : "windows that are too large";
 }
 
+// The library wants as many windows as the padded image has room for.
+bool FitEnds(Window& window) {
+  for (WindowAxis& axis : window) {
+    const int64_t needed = (axis.output - 1) * axis.stride + axis.Extent() - axis.pad_begin - axis.input;
+    if (axis.pad_end - needed < axis.stride) continue;
+    if (needed < 0) return false;
+    axis.pad_end = needed;
+  }
+  return true;
+}
+
+const char* WhyNotLibrary(const KernelContext& context) {
+  if (const char* why = WhyNotWindows(context)) return why;
+  if (context.Input(kX).num_elements() == 0 || context.Input(kG).num_elements() == 0) return "no elements";
+  return FitEnds(ShapeOfWeights(context)->window) ? nullptr : "windows that leave out much of the image";
+}
+
+// The library gives float32 for float32 alone. What was stored in 16 bits is the same in TF32, so that its products are
+// those of 16 bits, added up in float32.
+absl::StatusOr<Tensor> Widened(const KernelContext& context, size_t port) {
+  const Tensor& x = context.Input(port);
+  if (x.dtype() == DType::kFloat32) return x;
+  AMP_ASSIGN_OR_RETURN(Tensor wide, context.MakeScratch(DType::kFloat32, x.dims()));
+  context.resources().device->Start(device::ConvertArguments{.x = x.data(),
+                                                             .y = wide.mutable_data(),
+                                                             .count = CountOf(x),
+                                                             .from = StorageOf(x.dtype()),
+                                                             .to = device::Storage::kFloat32});
+  return wide;
+}
+
+absl::Status ConvWeightGradientByLibrary(KernelContext& context) {
+  const Tensor &x = context.Input(kX), &g = context.Input(kG);
+  AMP_ASSIGN_OR_RETURN(WeightsShape shape, ShapeOfWeights(context));
+  AMP_CHECK(FitEnds(shape.window));
+  AMP_ASSIGN_OR_RETURN(Tensor * dw, context.MakeOutput(0, DType::kFloat32, shape.dw));
+  AMP_ASSIGN_OR_RETURN(const Tensor wide_x, Widened(context, kX));
+  AMP_ASSIGN_OR_RETURN(const Tensor wide_g, Widened(context, kG));
+  const bool is_widened = x.dtype() != DType::kFloat32;
+  device::LibraryConvolution convolution = {.x = wide_x.data(),
+                                            .w = wide_g.data(),
+                                            .bias = nullptr,
+                                            .y = dw->mutable_data(),
+                                            .storage = device::Storage::kFloat32,
+                                            .stored_as = device::Storage::kFloat32,
+                                            .is_transposed = false,
+                                            .allows_tf32 = is_widened || context.resources().allows_tf32,
+                                            .batch = x.dim(0),
+                                            .channels = x.dim(1),
+                                            .filters = g.dim(1),
+                                            .groups = shape.groups,
+                                            .num_axes = static_cast<int32_t>(shape.window.size()),
+                                            .axes = {},
+                                            .num_steps = 0,
+                                            .steps = {},
+                                            .gives_weights = true};
+  SetDeviceAxes(shape.window, convolution.axes);
+  GradientText& state = context.State<GradientText>();
+  const absl::MutexLock lock(&state.mutex);
+  AMP_RETURN_IF_ERROR(context.resources().device->Convolve(convolution, state.text));
+  context.Report(state.text, DType::kFloat32);
+  return absl::OkStatus();
+}
+
 absl::Status ConvWeightGradient(KernelContext& context) {
   context.Report("direct convolution", DType::kFloat32);
   const Tensor &x = context.Input(kX), &g = context.Input(kG);
@@ -147,6 +214,7 @@ absl::Status ConvWeightGradient(KernelContext& context) {
 
 constexpr KernelRow kRows[] = {
     DeviceRow("MatrixWeightGradient", MatrixWeightGradient, WhyNotMatrices, {}, "ai.amp"),
+    DeviceRow("ConvWeightGradient", ConvWeightGradientByLibrary, WhyNotLibrary, {}, "ai.amp"),
     DeviceRow("ConvWeightGradient", ConvWeightGradient, WhyNotWindows, {}, "ai.amp"),
 };
 

@@ -10,6 +10,7 @@ namespace amp {
 absl::Span<const KernelRow> BatchNormLoopKernels();
 absl::Span<const KernelRow> BinaryLoopKernels();
 absl::Span<const KernelRow> CastLoopKernels();
+absl::Span<const KernelRow> GatherGradientLoopKernels();
 absl::Span<const KernelRow> LayerNormLoopKernels();
 absl::Span<const KernelRow> LossLoopKernels();
 absl::Span<const KernelRow> NormGradientLoopKernels();

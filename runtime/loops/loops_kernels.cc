@@ -12,6 +12,7 @@ std::vector<const KernelRow*> FindLoopsKernels(absl::string_view domain, absl::s
       CastLoopKernels(),
       LayerNormLoopKernels(),
       LossLoopKernels(),
+      GatherGradientLoopKernels(),
       NormGradientLoopKernels(),
       NormLoopKernels(),
       PoolGradientLoopKernels(),

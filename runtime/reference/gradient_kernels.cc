@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/kernel/cells.h"
+#include "runtime/kernel/gather_gradient.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/convolution.h"
@@ -36,6 +37,20 @@ absl::Status ConvWeightGradient(KernelContext& context) {
 
 absl::Status MatrixWeightGradient(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor gradient, ComputeGemm(context));
+  return RoundToOutput(context, gradient, GradientType(context));
+}
+
+// A table's rows get what was picked from them.
+absl::Status GatherGradient(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const PickedRows picked, ReadPickedRows(context));
+  AMP_ASSIGN_OR_RETURN(const Tensor g, ToFloat64(context.Input(2)));
+  AMP_ASSIGN_OR_RETURN(Tensor gradient, FilledFloat64(picked.table, 0));
+  const auto table = gradient.mutable_elements<double>();
+  for (size_t i = 0; i < picked.rows.size(); ++i) {
+    for (size_t k = 0; k < picked.row_size; ++k) {
+      table[picked.rows[i] * picked.row_size + k] += Doubles(g)[i * picked.row_size + k];
+    }
+  }
   return RoundToOutput(context, gradient, GradientType(context));
 }
 
@@ -206,6 +221,7 @@ constexpr absl::string_view kDomain = "ai.amp";
 constexpr KernelRow kRows[] = {
     {"ConvWeightGradient", ConvWeightGradient, kDomain},
     {"MatrixWeightGradient", MatrixWeightGradient, kDomain},
+    {"GatherGradient", GatherGradient, kDomain},
     {"MaxPoolGradient", MaxPoolGradient, kDomain},
     {"AveragePoolGradient", AveragePoolGradient, kDomain},
     {"BatchNormalizationGradient", NormGradient<Centre::kMean>, kDomain},

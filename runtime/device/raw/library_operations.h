@@ -19,7 +19,9 @@ inline constexpr size_t kMaxOperationText = 256;
 inline constexpr int kNotTaken = -2;
 
 // y = steps(convolution of x with w + bias), row by row, or with the channels of x, w, y and of what the steps read for each
-// element beside each other: as if they were the last axis. See ConvolveArguments (convolution.h) for the axes.
+// element beside each other: as if they were the last axis. See ConvolveArguments (convolution.h) for the axes. Where
+// it gives weights, it is the gradient of these, alone: x as ever, w is g [batch, filters, axes...], y [filters, channels /
+// groups, kernel...].
 struct LibraryConvolution {
   const void* x;     // [batch, channels, axes...]
   const void* w;     // [filters, channels / groups, kernel...], transposed [channels, filters / groups, kernel...]
@@ -35,6 +37,7 @@ struct LibraryConvolution {
   PoolAxis axes[kMaxPoolAxes];
   int32_t num_steps;
   ResultStep steps[kMaxResultSteps];
+  bool gives_weights = false;
 };
 
 // Where the elements of [batch, heads, rows, columns] are: steps between them, in elements.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/device/raw/columns.h"
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/kernels.h"
 
@@ -116,11 +117,6 @@ int Start(Runner& runner, const JoinMomentsArguments& join) {
 }
 
 // ---- gradients by statistics of channels ------------------------------------------------------------------------------
-
-struct NormOperands {
-  const void *x, *scale, *g;
-  Storage x_storage, scale_storage, g_storage;
-};
 
 // [channels, parts] each: the sum of g, and of g * (x - mean).
 struct PartSumsArguments {
@@ -277,36 +273,6 @@ struct RowGradientBody {
 template <typename Runner>
 int Start(Runner& runner, const RowGradientArguments& norm) {
   return runner.ForRows(norm.rows, RowGradientBody{norm});
-}
-
-// [parts, columns]: of each part of rows, the sums of g n down the columns.
-struct SumColumnsArguments {
-  static constexpr Kernel kKernel = Kernel::kSumColumns;
-  NormOperands of;
-  uint32_t rows, columns, parts, part_size;
-  const float *mean, *inverse_deviation;  // by row
-  float* sums;
-};
-
-struct SumColumnsBody {
-  SumColumnsArguments sum;
-
-  AMP_BOTH void operator()(uint32_t i) const {
-    const uint32_t column = i % sum.columns, first = i / sum.columns * sum.part_size;
-    const uint32_t rest = sum.rows - first, end = first + (rest < sum.part_size ? rest : sum.part_size);
-    float total = 0;
-    for (uint32_t row = first; row < end; ++row) {
-      const int64_t at = static_cast<int64_t>(row) * sum.columns + column;
-      const float normal = (LoadFloat(sum.of.x, sum.of.x_storage, at) - sum.mean[row]) * sum.inverse_deviation[row];
-      total += LoadFloat(sum.of.g, sum.of.g_storage, at) * normal;
-    }
-    sum.sums[i] = total;
-  }
-};
-
-template <typename Runner>
-int Start(Runner& runner, const SumColumnsArguments& sum) {
-  return runner.ForEach(sum.parts * sum.columns, SumColumnsBody{sum});
 }
 
 }  // namespace amp::device

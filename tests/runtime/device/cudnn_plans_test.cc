@@ -217,6 +217,19 @@ std::string NameOf(const Layer& layer, int64_t batch) {
   return name;
 }
 
+// The gradient of the weights of a convolution, and the one of operands that were widened from 16 bits.
+void CheckWeights(const std::string& what, LibraryConvolution convolution, const CudnnTarget& target, Tally& tally) {
+  convolution.bias = nullptr;
+  convolution.num_steps = 0;
+  convolution.gives_weights = true;
+  for (const bool allows_tf32 : {false, true}) {
+    convolution.allows_tf32 = allows_tf32;
+    std::string why_not;
+    const auto plan = PlanConvolution(convolution, target, why_not);
+    Check(what + ", its weights", plan.get(), why_not, allows_tf32, tally);
+  }
+}
+
 void CheckConvolutions(const Gpu& gpu, Tally& tally) {
   const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
   for (const Storage storage : {Storage::kFloat16, Storage::kBfloat16, Storage::kFloat32}) {
@@ -233,6 +246,7 @@ void CheckConvolutions(const Gpu& gpu, Tally& tally) {
           Check(what + ", channels last", turned.get(), why_not, true, tally);
         }
         if (storage != Storage::kFloat32 || batch != 16) continue;
+        CheckWeights(what, convolution, target, tally);
         convolution.allows_tf32 = true;
         const auto in_tf32 = PlanConvolution(convolution, target, why_not);
         Check(what + ", TF32 allowed", in_tf32.get(), why_not, true, tally);

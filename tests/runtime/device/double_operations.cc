@@ -8,6 +8,7 @@
 
 #include "ir/base/check.h"
 #include "runtime/device/raw/convolution.h"
+#include "runtime/device/raw/window_gradient.h"
 
 namespace amp {
 namespace {
@@ -88,9 +89,48 @@ void AttendQuery(const LibraryAttention& a, int64_t batch, int64_t head, int64_t
   }
 }
 
+// A team of one, as bodies of kernels want it.
+struct Alone {
+  static bool IsFirst() { return true; }
+  template <typename Of>
+  static float Sum(uint32_t count, Of of) {
+    float sum = 0;
+    for (uint32_t i = 0; i < count; ++i) sum += of(i);
+    return sum;
+  }
+};
+
+void GiveWeights(const LibraryConvolution& c) {
+  AMP_CHECK(!c.is_transposed && c.bias == nullptr && c.num_steps == 0);
+  Floats dw(static_cast<size_t>(c.filters * (c.channels / c.groups) * Elements(c, &device::PoolAxis::kernel)));
+  device::ConvolveForWeightsArguments convolve = {.x = c.x,
+                                                  .g = c.w,
+                                                  .dw = dw.data(),
+                                                  .x_storage = c.storage,
+                                                  .g_storage = c.storage,
+                                                  .count = static_cast<uint32_t>(dw.size()),
+                                                  .batch = static_cast<uint32_t>(c.batch),
+                                                  .channels = static_cast<uint32_t>(c.channels),
+                                                  .filters = static_cast<uint32_t>(c.filters),
+                                                  .group_channels = static_cast<uint32_t>(c.channels / c.groups),
+                                                  .group_filters = static_cast<uint32_t>(c.filters / c.groups),
+                                                  .axes = {}};
+  for (int axis = 0; axis < device::kMaxPoolAxes; ++axis) {
+    const device::PoolAxis& of = convolve.axes[axis] = c.axes[axis];
+    // As cuDNN has it: as many windows as there is room for.
+    const int32_t room = of.input + of.pad_begin + of.pad_end - (of.kernel - 1) * of.dilation - 1;
+    AMP_CHECK(of.output == room / of.stride + 1);
+  }
+  const device::ConvolveForWeightsBody body{convolve};
+  Alone team;
+  for (uint32_t i = 0; i < convolve.count; ++i) body(i, team);
+  for (size_t i = 0; i < dw.size(); ++i) device::StoreFloat(c.y, c.stored_as, static_cast<int64_t>(i), dw[i]);
+}
+
 }  // namespace
 
 void ConvolveOnHost(const LibraryConvolution& c) {
+  if (c.gives_weights) return GiveWeights(c);
   const int64_t x_plane = Elements(c, c.is_transposed ? &device::PoolAxis::output : &device::PoolAxis::input);
   const int64_t y_plane = Elements(c, c.is_transposed ? &device::PoolAxis::input : &device::PoolAxis::output);
   const Floats x = Widened(c.x, c.storage, c.batch * c.channels * x_plane);

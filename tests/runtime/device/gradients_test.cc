@@ -64,7 +64,7 @@ struct Windows {
   std::string attributes;
 };
 
-TEST_CASE("device: gradients of a convolution's weights") {
+TEST_CASE("device: gradients of a convolution's weights, by the library and without it") {
   const Windows all[] = {
       {{2, 3, 8, 9}, {2, 5, 6, 7}, "kernel_shape = [3,3]"},
       {{3, 16, 7, 7}, {3, 32, 7, 7}, "kernel_shape = [3,3], pads = [1,1,1,1]"},
@@ -93,6 +93,43 @@ TEST_CASE("device: gradients of a convolution's weights") {
       WhyOnHost({.node = "y = ai.amp.ConvWeightGradient <to = 1, kernel_shape = [3,3]> (a, b)",
                  .inputs = {RandomTensor(DType::kFloat32, {2, 3, 8, 9}), RandomTensor(DType::kFloat32, {2, 5, 7, 7})}}),
       Contains("expected windows within 8 elements"));
+}
+
+// ---- tables -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("device: gradients of a table whose rows were picked, some of them more than once") {
+  const std::string node = "y = ai.amp.GatherGradient <to = 1> (a, b, c)";
+  struct Picked {
+    Dims table, indices, g;
+    std::vector<int64_t> rows;
+  };
+  const Picked all[] = {{{5, 3}, {2, 2}, {2, 2, 3}, {4, 0, -1, 4}},
+                        {{5, 3}, {0}, {0, 3}, {}},
+                        {{4}, {7}, {7}, {3, 2, 3, 3, -4, 2, 3}},
+                        {{4, 2, 3}, {}, {2, 3}, {2}},
+                        {{4, 0}, {2}, {2, 0}, {1, 1}},
+                        {{0, 3}, {0}, {0, 3}, {}}};
+  for (const Picked& picked : all) {
+    for (const DType dtype : kLoopFloats) {
+      BothCase each = {.node = node,
+                       .inputs = {Tensor::OfInts(picked.table), Tensor::OfInts(picked.rows).Reshaped(picked.indices),
+                                  RandomTensor(dtype, picked.g)},
+                       .outputs = {DType::kFloat32},
+                       .absolute = 2e-6};
+      CHECK(RunOnDevice(each) == "");
+      CHECK(RunBoth(each) == "");
+    }
+  }
+  CHECK_THAT(
+      WhyOnHost({.node = node,
+                 .inputs = {Tensor::OfInts({4, 2}), Tensor::OfInts({0, 4}), RandomTensor(DType::kFloat32, {2, 2})},
+                 .outputs = {DType::kFloat32}}),
+      Contains("index 4 is out of range for 4 rows"));
+  CHECK_THAT(
+      WhyOnHost({.node = node,
+                 .inputs = {Tensor::OfInts({4, 2}), Tensor::OfInts({0, 3}), RandomTensor(DType::kFloat32, {2, 3})},
+                 .outputs = {DType::kFloat32}}),
+      Contains("expected a gradient of rows of [4,2] that 2 indices picked"));
 }
 
 // ---- pools ------------------------------------------------------------------------------------------------------------

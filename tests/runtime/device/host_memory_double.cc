@@ -23,6 +23,7 @@
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/norm_gradient.h"
 #include "runtime/device/raw/optimizer.h"
+#include "runtime/device/raw/picked_rows.h"
 #include "runtime/device/raw/quantized.h"
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
@@ -395,7 +396,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::ResetHiddenArguments, device::QuantizeArguments, device::DequantizeArguments,
                        device::FindRangeArguments, device::QuantizedPairArguments, device::QuantizedTableArguments,
                        device::QuantizedMeanArguments, device::MultiplyIntegersArguments,
-                       device::ConvolveIntegersArguments>()});
+                       device::ConvolveIntegersArguments, device::JoinColumnsArguments,
+                       device::AddPickedRowsArguments>()});
 }
 
 }  // namespace amp

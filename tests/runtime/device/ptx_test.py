@@ -4,8 +4,8 @@
     tests/runtime/device/ptx_test.py NVCC ROOT    ROOT: of the source tree
 
 16-bit floats are converted by instructions of their own, both ways; teams exchange sums within a warp without memory;
-division and root are rounded as IEEE 754 has it; nothing is added or multiplied in float64, but for quantised numbers,
-and for the reduction of large angles, which CUDA's sine does with one multiplication. Where cuobjdump is at hand, the same library that is
+division and root are rounded as IEEE 754 has it; nothing is added or multiplied in float64, but for quantised numbers, for
+the rate of Adam, and for the reduction of large angles, which CUDA's sine does with one multiplication. Where cuobjdump is at hand, the same library that is
 installed holds machine code for every capability that is promised.
 """
 import collections
@@ -22,6 +22,8 @@ EXPECTED = {
     "convolution.cu": (["fma\\.rn\\.f32", "cvt\\.f32\\.f16", "cvt\\.rn\\.bf16\\.f32"], [".*\\.f64.*"]),
     "elementwise.cu": (["cvt\\.f32\\.f16", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32", "div\\.rn\\.f32", "sqrt\\.rn\\.f32"],
                        ["(add|sub|fma|div)\\..*f64", "sqrt\\.approx.*"]),
+    "gradients.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "fma\\.rn\\.f32", "cvt\\.f32\\.f16", "sqrt\\.rn\\.f32"],
+                     [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"]),
     "move.cu": (["ld\\.global\\.u16", "st\\.global\\.u16", "st\\.global\\.(v2\\.)?u64"], [".*\\.f64.*", "cvt\\.rn\\.f.*"]),
     "quantized.cu": (["div\\.rn\\.f32", "div\\.rn\\.f64", "cvt\\.rni\\.f32\\.f32", "cvt\\.rn\\.f32\\.f64"],
                      ["div\\.approx.*", "div\\.full.*", "sqrt.*"]),
@@ -29,6 +31,9 @@ EXPECTED = {
                 [".*\\.f64.*", "div\\.approx.*", "sqrt\\.approx.*", "atom.*"]),
     "select.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "cvt\\.rn\\.f16\\.f32", "cvt\\.rn\\.bf16\\.f32"],
                   [".*\\.f64.*", "div\\.approx.*", "atom.*"]),
+    # The rate of Adam is computed in float64, by one thread.
+    "training.cu": (["shfl\\.sync\\.bfly\\.b32", "bar\\.sync", "sqrt\\.rn\\.f32", "div\\.rn\\.f32", "cvt\\.f32\\.f16"],
+                    ["div\\.approx.*", "sqrt\\.approx.*", "atom.*"]),
 }
 
 

@@ -30,6 +30,20 @@ TEST_CASE("device: reductions along any axes") {
   CHECK(RunOnDevice({.node = "y = ReduceSum(a)", .inputs = {RandomTensor(DType::kFloat32, {})}}) == "");
 }
 
+TEST_CASE("device: sums and means of many rows") {
+  for (const DType dtype : kLoopFloats) {
+    for (const Dims& dims : {Dims{257, 5}, Dims{9, 70, 3, 7}, Dims{2000, 2}}) {
+      const Tensor axes = dims.size() == 2 ? Tensor::OfInts({0}) : Tensor::OfInts({0, 1});
+      for (const std::string op : {"ReduceSum", "ReduceMean"}) {
+        CHECK(RunOnDevice({.node = "y = " + op + " <keepdims = 0> (a, b)",
+                           .inputs = {RandomTensor(dtype, dims), axes},
+                           .relative = 1e-5,
+                           .absolute = 1e-3}) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("device: reductions of special numbers") {
   const Tensor x = RandomTensor(DType::kFloat32, {200, 9}, Values::kWithSpecial);
   for (const std::string op : {"ReduceMax", "ReduceMin", "ReduceSum", "ReduceLogSumExp"}) {
