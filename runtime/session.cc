@@ -360,6 +360,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
     place = {.device = resources.device,
              .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
              .constants = &state_->device_constants};
+    resources.device_constants = &state_->device_constants;
     const bool may_replay = state_->options.replay && resources.device->CanRecord() && options.observer == nullptr &&
                             options.timings == nullptr && (resources.means == nullptr || resources.device->HasRanks());
     if (may_replay) {

@@ -12,9 +12,15 @@ absl::StatusOr<Datum> DeviceConstants::Get(Accelerator& device, ValueId value, c
   if (copy.IsEmpty()) {
     AMP_ASSIGN_OR_RETURN(Tensor copied, device.CopyIn(tensor, nullptr));
     size_bytes_ += static_cast<int64_t>(copied.size_bytes());
+    if (copied.data() != nullptr) places_.insert(copied.data());
     copy = Datum(std::move(copied));
   }
   return copy;
+}
+
+bool DeviceConstants::Holds(const void* data) const {
+  const absl::MutexLock lock(&mutex_);
+  return places_.contains(data);
 }
 
 int64_t DeviceConstants::size_bytes() const {

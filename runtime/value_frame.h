@@ -9,25 +9,29 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "ir/graph/graph.h"
 #include "runtime/device/accelerator.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/tensor.h"
 #include "runtime/session.h"
 
 namespace amp {
 
 // The constants of a session that kernels on a device read, copied there when the first one does.
-class DeviceConstants {
+class DeviceConstants : public ConstantMemory {
  public:
   // REQUIRES: the tensor is the model's constant `value`.
   absl::StatusOr<Datum> Get(Accelerator& device, ValueId value, const Tensor& tensor);
+  bool Holds(const void* data) const override;
   int64_t size_bytes() const;
 
  private:
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<int, Datum> copies_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<const void*> places_ ABSL_GUARDED_BY(mutex_);  // of their elements
   int64_t size_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

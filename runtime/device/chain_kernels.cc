@@ -9,6 +9,8 @@
 #include "runtime/device/chain_program.h"
 #include "runtime/device/families.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/shape_math.h"
 #include "runtime/loops/chain.h"
 
 namespace amp {
@@ -92,10 +94,47 @@ auto FunctionOf(const Row (&rows)[kCount], Loop loop) -> std::optional<decltype(
 
 // ---- chains ---------------------------------------------------------------------------------------------------------
 
+// Operands in one layout, as they are in memory there.
+struct LaidOut {
+  Layout layout = Layout::kRowMajor;
+  std::vector<Tensor> operands;
+};
+
+// What the operand is beside images of that rank with channels last; nothing where it would have to be turned.
+std::optional<Tensor> BesideChannelsLast(const Tensor& operand, size_t rank) {
+  if (operand.layout() == Layout::kChannelsLast)
+    return operand.rank() == rank ? std::optional(AsInMemory(operand)) : std::nullopt;
+  if (operand.rank() > rank) return std::nullopt;
+  Dims dims(rank - operand.rank(), 1);
+  dims.insert(dims.end(), operand.dims().begin(), operand.dims().end());
+  const bool is_same_in_both = dims[1] == 1 || ElementsBetween(dims, 2, rank) == 1;
+  return is_same_in_both ? std::optional(operand.Reshaped(DimsInMemory(dims, Layout::kChannelsLast))) : std::nullopt;
+}
+
+// Channels last where one of them is, and none has to be turned for that.
+absl::StatusOr<LaidOut> LayOut(const KernelContext& context) {
+  LaidOut made;
+  const size_t count = context.num_inputs();
+  for (size_t i = 0; i < count && made.layout == Layout::kRowMajor; ++i) {
+    if (context.Input(i).layout() == Layout::kRowMajor) continue;
+    made.layout = Layout::kChannelsLast;
+    for (size_t k = 0; k < count && made.operands.size() == k; ++k) {
+      std::optional<Tensor> operand = BesideChannelsLast(context.Input(k), context.Input(i).rank());
+      if (operand.has_value()) made.operands.push_back(*std::move(operand));
+    }
+  }
+  if (made.layout == Layout::kChannelsLast && made.operands.size() == count) return made;
+  made = {};
+  for (size_t i = 0; i < count; ++i) {
+    AMP_ASSIGN_OR_RETURN(made.operands.emplace_back(), InLayout(context.Input(i), Layout::kRowMajor, context.memory()));
+  }
+  return made;
+}
+
 class ChainTranslation {
  public:
-  ChainTranslation(const KernelContext& context, const Chain& chain)
-      : context_(context), chain_(chain), values_(chain.inputs.size() + chain.steps.size()) {}
+  ChainTranslation(const LaidOut& laid_out, const Chain& chain)
+      : laid_out_(laid_out), chain_(chain), values_(chain.inputs.size() + chain.steps.size()) {}
 
   absl::StatusOr<ChainProgram> Translate() {
     for (size_t i = 0; i < chain_.steps.size(); ++i) {
@@ -108,7 +147,7 @@ class ChainTranslation {
   // An operand when it is read first, so that it takes no slot before that.
   size_t ValueOf(size_t operand) {
     std::optional<size_t>& value = values_[operand];
-    if (!value.has_value()) value = program_.AddOperand(context_.Input(operand));
+    if (!value.has_value()) value = program_.AddOperand(laid_out_.operands[operand]);
     return *value;
   }
 
@@ -144,33 +183,40 @@ class ChainTranslation {
     return unknown;
   }
 
-  const KernelContext& context_;
+  const LaidOut& laid_out_;
   const Chain& chain_;
   std::vector<std::optional<size_t>> values_;  // of inputs, then of steps
   ChainProgram program_;
 };
 
 // Slopes broadcast to what they are for, not the other way round.
-bool HasLargeSlope(const KernelContext& context, const Chain& chain, const Dims& result) {
+bool HasLargeSlope(const LaidOut& laid_out, const Chain& chain, const Dims& result) {
   return std::any_of(chain.steps.begin(), chain.steps.end(), [&](const ChainStep& step) {
     const size_t x = step.operands[0];
-    return step.kind == ChainStep::Kind::kSlope && x < chain.inputs.size() && context.Input(x).dims() != result;
+    return step.kind == ChainStep::Kind::kSlope && x < chain.inputs.size() && laid_out.operands[x].dims() != result;
   });
 }
 
 absl::Status RunChain(KernelContext& context) {
   const Chain& chain = context.State<Chain>();
-  ChainTranslation translation(context, chain);
+  AMP_ASSIGN_OR_RETURN(const LaidOut laid_out, LayOut(context));
+  ChainTranslation translation(laid_out, chain);
   AMP_ASSIGN_OR_RETURN(const ChainProgram program, translation.Translate());
   AMP_ASSIGN_OR_RETURN(const Dims dims, program.ResultDims());
-  if (HasLargeSlope(context, chain, dims)) return absl::UnimplementedError("a slope that does not fit");
+  if (HasLargeSlope(laid_out, chain, dims)) return absl::UnimplementedError("a slope that does not fit");
   AMP_RETURN_IF_ERROR(program.Arguments(dims).status());
   context.Report("chain", DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, chain.steps.back().dtype, dims));
-  return program.Start(*context.resources().device, *y);
+  const absl::Status status = program.Start(*context.resources().device, *y);
+  if (laid_out.layout == Layout::kChannelsLast) *y = FromMemory(*y, laid_out.layout);
+  return status;
 }
 
-constexpr KernelRow kChainRow = DeviceRow("Chain", RunChain, nullptr);
+constexpr KernelRow kChainRow = [] {
+  KernelRow row = DeviceRow("Chain", RunChain, nullptr);
+  row.takes_channels_last = true;
+  return row;
+}();
 
 // ---- operators of any number of operands ----------------------------------------------------------------------------
 

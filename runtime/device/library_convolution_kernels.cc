@@ -19,6 +19,8 @@
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/library_operations.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/layout.h"
+#include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/stated_epilogue.h"
 
 namespace amp {
@@ -66,8 +68,10 @@ void AddBias(Accelerator& device, const LibraryConvolution& convolution, const v
                                            .shape = {.rank = 3},
                                            .is_flat = false},
                               .function = device::BinaryFunction::kAdd};
-  const int64_t dims[] = {convolution.batch, convolution.filters, plane},
-                of_y[] = {convolution.filters * plane, plane, 1}, of_bias[] = {0, 1, 0};
+  const bool is_last = convolution.channels_last;
+  const int64_t filters = convolution.filters,
+                dims[] = {convolution.batch, is_last ? plane : filters, is_last ? filters : plane},
+                of_y[] = {filters * plane, dims[2], 1}, of_bias[] = {0, is_last ? 0 : 1, is_last ? 1 : 0};
   for (size_t axis = 0; axis < std::size(dims); ++axis) {
     add.operands.shape.dims[axis] = static_cast<uint32_t>(dims[axis]);
     add.operands.shape.strides[0][axis] = of_y[axis];
@@ -90,9 +94,12 @@ absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolutio
   return absl::OkStatus();
 }
 
-struct ConvolutionText : KernelState {
+struct ConvolutionState : KernelState {
   absl::Mutex mutex;
   std::string text ABSL_GUARDED_BY(mutex);
+  Tensor weights ABSL_GUARDED_BY(mutex);  // the constant ones, channels last
+  const void* weights_of ABSL_GUARDED_BY(mutex) = nullptr;
+  bool refuses_channels_last ABSL_GUARDED_BY(mutex) = false;
 };
 
 LibraryConvolution ConvolutionOf(const KernelContext& context, ConvolutionKind kind, const ConvolutionShape& shape,
@@ -118,18 +125,69 @@ LibraryConvolution ConvolutionOf(const KernelContext& context, ConvolutionKind k
   return convolution;
 }
 
+// ---- channels beside each other -------------------------------------------------------------------------------------
+//
+// Tensor Cores read channels of 16 bits that lie beside each other. Engines for images row by row turn what they read and
+// what they give around the product, each time; here values stay turned from one convolution to the next.
+
+// Of pictures, whose channels are few, engines make as many as they read at a time.
+bool FitsChannelsLast(const Tensor& x, const ConvolutionShape& shape) {
+  constexpr int64_t kReadTogether = 8, kMostFew = 4;
+  const bool is_low = x.dtype() == DType::kFloat16 || x.dtype() == DType::kBfloat16;
+  const bool fits_channels = shape.channels % kReadTogether == 0 || shape.channels <= kMostFew;
+  return is_low && shape.window.size() == 2 && shape.groups == 1 && fits_channels && shape.filters % kReadTogether == 0;
+}
+
+// The weights in the layout, from the first run on where they are constant.
+absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, ConvolutionState& state)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
+  const Tensor& weights = context.Input(kWeights);
+  if (weights.layout() == layout || !context.IsConstantInput(kWeights)) {
+    return InLayout(weights, layout, context.memory());
+  }
+  if (state.weights_of != weights.data()) {
+    AMP_ASSIGN_OR_RETURN(state.weights, InLayout(weights, layout, context.resources().device));
+    state.weights_of = weights.data();
+  }
+  return state.weights;
+}
+
+// Errors: kUnimplemented, the library does not do it in that layout.
+absl::Status ConvolveIn(Layout layout, KernelContext& context, ConvolutionKind kind, const ConvolutionShape& shape,
+                        ConvolutionState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
+  AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), layout, context.memory()));
+  AMP_ASSIGN_OR_RETURN(const Tensor w, WeightsIn(layout, context, state));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
+  y->set_layout(layout);
+  LibraryConvolution convolution = ConvolutionOf(context, kind, shape, *y);
+  convolution.x = x.data();
+  convolution.w = w.data();
+  convolution.channels_last = layout == Layout::kChannelsLast;
+  std::vector<Tensor> operands;
+  for (const EpilogueStep& each : context.epilogue().steps) {
+    ResultStep step = *StepOf(context, each, shape.y);
+    if (step.operand == ResultStep::Operand::kWhole) {
+      AMP_ASSIGN_OR_RETURN(operands.emplace_back(), InLayout(context.Input(each.input), layout, context.memory()));
+      step.elements = operands.back().data();
+    }
+    convolution.steps[convolution.num_steps++] = step;
+  }
+  return ConvolveWithBias(*context.resources().device, convolution, *y, state.text);
+}
+
 template <ConvolutionKind kKind>
 absl::Status Convolve(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const ConvolutionShape shape, ShapeOfConvolution(context, kKind));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
-  if (y->num_elements() == 0) return absl::OkStatus();
-  LibraryConvolution convolution = ConvolutionOf(context, kKind, shape, *y);
-  for (const EpilogueStep& step : context.epilogue().steps) {
-    convolution.steps[convolution.num_steps++] = *StepOf(context, step, shape.y);
-  }
-  ConvolutionText& state = context.State<ConvolutionText>();
+  if (ElementCount(shape.y) == 0) return context.MakeOutput(0, StoredType(context), shape.y).status();
+  ConvolutionState& state = context.State<ConvolutionState>();
   const absl::MutexLock lock(&state.mutex);
-  AMP_RETURN_IF_ERROR(ConvolveWithBias(*context.resources().device, convolution, *y, state.text));
+  absl::Status status = absl::UnimplementedError("");
+  if (kKind == ConvolutionKind::kPlain && !state.refuses_channels_last && FitsChannelsLast(context.Input(0), shape)) {
+    status = ConvolveIn(Layout::kChannelsLast, context, kKind, shape, state);
+    state.refuses_channels_last = absl::IsUnimplemented(status);
+  }
+  if (absl::IsUnimplemented(status)) status = ConvolveIn(Layout::kRowMajor, context, kKind, shape, state);
+  AMP_RETURN_IF_ERROR(status);
   context.Report(state.text, DType::kFloat32);
   return absl::OkStatus();
 }
@@ -166,7 +224,7 @@ absl::Status ConvolveFused(KernelContext& context) {
     fits = fits && step.has_value();
     if (fits) convolution.steps[convolution.num_steps++] = *step;
   }
-  ConvolutionText& state = context.State<ConvolutionText>();
+  ConvolutionState& state = context.State<ConvolutionState>();
   const absl::MutexLock lock(&state.mutex);
   absl::Status status = fits ? context.resources().device->Convolve(convolution, state.text)
                              : absl::UnimplementedError("an activation that the library does not have");
@@ -180,6 +238,7 @@ template <ConvolutionKind kKind>
 constexpr KernelRow Row(absl::string_view op_type) {
   KernelRow row = DeviceRow(op_type, Convolve<kKind>, WhyNot<kKind>);
   row.takes_epilogue = true;
+  row.takes_channels_last = true;
   return row;
 }
 constexpr KernelRow kRows[] = {Row<ConvolutionKind::kPlain>("Conv"), Row<ConvolutionKind::kTransposed>("ConvTranspose"),

@@ -7,6 +7,7 @@
 #include "runtime/device/image_axes.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/layout.h"
 #include "runtime/reference/window.h"
 
 namespace amp {
@@ -31,9 +32,12 @@ enum class Kind { kMax, kAverage };
 template <Kind kKind>
 absl::Status Pool(KernelContext& context) {
   context.Report("pool", DType::kFloat32);
-  const Tensor& x = context.Input(0);
+  // Indices count row by row.
+  const Layout layout = context.HasOutput(1) ? Layout::kRowMajor : context.Input(0).layout();
+  AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), layout, context.memory()));
   AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
+  y->set_layout(layout);
   if (y->num_elements() == 0) return absl::OkStatus();
   device::PoolArguments pool = {.x = x.data(),
                                 .y = y->mutable_data(),
@@ -43,6 +47,7 @@ absl::Status Pool(KernelContext& context) {
                                 .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
                                 .counts_by_columns = GetInt(context.node(), "storage_order", 0) != 0,
                                 .indices = nullptr,
+                                .channels = layout == Layout::kRowMajor ? 1 : static_cast<uint32_t>(x.dim(1)),
                                 .axes = {}};
   if (context.HasOutput(1)) {
     AMP_ASSIGN_OR_RETURN(Tensor * indices, context.MakeOutput(1, DType::kInt64, y->dims()));
@@ -53,10 +58,12 @@ absl::Status Pool(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow kRows[] = {
-    DeviceRow("AveragePool", Pool<Kind::kAverage>, WhyNot),
-    DeviceRow("MaxPool", Pool<Kind::kMax>, WhyNot),
-};
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function) {
+  KernelRow row = DeviceRow(op_type, function, WhyNot);
+  row.takes_channels_last = true;
+  return row;
+}
+constexpr KernelRow kRows[] = {Row("AveragePool", Pool<Kind::kAverage>), Row("MaxPool", Pool<Kind::kMax>)};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/layout.h"
 #include "runtime/kernel/reduced_axes.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -18,15 +19,16 @@ struct Axes {
   Broadcast kept, reduced;
 };
 
-Axes SplitAxes(const Dims& dims, absl::Span<const size_t> axes) {
-  const Dims strides = RowStrides(dims);
+Axes SplitAxes(const Tensor& x, absl::Span<const size_t> axes) {
+  const Dims& dims = x.dims();
+  const Dims strides = RowStrides(DimsInMemory(dims, x.layout()));
   std::vector<bool> is_reduced(dims.size(), false);
   for (const size_t axis : axes) is_reduced[axis] = true;
   Axes split = {.kept = {{}, {{}}}, .reduced = {{}, {{}}}};
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     Broadcast& side = is_reduced[axis] ? split.reduced : split.kept;
     side.dims.push_back(dims[axis]);
-    side.strides[0].push_back(strides[axis]);
+    side.strides[0].push_back(strides[AxisInMemory(axis, dims.size(), x.layout())]);
   }
   split.kept = MergeAxes(split.kept);
   split.reduced = MergeAxes(split.reduced);
@@ -86,7 +88,7 @@ absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, 
   context.Report("reduce", DType::kFloat32);
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), ReducedDims(x.dims(), axes, keepdims)));
-  const Axes split = SplitAxes(x.dims(), axes);
+  const Axes split = SplitAxes(x, axes);
   const int64_t count = x.num_elements() / y->num_elements();
   const float scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1;
   if (AddsRows(split, rule)) return AddRows(context, split, scale, *y);
@@ -123,18 +125,24 @@ absl::Status ReduceImages(KernelContext& context) {
   return ReduceAlong(context, AxesBehindChannels(context.Input(0)), /*keepdims=*/1, kRule);
 }
 
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
+                        const char* (*why_not)(const KernelContext&), PortSet host_inputs = {}) {
+  KernelRow row = DeviceRow(op_type, function, why_not, host_inputs);
+  row.takes_channels_last = true;
+  return row;
+}
 constexpr KernelRow kRows[] = {
-    DeviceRow("ReduceL1", Reduce<kSumOfMagnitudes>, WhyNot, {1}),
-    DeviceRow("ReduceL2", Reduce<kNorm>, WhyNot, {1}),
-    DeviceRow("ReduceLogSum", Reduce<kLogOfSum>, WhyNot, {1}),
-    DeviceRow("ReduceLogSumExp", Reduce<kLogOfPowers>, WhyNot, {1}),
-    DeviceRow("ReduceMax", Reduce<kMax>, WhyNot, {1}),
-    DeviceRow("ReduceMean", Reduce<kMean>, WhyNot, {1}),
-    DeviceRow("ReduceMin", Reduce<kMin>, WhyNot, {1}),
-    DeviceRow("ReduceSum", Reduce<kSum>, WhyNot, {1}),
-    DeviceRow("ReduceSumSquare", Reduce<kSumOfSquares>, WhyNot, {1}),
-    DeviceRow("GlobalAveragePool", ReduceImages<kMean>, WhyNotGlobal),
-    DeviceRow("GlobalMaxPool", ReduceImages<kMax>, WhyNotGlobal),
+    Row("ReduceL1", Reduce<kSumOfMagnitudes>, WhyNot, {1}),
+    Row("ReduceL2", Reduce<kNorm>, WhyNot, {1}),
+    Row("ReduceLogSum", Reduce<kLogOfSum>, WhyNot, {1}),
+    Row("ReduceLogSumExp", Reduce<kLogOfPowers>, WhyNot, {1}),
+    Row("ReduceMax", Reduce<kMax>, WhyNot, {1}),
+    Row("ReduceMean", Reduce<kMean>, WhyNot, {1}),
+    Row("ReduceMin", Reduce<kMin>, WhyNot, {1}),
+    Row("ReduceSum", Reduce<kSum>, WhyNot, {1}),
+    Row("ReduceSumSquare", Reduce<kSumOfSquares>, WhyNot, {1}),
+    Row("GlobalAveragePool", ReduceImages<kMean>, WhyNotGlobal),
+    Row("GlobalMaxPool", ReduceImages<kMax>, WhyNotGlobal),
 };
 
 }  // namespace

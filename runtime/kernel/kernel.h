@@ -50,16 +50,25 @@ class BodyRunner {
 class MeansOverRanks;
 class Accelerator;
 
+// The constants of a model where a device has them.
+class ConstantMemory {
+ public:
+  virtual ~ConstantMemory() = default;
+  // Whether one of them begins there.
+  virtual bool Holds(const void* data) const = 0;
+};
+
 // What a run lends to all its kernels.
 struct RunResources {
   std::mt19937_64 random;  // for nodes without a seed of their own
   int64_t max_loop_iterations = 1'000'000;
-  TensorMemory* memory = nullptr;   // of outputs and scratch; null: the heap; while a kernel for a device runs, its own
-  Accelerator* device = nullptr;    // null: there is none, and no kernel for one runs
-  MeansOverRanks* means = nullptr;  // of this run; null: there is one rank
-  bool allows_bfloat16 = false;     // to compute float16 in bfloat16, where the processor has arithmetic for that alone
-  bool allows_tf32 = false;         // to compute float32 in TF32, on a device
-  bool is_strict = false;           // 16-bit values are not computed by kernels that widen them to float64
+  TensorMemory* memory = nullptr;  // of outputs and scratch; null: the heap; while a kernel for a device runs, its own
+  Accelerator* device = nullptr;   // null: there is none, and no kernel for one runs
+  const ConstantMemory* device_constants = nullptr;  // null: there is no device
+  MeansOverRanks* means = nullptr;                   // of this run; null: there is one rank
+  bool allows_bfloat16 = false;  // to compute float16 in bfloat16, where the processor has arithmetic for that alone
+  bool allows_tf32 = false;      // to compute float32 in TF32, on a device
+  bool is_strict = false;        // 16-bit values are not computed by kernels that widen them to float64
 };
 
 // What a kernel keeps from one run of its node to the next: packed weights, primitives of a library. Several runs may
@@ -142,7 +151,10 @@ class KernelContext {
   // Whether the input is a constant of the model, so that what is made of it may be kept: not where a caller gives
   // another one for this run.
   bool IsConstantInput(size_t port) const {
-    return HasInput(port) && site_.constants[port] != nullptr && Input(port).data() == site_.constants[port];
+    if (!HasInput(port) || site_.constants[port] == nullptr) return false;
+    const void* const data = Input(port).data();
+    return data == site_.constants[port] ||
+           (resources_.device_constants != nullptr && resources_.device_constants->Holds(data));
   }
   // What a row keeps for this node, as its default constructor makes it at first.
   template <typename T>

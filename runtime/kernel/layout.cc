@@ -27,7 +27,7 @@ void TransposeEach(const Tensor& from, Tensor& to, size_t batch, size_t rows, si
 }
 
 // The same by whoever moves elements in the memory that they are in.
-void Turn(const Tensor& tensor, Tensor& result) {
+void TurnElsewhere(const Tensor& tensor, Tensor& result) {
   const int64_t batch = tensor.dim(0), channels = tensor.dim(1);
   const int64_t pixels = ElementsBetween(tensor.dims(), 2, tensor.rank());
   const bool becomes_last = result.layout() == Layout::kChannelsLast;
@@ -51,7 +51,7 @@ absl::StatusOr<Tensor> InLayout(const Tensor& tensor, Layout layout, TensorMemor
   result.set_layout(layout);
   if (tensor.num_elements() == 0) return result;
   if (!tensor.IsOnHost()) {
-    Turn(tensor, result);
+    TurnElsewhere(tensor, result);
     return result;
   }
   const auto batch = static_cast<size_t>(tensor.dim(0));

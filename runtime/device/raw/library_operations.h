@@ -30,7 +30,7 @@ struct LibraryConvolution {
   Storage storage;   // of x, w, bias and the steps' operands
   Storage stored_as;
   bool is_transposed;
-  bool channels_last;
+  bool channels_last = false;
   bool allows_tf32;  // to multiply float32 in TF32
   int64_t batch, channels, filters, groups;
   int32_t num_axes;  // the last ones of:

@@ -223,6 +223,7 @@ struct PoolArguments {
   bool is_max, counts_padding;
   bool counts_by_columns;  // indices, as if the first axis of a plane were its last one
   int64_t* indices;        // where in x the largest elements are; null: nobody reads them
+  uint32_t channels;  // beside each other, as if they were the last axis; 1: rows by themselves, and planes in turn
   PoolAxis axes[kMaxPoolAxes];
 };
 
@@ -255,7 +256,7 @@ struct PoolBody {
 
   AMP_BOTH void operator()(uint32_t i) const {
     const PoolAxis &depth = pool.axes[0], &height = pool.axes[1], &width = pool.axes[2];
-    uint32_t rest = i;
+    uint32_t rest = i / pool.channels;
     const auto along = [&rest](int32_t output) {
       const auto index = static_cast<int32_t>(rest % static_cast<uint32_t>(output));
       rest /= static_cast<uint32_t>(output);
@@ -265,6 +266,7 @@ struct PoolBody {
     const PoolTaps rows = TapsOf(height, along(height.output));
     const PoolTaps slices = TapsOf(depth, along(depth.output));
     const int64_t plane = static_cast<int64_t>(rest) * depth.input * height.input * width.input;
+    const int64_t channels = pool.channels, channel = i % pool.channels;
     float result = pool.is_max ? -kInfinity : 0;
     int32_t count = 0;
     int64_t largest = -1;
@@ -273,7 +275,7 @@ struct PoolBody {
         for (int32_t c = columns.first; c < columns.end; ++c, ++count) {
           const int64_t slice = slices.start + d * depth.dilation, row = rows.start + r * height.dilation;
           const int64_t at = (slice * height.input + row) * width.input + columns.start + c * width.dilation;
-          const float x = Widen(static_cast<const T*>(pool.x)[plane + at]);
+          const float x = Widen(static_cast<const T*>(pool.x)[(plane + at) * channels + channel]);
           if (largest < 0 || x > result || x != x) largest = at;
           result = pool.is_max ? LargerOf(x, result) : result + x;
         }

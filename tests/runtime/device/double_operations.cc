@@ -24,6 +24,20 @@ Floats Widened(const void* from, device::Storage storage, int64_t count) {
   return floats;
 }
 
+// Where an element of [outer, channels, plane] is that is the i-th row by row.
+size_t PlaceOf(size_t i, const LibraryConvolution& c, int64_t channels, int64_t plane) {
+  const auto at = static_cast<int64_t>(i);
+  const int64_t outer = at / plane / channels, channel = at / plane % channels, pixel = at % plane;
+  return static_cast<size_t>(c.channels_last ? (outer * plane + pixel) * channels + channel : at);
+}
+// Row by row.
+Floats Planes(const void* from, const LibraryConvolution& c, int64_t outer, int64_t channels, int64_t plane) {
+  const Floats given = Widened(from, c.storage, outer * channels * plane);
+  Floats planes(given.size());
+  for (size_t i = 0; i < planes.size(); ++i) planes[i] = given[PlaceOf(i, c, channels, plane)];
+  return planes;
+}
+
 int64_t Elements(const LibraryConvolution& c, int32_t device::PoolAxis::*size) {
   int64_t count = 1;
   for (const device::PoolAxis& axis : c.axes) count *= axis.*size;
@@ -40,7 +54,9 @@ void Apply(const LibraryConvolution& c, const ResultStep& step, int64_t plane, F
     for (float& each : y) each = device::Apply(step.function, each, step.a, step.b);
     return;
   }
-  const Floats operand = Widened(step.elements, c.storage, operand_elements);
+  const bool is_whole = step.operand == ResultStep::Operand::kWhole;
+  const Floats operand = is_whole ? Planes(step.elements, c, c.batch, c.filters, plane)
+                                  : Widened(step.elements, c.storage, operand_elements);
   for (size_t i = 0; i < y.size(); ++i) {
     const size_t channel = i / static_cast<size_t>(plane) % static_cast<size_t>(c.filters);
     const size_t at = step.operand == ResultStep::Operand::kWhole ? i : operand.size() == 1 ? 0 : channel;
@@ -133,8 +149,11 @@ void ConvolveOnHost(const LibraryConvolution& c) {
   if (c.gives_weights) return GiveWeights(c);
   const int64_t x_plane = Elements(c, c.is_transposed ? &device::PoolAxis::output : &device::PoolAxis::input);
   const int64_t y_plane = Elements(c, c.is_transposed ? &device::PoolAxis::input : &device::PoolAxis::output);
-  const Floats x = Widened(c.x, c.storage, c.batch * c.channels * x_plane);
-  const Floats w = Widened(c.w, c.storage, c.channels / c.groups * c.filters * Elements(c, &device::PoolAxis::kernel));
+  const Floats x = Planes(c.x, c, c.batch, c.channels, x_plane);
+  AMP_CHECK(!c.channels_last || !c.is_transposed);
+  const Floats w =
+      Planes(c.w, c, c.is_transposed ? c.channels : c.filters, (c.is_transposed ? c.filters : c.channels) / c.groups,
+             Elements(c, &device::PoolAxis::kernel));
   const Floats bias = c.bias == nullptr ? Floats() : Widened(c.bias, c.storage, c.filters);
   Floats y(static_cast<size_t>(c.batch * c.filters * y_plane));
   device::ConvolveArguments convolve = {.x = x.data(),
@@ -155,7 +174,9 @@ void ConvolveOnHost(const LibraryConvolution& c) {
   for (uint32_t i = 0; i < convolve.count; ++i) body(i);
   AMP_CHECK(c.num_steps <= device::kMaxResultSteps);
   for (int32_t i = 0; i < c.num_steps; ++i) Apply(c, c.steps[i], y_plane, y);
-  for (size_t i = 0; i < y.size(); ++i) device::StoreFloat(c.y, c.stored_as, static_cast<int64_t>(i), y[i]);
+  for (size_t i = 0; i < y.size(); ++i) {
+    device::StoreFloat(c.y, c.stored_as, static_cast<int64_t>(PlaceOf(i, c, c.filters, y_plane)), y[i]);
+  }
 }
 
 void AttendOnHost(const LibraryAttention& a) {

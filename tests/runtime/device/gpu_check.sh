@@ -85,6 +85,7 @@ step "opening" open_device_test
 step "kernels, products" device_kernels_test
 step "sessions, replay" device_session_test
 command -v cublaslt_test > /dev/null && step "cuBLASLt" cublaslt_test
+step "training" device_training_test
 step "real models, float32" compare_types float32 1e-4
 step "real models, float16" compare_types float16 0.01
 step "real models, bfloat16" compare_types bfloat16 0.05

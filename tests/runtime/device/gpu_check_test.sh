@@ -21,4 +21,4 @@ fi
 
 times="$("$here/gpu_times.sh" cpu small 2>&1)" || fail "$times"
 echo "$times"
-(($(grep -cE '^(products_64|mlp_b4) +[0-9.e-]+ ms' <<< "$times") == 2)) || fail "expected two rows of times"
+(($(grep -cE '^(products_64|mlp_b4|train_mlp_b32) +[0-9.e-]+ ms' <<< "$times") == 3)) || fail "expected three rows of times"

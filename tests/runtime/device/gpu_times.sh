@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # How long models take in float32 and in 16 bits, and how many operations a second that is, as a table.
 #
-#   gpu_times.sh DEVICE           products 8192^3, ResNet-50 b128, BERT-large b32 s512, MLP b8192
-#   gpu_times.sh DEVICE small     small ones of two of these, to try this script
+#   gpu_times.sh DEVICE           products 8192^3, ResNet-50 b128, BERT-large b32 s512, MLP b8192, and steps of its training
+#   gpu_times.sh DEVICE small     small ones of three of these, to try this script
 #
 # float32 is strict: no TF32. Median milliseconds of a run of amp-run, whose input and output are small, on an idle machine.
 set -uo pipefail
@@ -50,17 +50,49 @@ row() {
   }'
 }
 
+# Random pictures and labels in the form of MNIST's, as many as stated.
+make_pictures() {
+  local count="$1" bytes
+  bytes="$(printf '\\x%02x' $((count >> 24 & 255)) $((count >> 16 & 255)) $((count >> 8 & 255)) $((count & 255)))"
+  { printf '\x00\x00\x08\x03%b\x00\x00\x00\x1c\x00\x00\x00\x1c' "$bytes" && head -c $((count * 784)) /dev/urandom; } > "$scratch/pictures"
+  { printf '\x00\x00\x08\x01%b' "$bytes" && tr -dc '\000-\011' < /dev/urandom | head -c "$count"; } > "$scratch/labels"
+}
+
+# train_row NAME OPERATIONS LAYERS BATCH SAMPLES: milliseconds of a step, the median over epochs but for the first two.
+train_row() {
+  local name="$1" operations="$2" times=() policy
+  make_pictures "$5"
+  amp-train new mlp "$3" -o "$scratch/mlp.onnx" --seed 1 > /dev/null 2>> "$scratch/why" || failed=1
+  for policy in float32 mixed_float16 mixed_bfloat16; do
+    amp-rewrite "$scratch/mlp.onnx" -o "$scratch/step.onnx" --train --loss softmax-cross-entropy --optimizer momentum \
+      --policy "$policy" > /dev/null 2>> "$scratch/why" || failed=1
+    times+=("$(amp-train "$scratch/step.onnx" --data x="$scratch/pictures" --data labels="$scratch/labels" --batch "$4" \
+      --epochs 9 --device "$device" 2>> "$scratch/why" | sed -n 's/.*  \([0-9.]*\) ms\/step.*/\1/p' | tail -n +3 | sort -g |
+      sed -n 4p)")
+  done
+  [[ ${#times[@]} == 3 && ${times[*]} =~ [0-9] ]] || failed=1
+  awk -v name="$name" -v giga="$operations" -v all="${times[*]}" 'BEGIN {
+    count = split(all, ms, " ")
+    line = sprintf("%-18s", name)
+    for (i = 1; i <= count; ++i) line = line sprintf(" %11s ms %7.1f", ms[i], giga / ms[i] / 1000)
+    if (count == 3) line = line sprintf("   %.2f x", ms[1] / ms[2])
+    print line
+  }'
+}
+
 printf '%-18s %22s %22s %22s   %s\n' "times on $device" "float32, TFLOP/s" "float16, TFLOP/s" "bfloat16, TFLOP/s" \
   "32 / 16  float16, nothing replayed"
 if [[ $size == small ]]; then
   row products_64 0.010 3
   row mlp_b4 0.16 3
+  train_row train_mlp_b32 0.01 784-64-10 32 64
 else
   row products_8192 21990 10
   row resnet50_b128 1050 20
   row bert_large_b32 10720 10
   row mlp_b8192 328 20
   row mlp_b1 0.04 200
+  train_row train_mlp_b8192 984 784-4096-4096-10 8192 32768
 fi
 if [[ -s $scratch/why ]]; then
   echo "what was said meanwhile:"

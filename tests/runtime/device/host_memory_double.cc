@@ -294,6 +294,7 @@ int Multiply(void* self, const device::ProductArguments* product, char* text) {
 
 const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryConvolution& convolution) {
   if (!limits.has_operations) return "the double has no library";
+  if (convolution.channels_last && !limits.takes_channels_last) return "the double takes rows alone";
   return limits.adds_bias || convolution.bias == nullptr ? nullptr : "the double adds no bias";
 }
 const char* WhyNotTaken(const DoubleLimits& limits, const device::LibraryAttention&) {
@@ -309,6 +310,7 @@ int Operate(void* self, const Operation* operation, char* text) {
                 why_not == nullptr ? Tf32Text(*operation) : "");
   if (why_not != nullptr) return device::kNotTaken;
   ++opened.state->operations;
+  if constexpr (requires { operation->channels_last; }) opened.state->channels_last += operation->channels_last ? 1 : 0;
   return DoOrRecord(opened, [copy = *operation] {
     compute(copy);
     return 0;

@@ -20,6 +20,7 @@ struct DoubleLimits {
   bool has_products = true;                        // else it is as a device without its library
   bool has_operations = true;                      // the same of convolutions and attention
   bool adds_bias = true;                           // to convolutions
+  bool takes_channels_last = true;                 // of convolutions
   bool has_recordings = true;
   bool has_ranks = true;  // the library that joins ranks
 };
@@ -28,6 +29,7 @@ struct DoubleLimits {
 struct DoubleState {
   size_t live_bytes = 0, live_blocks = 0, peak_bytes = 0;
   int launches = 0, allocations = 0, operations = 0;  // asked for, also while it records
+  int channels_last = 0;                              // operations with channels beside each other
   int recordings = 0, replays = 0;                    // recordings that are there
   int folds = 0;                                      // over ranks
   int timed = 0;                                      // products whose fastest way was not known

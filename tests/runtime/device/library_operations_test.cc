@@ -98,6 +98,76 @@ TEST_CASE("device: where the library adds no bias, a kernel of our own does") {
   }
 }
 
+// Two convolutions of 8 and 16 channels, and what a network has between and behind them.
+FuseCase Network(const std::string& between, const std::string& behind) {
+  return {
+      .graph = "(T[2,8,6,5] x, T[1,16,1,1] c) => (T[] y) { h = Conv <pads = [1, 1, 1, 1]> (x, w, b) " + between +
+               " g = Conv (m, v) " + behind + " }",
+      .tensors = {{"x", {2, 8, 6, 5}}, {"w", {16, 8, 3, 3}}, {"b", {16}}, {"v", {16, 16, 1, 1}}, {"c", {1, 16, 1, 1}}}};
+}
+
+TEST_CASE("device: channels stay beside each other from one convolution in 16 bits to the next") {
+  const char* const kBetween[] = {
+      "m = Relu (h)",
+      "m = MaxPool <kernel_shape = [2, 2], strides = [2, 1], pads = [0, 1, 1, 0]> (h)",
+      "m = AveragePool <kernel_shape = [3, 2], count_include_pad = 1, pads = [1, 1, 1, 1]> (h)",
+      "i, j = MaxPool <kernel_shape = [2, 2]> (h) k = Cast <to = 1> (j) l = CastLike (k, i) m = Add (i, l)",
+      "t = Tanh (h) u = Mul (t, c) m = Add (u, h)",
+      "a = GlobalAveragePool (h) s = Sigmoid (a) m = Mul (h, s)",
+      "t = Transpose <perm = [0, 1, 3, 2]> (h) m = HardSwish (t)",
+      "axis = Constant <value_int = 2> () t = CumSum (h, axis) m = Neg (t)"};
+  const char* const kBehind[] = {"y = Add (g, m)", "y = GlobalMaxPool (g)",
+                                 "axes = Constant <value_ints = [1, 3]> () y = ReduceMean <keepdims = 0> (g, axes)",
+                                 "f = Flatten (g) y = Softmax (f)", "y = Identity (g)"};
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    for (const char* const between : kBetween) {
+      for (const char* const behind : kBehind) {
+        INFO(between << " " << behind);
+        const OnDouble ran(Network(between, behind), dtype);
+        CHECK(ran.state->channels_last == 4);  // two for each run
+        const OnDouble by_rows(Network(between, behind), dtype, {.takes_channels_last = false});
+        CHECK(by_rows.state->channels_last == 0);
+        CHECK(by_rows.state->operations == 4);
+        const OnDouble without(Network(between, behind), dtype, {.has_operations = false});
+        CHECK(without.state->operations == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("device: what Tensor Cores cannot read so stays row by row") {
+  const FuseCase network = Network("m = Relu (h)", "y = Identity (g)");
+  CHECK(OnDouble(network, DType::kFloat32).state->channels_last == 0);
+  const FuseCase odd = {.graph = "(T[2,7,6,5] x) => (T[] y) { y = Conv (x, w) }",
+                        .tensors = {{"x", {2, 7, 6, 5}}, {"w", {16, 7, 3, 3}}}};
+  CHECK(OnDouble(odd, DType::kFloat16).state->channels_last == 0);
+  const FuseCase picture = {.graph = "(T[2,3,6,5] x) => (T[] y) { y = Conv (x, w) }",
+                            .tensors = {{"x", {2, 3, 6, 5}}, {"w", {16, 3, 3, 3}}}};
+  CHECK(OnDouble(picture, DType::kFloat16).state->channels_last == 2);
+  const FuseCase list = {.graph = "(T[2,8,6] x) => (T[] y) { y = Conv (x, w) }",
+                         .tensors = {{"x", {2, 8, 6}}, {"w", {16, 8, 3}}}};
+  CHECK(OnDouble(list, DType::kFloat16).state->channels_last == 0);
+}
+
+TEST_CASE("device: weights with channels beside each other, given anew or replayed") {
+  const FuseCase each = {
+      .graph =
+          "(T[2,8,6,5] x, T[16,8,3,3] w) => (T[] y) { h = Conv (x, w) g = Relu (h) i = Conv (g, v) y = Sigmoid (i) }",
+      .tensors = {{"x", {2, 8, 6, 5}}, {"w", {16, 8, 3, 3}}, {"v", {8, 16, 2, 2}}}};
+  const auto state = std::make_shared<DoubleState>();
+  SessionOptions options;
+  options.device = OpenHostMemoryDouble(state);
+  const SessionText text = TextOf(each, DType::kFloat16);
+  const auto session = MakeSession(text, options);
+  for (int run = 0; run < 5; ++run) {
+    const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat16, {2, 8, 6, 5})},
+                                {"w", RandomTensor(DType::kFloat16, {16, 8, 3, 3})}};
+    CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(text), inputs), 4e-3) == "");
+  }
+  CHECK(state->replays > 1);
+  CHECK(state->channels_last == 4);  // of the first run, and of the recording
+}
+
 TEST_CASE("device: float32 is strict, unless TF32 is allowed") {
   const OnDouble strict(Convolution("y = Relu (h)"), DType::kFloat32);
   CHECK_THAT(strict.How(), !Contains("TF32"));

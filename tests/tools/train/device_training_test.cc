@@ -1,9 +1,10 @@
-// Training on a device, by its test double: the same steps as on the processor, with states that stay there.
+// Training on a device, by its test double, and on a GPU, where there is one: the same steps as on the processor, with states that stay there.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
 
+#include "runtime/device/open_device.h"
 #include "runtime/program.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
@@ -71,12 +72,10 @@ std::vector<std::string> OnProcessor(const Trainer& trainer) {
   return names;
 }
 
-void CheckSame(const std::vector<std::string>& model, const Dims& dims, const std::vector<std::string>& flags,
-               double tolerance) {
-  const ScratchFolder folder;
-  const std::string path = MakeStep(folder, model, flags);
-  const auto state = std::make_shared<DoubleState>();
-  const auto there = MakeTrainer(path, OpenHostMemoryDouble(state)), here = MakeTrainer(path, nullptr);
+void CheckSameOn(const std::shared_ptr<Accelerator>& device, const std::string& path, const Dims& dims,
+                 double tolerance) {
+  INFO(device->name());
+  const auto there = MakeTrainer(path, device), here = MakeTrainer(path, nullptr);
   for (int i = 0; i < 8; ++i) {
     const NamedDatums batch = BatchOf(dims, i);
     const TrainStep a = StepOf(*there, batch), b = StepOf(*here, batch);
@@ -90,7 +89,17 @@ void CheckSame(const std::vector<std::string>& model, const Dims& dims, const st
   }
   CHECK(Difference(*there, *here, tolerance) == "");
   CHECK(OnProcessor(*there) == std::vector<std::string>{});
+}
+
+void CheckSame(const std::vector<std::string>& model, const Dims& dims, const std::vector<std::string>& flags,
+               double tolerance) {
+  const ScratchFolder folder;
+  const std::string path = MakeStep(folder, model, flags);
+  const auto state = std::make_shared<DoubleState>();
+  CheckSameOn(OpenHostMemoryDouble(state), path, dims, tolerance);
   CHECK(state->replays > 3);
+  const absl::StatusOr<std::shared_ptr<Accelerator>> gpu = OpenCudaDevice(0);
+  if (gpu.ok()) CheckSameOn(*gpu, path, dims, tolerance);
 }
 
 TEST_CASE("a dense network trains as on the processor, with every optimizer and policy") {
