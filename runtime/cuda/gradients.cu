@@ -7,10 +7,10 @@
 namespace amp::cuda {
 
 void AddGradientLaunches(device::LaunchTable& table) {
-  AddLaunches<device::AddPickedRowsArguments, device::ChannelGradientArguments, device::ConvolveForWeightsArguments, device::JoinColumnsArguments,
-              device::JoinMomentsArguments, device::JoinSumsArguments, device::PartMomentsArguments,
-              device::PartSumsArguments, device::RowGradientArguments, device::SpreadWindowsArguments,
-              device::SumColumnsArguments>(table);
+  AddLaunches<device::AddPickedRowsArguments, device::ChannelGradientArguments, device::ConvolveForWeightsArguments,
+              device::JoinColumnsArguments, device::JoinMomentsArguments, device::JoinSumsArguments,
+              device::PartMomentsArguments, device::PartSumsArguments, device::RowGradientArguments,
+              device::SpreadWindowsArguments, device::SumColumnsArguments>(table);
 }
 
 }  // namespace amp::cuda

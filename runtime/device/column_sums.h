@@ -8,7 +8,8 @@
 
 namespace amp {
 
-// y, of `columns` floats = scale * the sums. `sum`: operands, rows, columns and what is known by row; the rest is made here.
+// y, of `columns` floats = scale * the sums. `sum`: operands, rows, columns and what is known by row; the rest is made
+// here.
 absl::Status StartColumnSums(const KernelContext& context, device::SumColumnsArguments sum, float scale, Tensor& y);
 
 }  // namespace amp

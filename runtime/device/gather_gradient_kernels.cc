@@ -1,5 +1,5 @@
-// ai.amp.GatherGradient on a device: the gradient of a table whose rows were picked. The indices are read on the processor,
-// as those of Gather are, which sorts them by the rows that they name.
+// ai.amp.GatherGradient on a device: the gradient of a table whose rows were picked. The indices are read on the
+// processor, as those of Gather are, which sorts them by the rows that they name.
 #include <algorithm>
 #include <memory>
 #include <numeric>

@@ -3,8 +3,8 @@
 //   loss = ai.amp.SparseSoftmaxCrossEntropy (logits [..., C], labels [...])        the mean of -log_p[label]
 //   d = ai.amp.SparseSoftmaxCrossEntropyGradient (logits, labels, g)               (p - one_hot) g / rows
 //
-// and the same with targets [..., C] in the place of labels. Labels are not looked at ahead: one that is no class makes the
-// loss, or its row of the gradient, NaN.
+// and the same with targets [..., C] in the place of labels. Labels are not looked at ahead: one that is no class makes
+// the loss, or its row of the gradient, NaN.
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/loss.h"

@@ -59,7 +59,7 @@ bool GivesScaleGradient(const KernelContext& context) { return context.HasOutput
 
 float* Floats(Tensor& tensor) { return static_cast<float*>(tensor.mutable_data()); }
 
-// ---- by the statistics of all axes from one on ------------------------------------------------------------------------
+// ---- by the statistics of all axes from one on ----------------------------------------------------------------------
 
 size_t FirstAxis(const KernelContext& context) {
   const size_t num_axes = GetInts(context.node(), "axes").value_or(Dims()).size();
@@ -111,7 +111,7 @@ absl::Status OfRows(KernelContext& context) {
   return GivesScaleGradient(context) ? GiveScaleGradient(context, norm) : absl::OkStatus();
 }
 
-// ---- of channels ------------------------------------------------------------------------------------------------------
+// ---- of channels ----------------------------------------------------------------------------------------------------
 
 // A scale [C, 1, ...], or [C] where nothing is behind the channels.
 const char* WhyNotChannels(const KernelContext& context) {

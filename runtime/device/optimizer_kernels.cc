@@ -1,5 +1,5 @@
-// The functions of domain ai.amp that optimizers and loss scales are made of, on a device: nothing of them is looked at by
-// the processor, so that a step that is skipped is one like any other.
+// The functions of domain ai.amp that optimizers and loss scales are made of, on a device: nothing of them is looked at
+// by the processor, so that a step that is skipped is one like any other.
 //
 //   weight, rms = ai.amp.ConditionalRmsprop (apply, weight, gradient, rms, rate)       one pass over the elements
 //

@@ -66,6 +66,7 @@ absl::StatusOr<Tensor> FindLargest(const KernelContext& context, const Window& w
                                 .counts_padding = false,
                                 .counts_by_columns = false,
                                 .indices = static_cast<int64_t*>(places.mutable_data()),
+                                .channels = 1,
                                 .axes = {}};
   SetDeviceAxes(window, pool.axes);
   context.resources().device->Start(pool);

@@ -84,6 +84,7 @@ export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}${of_python:+:$of_python}"
 step "opening" open_device_test
 step "kernels, products" device_kernels_test
 step "sessions, replay" device_session_test
+step "training steps" device_steps_test
 command -v cublaslt_test > /dev/null && step "cuBLASLt" cublaslt_test
 step "training" device_training_test
 step "real models, float32" compare_types float32 1e-4

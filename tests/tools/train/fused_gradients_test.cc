@@ -187,6 +187,13 @@ TEST_CASE("a step with AveragePool") {
        .kernels = {"loops AveragePoolGradient"}});
 }
 
+TEST_CASE("a step with a table, some of whose rows are picked more than once, some from the end") {
+  CheckSameAndEmpty({.nodes = "i = Cast <to = 7> (x) y = Gather (t, i)",
+                     .x = {9, 4},
+                     .weights = {{"t", {3, 5}}},
+                     .kernels = {"loops GatherGradient"}});
+}
+
 TEST_CASE("a step with norms") {
   CheckSameAndEmpty({.nodes = "h = Mul (x, k) y = LayerNormalization <axis = -1> (h, w, b)",
                      .x = {3, 4, 10},
