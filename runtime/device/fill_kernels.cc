@@ -1,4 +1,4 @@
-// ConstantOfShape on a device: one element, which all others are.
+// ConstantOfShape on a device, and Dropout that drops nothing, whose mask is such a constant.
 #include <memory>
 #include <utility>
 
@@ -6,10 +6,26 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/doubles.h"
 #include "runtime/reference/fill_value.h"
 
 namespace amp {
 namespace {
+
+// All of y is the only element of `value`, which has its type.
+absl::Status Fill(Accelerator& device, const Tensor& value, Tensor& y) {
+  if (y.num_elements() == 0) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const void> shared, ShareList(device, value.bytes()));
+  device.Start(device::CopyStridedArguments{.from = shared.get(),
+                                            .to = y.mutable_data(),
+                                            .count = CountOf(y),
+                                            .element_bytes = ElementBytes(y.dtype()),
+                                            .start = 0,
+                                            .shape = {}});
+  return absl::OkStatus();
+}
+
+// ---- ConstantOfShape ------------------------------------------------------------------------------------------------
 
 const char* WhyNotFill(const KernelContext& context) {
   const absl::StatusOr<Tensor> value = ReadFillValue(context);
@@ -24,19 +40,43 @@ absl::Status ConstantOfShape(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor value, ReadFillValue(context));
   context.Report("move", value.dtype());
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, value.dtype(), std::move(dims)));
-  if (y->num_elements() == 0) return absl::OkStatus();
-  Accelerator& device = *context.resources().device;
-  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const void> shared, ShareList(device, value.bytes()));
-  device.Start(device::CopyStridedArguments{.from = shared.get(),
-                                            .to = y->mutable_data(),
-                                            .count = CountOf(*y),
-                                            .element_bytes = ElementBytes(y->dtype()),
-                                            .start = 0,
-                                            .shape = {}});
-  return absl::OkStatus();
+  return Fill(*context.resources().device, value, *y);
 }
 
-constexpr KernelRow kRows[] = {DeviceRow("ConstantOfShape", ConstantOfShape, WhyNotFill, {0})};
+// ---- Dropout --------------------------------------------------------------------------------------------------------
+
+constexpr size_t kRatio = 1, kTraining = 2, kMask = 1;
+
+// Opsets 7 and 10 drop nothing.
+const char* WhyNotDropout(const KernelContext& context) {
+  if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
+  const bool trains = context.version() < 7 && GetInt(context.node(), "is_test", 0) == 0;
+  if (!context.HasInput(kTraining)) return trains ? "training" : nullptr;
+  const Tensor& training = context.Input(kTraining);
+  const bool is_off = training.dtype() == DType::kBool && training.num_elements() == 1 && !training.elements<bool>()[0];
+  return is_off && !trains ? nullptr : "training";
+}
+
+// Before opset 10 the mask had the type of the data.
+absl::Status Dropout(KernelContext& context) {
+  const Tensor& x = context.Input(0);
+  context.Report("move", x.dtype());
+  context.SetOutput(0, x);
+  if (!context.HasOutput(kMask)) return absl::OkStatus();
+  const DType dtype = context.version() < 10 ? x.dtype() : DType::kBool;
+  Tensor kept = Tensor::Scalar(true);
+  if (dtype != DType::kBool) {
+    AMP_ASSIGN_OR_RETURN(kept, Tensor::Create(dtype, {}));
+    AMP_RETURN_IF_ERROR(WriteDoubles({1}, kept));
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor * mask, context.MakeOutput(kMask, dtype, x.dims()));
+  return Fill(*context.resources().device, kept, *mask);
+}
+
+constexpr KernelRow kRows[] = {
+    DeviceRow("ConstantOfShape", ConstantOfShape, WhyNotFill, {0}),
+    DeviceRow("Dropout", Dropout, WhyNotDropout, {kRatio, kTraining}),
+};
 
 }  // namespace
 

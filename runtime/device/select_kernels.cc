@@ -21,7 +21,6 @@ device::SelectRows RowsOf(const Tensor& x, const AxisView& view) {
 
 const char* WhyNotRows(const KernelContext& context, int64_t axis) {
   const Tensor& x = context.Input(0);
-  if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.num_elements() == 0) return "no elements";
   return NormalizeAxis(axis, x.rank()).ok() ? nullptr : "an axis that the input does not have";
 }
@@ -29,6 +28,7 @@ const char* WhyNotRows(const KernelContext& context, int64_t axis) {
 // ---- ArgMax, ArgMin -------------------------------------------------------------------------------------------------
 
 const char* WhyNotExtreme(const KernelContext& context) {
+  if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
   return WhyNotRows(context, GetInt(context.node(), "axis", 0));
 }
 
@@ -64,7 +64,11 @@ const char* WhyNotTop(const KernelContext& context) {
   const int64_t axis = GetInt(context.node(), "axis", -1);
   if (const char* reason = WhyNotRows(context, axis)) return reason;
   const std::optional<int64_t> k = NumWanted(context);
+  const DType dtype = context.Input(0).dtype();
   const int64_t size = context.Input(0).dim(*NormalizeAxis(axis, context.Input(0).rank()));
+  const bool is_integer = dtype == DType::kInt32 || dtype == DType::kInt64;
+  if (!IsDeviceFloat(dtype) && !is_integer) return "another type than floats, int32 and int64";
+  if (is_integer && size > device::kShortRow) return "long rows of integers";
   return k.has_value() && *k >= 0 && *k <= size ? nullptr : "another number of elements than there are";
 }
 

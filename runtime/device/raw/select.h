@@ -86,7 +86,10 @@ int Start(Runner& runner, const FindExtremesArguments& find) {
 
 // ---- the first k of an order ------------------------------------------------------------------------------------------
 
+inline constexpr uint32_t kShortRow = 4096;
+
 // NaN comes after all other numbers. Short rows: every element counts those ahead of it. Others: one of the k after another.
+// Rows of integers are short.
 struct SelectTopArguments {
   static constexpr Kernel kKernel = Kernel::kSelectTop;
   SelectRows from;
@@ -110,10 +113,32 @@ struct SelectTopBody {
     top.places[at] = place;
   }
 
+  AMP_BOTH int64_t IntegerAt(int64_t first, uint32_t i) const {
+    return LoadInteger(top.from.x, top.from.storage, first + static_cast<int64_t>(i) * top.from.inner);
+  }
+  AMP_BOTH bool IsAhead(int64_t first, uint32_t i, uint32_t other) const {
+    const int64_t own = IntegerAt(first, i), of_other = IntegerAt(first, other);
+    if (own == of_other) return other < i;
+    return top.is_largest ? of_other > own : of_other < own;
+  }
+
+  template <typename Team>
+  AMP_BOTH void SelectIntegers(uint32_t row, int64_t first, Team& team) const {
+    team.ForEach(top.from.size, [=, this](uint32_t i) {
+      uint32_t rank = 0;
+      for (uint32_t other = 0; other < top.from.size && rank < top.k; ++other) rank += IsAhead(first, i, other) ? 1 : 0;
+      if (rank >= top.k) return;
+      const int64_t at = top.from.First(row, top.k) + static_cast<int64_t>(rank) * top.from.inner;
+      StoreInteger(top.values, top.from.storage, at, IntegerAt(first, i));
+      top.places[at] = i;
+    });
+  }
+
   template <typename Team>
   AMP_BOTH void operator()(uint32_t row, Team& team) const {
-    constexpr uint32_t kFewRounds = 8, kShortRow = 4096;
+    constexpr uint32_t kFewRounds = 8;
     const int64_t first = top.from.First(row, top.from.size);
+    if (!IsFloat(top.from.storage)) return SelectIntegers(row, first, team);
     const uint32_t size = top.from.size;
     if (top.k > kFewRounds && size <= kShortRow) {
       team.ForEach(size, [=, this](uint32_t i) {

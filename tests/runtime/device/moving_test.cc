@@ -5,6 +5,8 @@
 namespace amp {
 namespace {
 
+using Catch::Matchers::Contains;
+
 Tensor Ints(const std::vector<int64_t>& elements) { return Tensor::OfInts(elements); }
 
 TEST_CASE("device: Transpose, Expand, Slice") {
@@ -46,6 +48,26 @@ TEST_CASE("device: shapes that are filled with a number") {
                        .inputs = {shape},
                        .outputs = {DType::kFloat16}}) == "");
   }
+}
+
+TEST_CASE("device: Dropout that drops nothing, with a mask and without") {
+  const Tensor no = Tensor::Scalar(false), yes = Tensor::Scalar(true), ratio = Tensor::Scalar(0.5f);
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16}) {
+    const Tensor x = RandomTensor(dtype, {3, 4, 5});
+    CHECK(RunOnDevice({.node = "y, z = Dropout(a)", .inputs = {x}, .opset = 7, .outputs = {dtype, dtype}}) == "");
+    CHECK(RunOnDevice({.node = "y, z = Dropout(a)", .inputs = {x}, .opset = 10, .outputs = {dtype, DType::kBool}}) ==
+          "");
+    for (const std::string names : {"a", "a, b", "a, b, c"}) {
+      CHECK(RunOnDevice({.node = "y, z = Dropout(" + names + ")",
+                         .inputs = {x, ratio, no},
+                         .outputs = {dtype, DType::kBool}}) == "");
+      CHECK(RunOnDevice({.node = "y = Dropout(" + names + ")", .inputs = {x, ratio, no}}) == "");
+    }
+  }
+  CHECK_THAT(WhyOnHost({.node = "y, z = Dropout<seed = 3>(a, b, c)",
+                        .inputs = {RandomTensor(DType::kFloat32, {3}), ratio, yes},
+                        .outputs = {DType::kFloat32, DType::kBool}}),
+             Contains("training"));
 }
 
 TEST_CASE("device: Gather and its kin, with indices that are checked") {

@@ -1,5 +1,6 @@
 // Kernels of a device that look for elements, resample images and attend, against the reference.
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 
@@ -56,6 +57,31 @@ TEST_CASE("device: the first k, of few and of many, in short rows and in long on
                          .outputs = {dtype, DType::kInt64}}) == "");
     }
   }
+}
+
+TEST_CASE("device: the first k of integers, many of them equal, in short rows") {
+  for (const DType dtype : {DType::kInt32, DType::kInt64}) {
+    const Tensor x = RandomTensor(dtype, {3, 50, 4}), one = RandomTensor(dtype, {1});
+    for (const std::string largest : {"0", "1"}) {
+      const std::string node = absl::StrCat("y, z = TopK<axis = ", "AXIS, largest = ", largest, ">(a, b)");
+      for (const int64_t k : {0, 1, 7, 50}) {
+        CHECK(RunOnDevice({.node = absl::StrReplaceAll(node, {{"AXIS", "1"}}),
+                           .inputs = {x, Tensor::OfInts({k})},
+                           .outputs = {dtype, DType::kInt64}}) == "");
+      }
+      CHECK(RunOnDevice({.node = absl::StrReplaceAll(node, {{"AXIS", "0"}}),
+                         .inputs = {one, Tensor::OfInts({1})},
+                         .outputs = {dtype, DType::kInt64}}) == "");
+    }
+  }
+  const int64_t far[] = {(int64_t{1} << 60) + 1, int64_t{1} << 60, -(int64_t{1} << 62), (int64_t{1} << 60) + 2};
+  CHECK(RunOnDevice({.node = "y, z = TopK(a, b)",
+                     .inputs = {Tensor::Of<int64_t>(DType::kInt64, {4}, far), Tensor::OfInts({3})},
+                     .outputs = {DType::kInt64, DType::kInt64}}) == "");
+  CHECK_THAT(WhyOnHost({.node = "y, z = TopK(a, b)",
+                        .inputs = {RandomTensor(DType::kInt64, {5000}), Tensor::OfInts({3})},
+                        .outputs = {DType::kInt64, DType::kInt64}}),
+             Contains("long rows of integers"));
 }
 
 TEST_CASE("device: resizing, nearest, linear and cubic") {
