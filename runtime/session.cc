@@ -208,13 +208,12 @@ class DeviceTurn {
 struct Session::State {
   explicit State(const SessionOptions& options) : options(options), device_arenas(options.device.get()) {}
 
+  SessionOptions options;  // first, as all else may hold memory of its device
   std::unique_ptr<Model> model;
   Program program;
-  SessionOptions options;
   std::vector<ValueId> inputs;
   mutable ArenaPool arenas;
-  // With a device; its memory is given back before the options give it up.
-  mutable ArenaPool device_arenas;
+  mutable ArenaPool device_arenas;  // with a device
   mutable DeviceConstants device_constants;
   mutable ReplayRuns replays;
   mutable absl::Mutex mutex;
