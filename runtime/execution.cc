@@ -194,6 +194,15 @@ bool Execution::IsWidened(const Instruction& instruction, const KernelRow& row) 
                      [&](ValueId output) { return output != kNone && IsLow(model_.value(output).dtype); });
 }
 
+// Whether what the processor has behind the row depends on the elements of an input, which another run may have others of:
+// it looks at them, or gives a view of them.
+bool Execution::SeesElements(const Instruction& instruction, const KernelRow& row, size_t port,
+                             const Datum& input) const {
+  if (row.host_inputs.Has(port)) return true;
+  const bool is_there = input.tensor() == nullptr || input.tensor()->IsOnHost();
+  return !row.runs_on_device && is_there && !model_.node(instruction.node).Has(Role::kReadsShape);
+}
+
 // Inputs that the processor looks at, where it sees them and in the order that the row takes; the others wherever they
 // are.
 absl::Status Execution::BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs) {
@@ -205,7 +214,10 @@ absl::Status Execution::BringToHost(const Instruction& instruction, const Kernel
     inputs[port] = &frame_[input];
     if (row.host_inputs.Has(port)) {
       AMP_ASSIGN_OR_RETURN(inputs[port], frame_.OnHost(input));
-      if (replay_ != nullptr && replay_->TakesNotes()) is_clean_ = is_clean_ && replay_->IsFixed(input, *inputs[port]);
+    }
+    const bool is_noted = replay_ != nullptr && replay_->TakesNotes();
+    if (is_noted && SeesElements(instruction, row, port, *inputs[port])) {
+      is_clean_ = is_clean_ && replay_->IsFixed(input, *inputs[port]);
     }
   }
   return absl::OkStatus();

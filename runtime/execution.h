@@ -51,6 +51,7 @@ class Execution : public BodyRunner {
   // row, kUnimplemented among them.
   absl::StatusOr<const char*> TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view why_not,
                                      Inputs& inputs, KernelContext& context);
+  bool SeesElements(const Instruction& instruction, const KernelRow& row, size_t port, const Datum& input) const;
   absl::Status BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);

@@ -60,6 +60,19 @@ TEST_CASE("the first run is plain, the second one records, all others replay, wh
   CHECK(both.state->is_closed);
 }
 
+TEST_CASE("a view of an input, behind kernels that are replayed, is of this run's input") {
+  for (const char* const view : {"Flatten", "Identity", "Squeeze"}) {
+    INFO(view);
+    Both both({.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21]>
+      g (float[4,8] x) => (float[4,8] y, float[4,8] z) {
+        a = Softmax (x) b = MatMul (a, w) y = Softmax (b) v = )",
+                                    view, " (x) z = MatMul (v, w) }"),
+               .constants = {{"w", RandomTensor(DType::kFloat32, {8, 8})}}});
+    for (int run = 0; run < 4; ++run) CHECK(both.Differs(Random({4, 8})) == "");
+    CHECK(both.replayed == 1);
+  }
+}
+
 TEST_CASE("what a device's library computes is replayed with the rest") {
   Both both({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[n,4,6,6] x) => (float[n,4,2,2] y) {
