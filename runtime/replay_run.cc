@@ -104,8 +104,18 @@ ReplayRun::Stretch* ReplayRun::StretchFrom(size_t at) {
   return found == stretches_.end() ? nullptr : &*found;
 }
 
+bool ReplayRun::HasOwnConstant(ValueId value, const ValueFrame& frame) const {
+  const Tensor* const own = program_.constants[value].tensor();
+  const Tensor* const present = frame[value].tensor();
+  return own != nullptr && present != nullptr && own->data() == present->data();
+}
+
 bool ReplayRun::Holds(const Stretch& stretch, const ValueFrame& frame) const {
   if (arena_.position() != stretch.before) return false;
+  const bool has_defaults = std::all_of(stretch.defaults.begin(), stretch.defaults.end(), [&](const Default& each) {
+    return HasOwnConstant(each.value, frame) == each.is_own;
+  });
+  if (!has_defaults) return false;
   return std::all_of(stretch.sources.begin(), stretch.sources.end(), [&](const Source& source) {
     const Tensor* const tensor = frame.FindOnDevice(source.value);
     return tensor != nullptr && tensor->data() == source.data && tensor->dtype() == source.dtype &&
@@ -130,7 +140,7 @@ absl::Status ReplayRun::Before(size_t at, const ValueFrame& frame) {
   const std::optional<Arena::Position> position = arena_.position();
   if (stretch == nullptr || !position.has_value() || !may_record_) return absl::OkStatus();
   stretch->before = *position;
-  stretch->sources = SourcesOf(*stretch, frame);
+  NoteSources(*stretch, frame);
   AMP_RETURN_IF_ERROR(device_.StartRecording());
   recorded_ = stretch;
   return absl::OkStatus();
@@ -165,18 +175,22 @@ void ReplayRun::End(const absl::Status& status) {
 
 // ---- what a stretch reads and gives ---------------------------------------------------------------------------------
 
-std::vector<ReplayRun::Source> ReplayRun::SourcesOf(const Stretch& stretch, const ValueFrame& frame) const {
-  std::vector<Source> sources;
+void ReplayRun::NoteSources(Stretch& stretch, const ValueFrame& frame) const {
+  stretch.sources.clear();
+  stretch.defaults.clear();
   for (size_t i = stretch.first; i < stretch.end; ++i) {
     ForEachPart(instructions()[i], [&](const Instruction& part) {
       for (const ValueId input : part.inputs) {
-        const Tensor* const tensor = input == kNone ? nullptr : frame.FindOnDevice(input);
-        if (tensor != nullptr)
-          sources.push_back({input, tensor->data(), tensor->dtype(), tensor->layout(), tensor->dims()});
+        if (input == kNone) continue;
+        if (program_.constants[input].tensor() != nullptr) {
+          stretch.defaults.push_back({input, HasOwnConstant(input, frame)});
+        }
+        const Tensor* const tensor = frame.FindOnDevice(input);
+        if (tensor == nullptr) continue;
+        stretch.sources.push_back({input, tensor->data(), tensor->dtype(), tensor->layout(), tensor->dims()});
       }
     });
   }
-  return sources;
 }
 
 absl::StatusOr<ReplayRun::Result> ReplayRun::ResultOf(const Stretch& stretch, ValueId value, const Datum& datum) const {
@@ -211,6 +225,13 @@ absl::Status ReplayRun::NoteResults(Stretch& stretch, const ValueFrame& frame) c
       AMP_ASSIGN_OR_RETURN(Result result, ResultOf(stretch, output, frame[output]));
       stretch.results.push_back(std::move(result));
     }
+  }
+  // What was made before and has been laid out anew since.
+  for (const Source& source : stretch.sources) {
+    const Tensor* const present = frame[source.value].tensor();
+    if (present == nullptr || present->IsOnHost() || present->layout() == source.layout) continue;
+    AMP_ASSIGN_OR_RETURN(Result result, ResultOf(stretch, source.value, frame[source.value]));
+    stretch.results.push_back(std::move(result));
   }
   return absl::OkStatus();
 }

@@ -75,11 +75,17 @@ class ReplayRun {
     ValueId lies_in = kNone;
     size_t block = 0;
   };
+  // A value that the model has a constant for, and whether that was it, and not another one of a caller's.
+  struct Default {
+    ValueId value;
+    bool is_own;
+  };
   struct Stretch {
     size_t first, end;  // instructions of the main graph
     std::unique_ptr<Recording> recording;
     Arena::Position before, after;
     std::vector<Source> sources;
+    std::vector<Default> defaults;
     std::vector<Result> results;
   };
 
@@ -87,7 +93,8 @@ class ReplayRun {
   Stretch* StretchFrom(size_t at);
   void FindStretches();
   bool Holds(const Stretch& stretch, const ValueFrame& frame) const;
-  std::vector<Source> SourcesOf(const Stretch& stretch, const ValueFrame& frame) const;
+  void NoteSources(Stretch& stretch, const ValueFrame& frame) const;
+  bool HasOwnConstant(ValueId value, const ValueFrame& frame) const;
   absl::StatusOr<Result> ResultOf(const Stretch& stretch, ValueId value, const Datum& datum) const;
   absl::Status NoteResults(Stretch& stretch, const ValueFrame& frame) const;
   absl::Status SetResults(const Stretch& stretch, ValueFrame& frame);

@@ -316,7 +316,8 @@ absl::Status Session::CheckPlaces(const NamedDatums& places) const {
     }
     const Tensor* const tensor = datum.tensor();
     const bool is_there = tensor != nullptr && ElementBytes(tensor->dtype()) <= kLargestMoved &&
-                          state_->options.device != nullptr && state_->options.device->Has(*tensor);
+                          state_->options.device != nullptr &&
+                          (state_->options.device->Has(*tensor) || tensor->num_elements() == 0);
     if (!is_there) return UsageError("output '", Escaped(name), "': expected a place on the session's device");
   }
   return absl::OkStatus();
@@ -360,8 +361,9 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
              .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
              .constants = &state_->device_constants};
     resources.device_constants = &state_->device_constants;
+    // A run that began again would fold over ranks once more: those are not replayed.
     const bool may_replay = state_->options.replay && resources.device->CanRecord() && options.observer == nullptr &&
-                            options.timings == nullptr && (resources.means == nullptr || resources.device->HasRanks());
+                            options.timings == nullptr && resources.means == nullptr;
     if (may_replay) {
       replay =
           &state_->replays.Of(model(), state_->program, *resources.device, device_arena->arena(), ShapeKey(ordered));

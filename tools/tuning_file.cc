@@ -1,10 +1,11 @@
 #include "tools/tuning_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -40,10 +41,15 @@ TuningFile::TuningFile(std::string path)
                     }}) {}
 
 absl::StatusOr<TuningFile::Map> TuningFile::Read(const std::string& path) {
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  if (status.type() == std::filesystem::file_type::not_found) return Map();
+  if (status.type() != std::filesystem::file_type::regular) {
+    return InFile(Escaped(path), UsageError("expected a file that --autotune wrote, found none that is regular"));
+  }
   std::ifstream file(path, std::ios::binary);
-  if (!file && errno == ENOENT) return Map();
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file && !file.eof()) return InFile(Escaped(path), IoError("it cannot be read"));
+  if (!file) return InFile(Escaped(path), IoError("it cannot be read"));
   const absl::StatusOr<Json> json = ParseMetadataJson(text);
   const auto complain = [&] {
     return InFile(Escaped(path), UsageError("expected a file that --autotune wrote, of schema ", kSchema));

@@ -97,11 +97,15 @@ int NcclRanks::Name(char* id, char* text) {
   return ErrorOf(result);
 }
 
-int NcclRanks::Join(const char* id, int rank, int size, char* text) {
-  if (const int error = Name(nullptr, text); error != 0) return error;
+int NcclRanks::Prepare() {
+  if (end_ != nullptr) return 0;
   if (const int error = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking); error != 0) return error;
   if (const int error = cudaEventCreateWithFlags(&begin_, cudaEventDisableTiming); error != 0) return error;
-  if (const int error = cudaEventCreateWithFlags(&end_, cudaEventDisableTiming); error != 0) return error;
+  return cudaEventCreateWithFlags(&end_, cudaEventDisableTiming);
+}
+
+int NcclRanks::Join(const char* id, int rank, int size, char* text) {
+  if (const int error = Name(nullptr, text); error != 0) return error;
   NcclId given;
   std::memcpy(given.bytes, id, sizeof given.bytes);
   return ErrorOf(OpenOnce().functions.join(&communicator_, size, given, rank));

@@ -29,6 +29,9 @@ class NcclRanks {
 
   // `id`: null: only whether there is a library. kNoRanks and the reason in `text`, else the library's name.
   static int Name(char* id, char* text);
+  // All that can fail on one rank alone, before the others wait for it.
+  int Prepare();
+  // REQUIRES: Prepare gave 0.
   int Join(const char* id, int rank, int size, char* text);
   // What `stream` has been asked for comes before it.
   int StartFold(const device::FoldArguments& fold, cudaStream_t stream);

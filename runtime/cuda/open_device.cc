@@ -77,7 +77,8 @@ void UseChoices(void* self, const device::Choices* choices) { Of(self).products.
 
 int NameRanks(void* self, char* id, char* text) {
   if (const int error = UseDevice(self); error != 0) return error;
-  return NcclRanks::Name(id, text);
+  if (const int error = NcclRanks::Name(id, text); error != 0) return error;
+  return Of(self).ranks.Prepare();
 }
 
 int JoinRanks(void* self, const char* id, int rank, int size, char* text) {

@@ -176,6 +176,10 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
     is_set = is_set &&
              library_->set_preference(preference, attribute, &alignment, sizeof(alignment)) == CUBLAS_STATUS_SUCCESS;
   }
+  // Parts of a sum are added up in float32, too.
+  const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+                                              sizeof(reductions)) == CUBLAS_STATUS_SUCCESS;
   const uint64_t allowed = AllowedFlags(product);
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
                          CUBLAS_STATUS_SUCCESS;
@@ -262,6 +266,7 @@ float Products::TimeOf(const ProductArguments& product, cudaStream_t stream, con
           cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess;
   if (begin != nullptr) static_cast<void>(cudaEventDestroy(begin));
   if (end != nullptr) static_cast<void>(cudaEventDestroy(end));
+  if (!is_ok) static_cast<void>(cudaGetLastError());  // what does not last is not the next kernel's error
   return is_ok ? milliseconds : kNoTime;
 }
 

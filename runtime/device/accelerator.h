@@ -89,7 +89,7 @@ class Accelerator : public TensorMemory, private ElementMover {
 
   // ---- means over the ranks of a data-parallel run, each with a device of its own (raw/ranks.h)
   // All ranks call it with one device each; afterwards `ranks_text` names the library. Errors, the same on all ranks:
-  // kUnimplemented, one of them has no such library; what the reduction and the device say.
+  // kUnimplemented, one of them has no such library, or it does not join them; what the reduction says.
   absl::Status JoinRanks(Reduction& reduction);
   bool HasRanks() const { return !ranks_text_.empty(); }
   const std::string& ranks_text() const { return ranks_text_; }
@@ -114,6 +114,7 @@ class Accelerator : public TensorMemory, private ElementMover {
 
   // ---- recording: kernels, products and zeroes that are asked for in between are written down, not done
   bool CanRecord() const { return table_.start_recording != nullptr; }
+  bool IsRecording() const { return is_recording_; }
   // Held by whoever records, shared by all others who run something on the device meanwhile.
   absl::Mutex& order() ABSL_LOCK_RETURNED(order_) { return order_; }
   // REQUIRES: CanRecord; order() is held until StopRecording.

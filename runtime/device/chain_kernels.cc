@@ -207,7 +207,7 @@ absl::Status RunChain(KernelContext& context) {
   AMP_RETURN_IF_ERROR(program.Arguments(dims).status());
   context.Report("chain", DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, chain.steps.back().dtype, dims));
-  const absl::Status status = program.Start(*context.resources().device, *y);
+  absl::Status status = program.Start(*context.resources().device, *y);
   if (laid_out.layout == Layout::kChannelsLast) *y = FromMemory(*y, laid_out.layout);
   return status;
 }

@@ -34,7 +34,7 @@ absl::Status Accelerator::JoinRanks(Reduction& reduction) {
   AMP_RETURN_IF_ERROR(reduction.Broadcast({reinterpret_cast<std::byte*>(id.data()), id.size()}));
   error = table_.join_ranks(table_.self, id.data(), reduction.rank(), reduction.size(), text);
   AMP_ASSIGN_OR_RETURN(why_not, FirstText(reduction, error == 0 ? "" : complain()));
-  if (!why_not.empty()) return absl::AbortedError(Escaped(why_not));
+  if (!why_not.empty()) return DeviceError(Escaped(why_not));  // two with one GPU, for instance
   ranks_text_ = text;
   return absl::OkStatus();
 }

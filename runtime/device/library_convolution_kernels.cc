@@ -83,7 +83,8 @@ void AddBias(Accelerator& device, const LibraryConvolution& convolution, const v
 // Where the library has no engine that adds the bias, it is added behind, to what has been rounded.
 absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolution, Tensor& y, std::string& text) {
   absl::Status status = device.Convolve(convolution, text);
-  if (!absl::IsUnimplemented(status) || convolution.bias == nullptr || convolution.num_steps > 0) return status;
+  const bool is_bare = convolution.num_steps == 0 && convolution.stored_as == convolution.storage;
+  if (!absl::IsUnimplemented(status) || convolution.bias == nullptr || !is_bare) return status;
   const void* const bias = std::exchange(convolution.bias, nullptr);
   std::string of_bare;
   const absl::Status bare = device.Convolve(convolution, of_bare);
@@ -142,7 +143,9 @@ bool FitsChannelsLast(const Tensor& x, const ConvolutionShape& shape) {
 absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, ConvolutionState& state)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
   const Tensor& weights = context.Input(kWeights);
-  if (weights.layout() == layout || !context.IsConstantInput(kWeights)) {
+  // What a recording is to do has not been done yet, and may never be.
+  const bool may_keep = state.weights_of == weights.data() || !context.resources().device->IsRecording();
+  if (weights.layout() == layout || !context.IsConstantInput(kWeights) || !may_keep) {
     return InLayout(weights, layout, context.memory());
   }
   if (state.weights_of != weights.data()) {

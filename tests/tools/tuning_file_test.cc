@@ -62,6 +62,7 @@ TEST_CASE("a file of something else is an error, and stays") {
     CHECK(file.status().message() == path + ": expected a file that --autotune wrote, of schema 1");
     CHECK(folder.Read("t.json") == text);
   }
+  CHECK_THAT(std::string(TuningFile::Open(folder.path()).status().message()), Contains("found none that is regular"));
   const std::string path = folder.File("late.json");
   const auto file = OpenTuning(path);
   Keep(*file, "a", "1");

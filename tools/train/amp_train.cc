@@ -246,6 +246,7 @@ ToolStreams StreamsOf(const Ranks& ranks, const ToolStreams& streams, bool is_qu
 
 // From device to device where they can, and else, which is said, through the processor's memory.
 absl::Status JoinDevices(const TrainArguments& a, const ToolStreams& streams, Ranks& ranks) {
+  AMP_RETURN_IF_ERROR(ranks.ExpectSame(a.session.device == nullptr ? "--device cpu" : "--device cuda"));
   if (ranks.size() == 1 || a.session.device == nullptr) return absl::OkStatus();
   const absl::Status joined = a.session.device->JoinRanks(*ranks.reduction());
   if (!absl::IsUnimplemented(joined)) return ranks.Agree(joined);

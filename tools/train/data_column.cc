@@ -246,7 +246,10 @@ absl::Status DataColumn::MoveTo(Accelerator& device) {
   const bool can_move = !is_one_hot_ && (KeepsRows() || ScalesBytes()) && data_.dtype() != DType::kString;
   if (!can_move || data_.size_bytes() > DeviceRows::kMostBytes) return absl::OkStatus();
   const auto scale = KeepsRows() ? std::nullopt : std::optional(static_cast<float>(scale_));
-  AMP_ASSIGN_OR_RETURN(on_device_, DeviceRows::Create(device, data_, sample_dims_, scale));
+  absl::StatusOr<std::shared_ptr<DeviceRows>> rows = DeviceRows::Create(device, data_, sample_dims_, scale);
+  if (absl::IsResourceExhausted(rows.status())) return absl::OkStatus();
+  if (!rows.ok()) return rows.status();
+  on_device_ = *std::move(rows);
   absl::StrAppend(&description_, ", on ", device.name());
   return absl::OkStatus();
 }

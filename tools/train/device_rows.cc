@@ -10,6 +10,7 @@ namespace amp {
 
 absl::StatusOr<std::shared_ptr<DeviceRows>> DeviceRows::Create(Accelerator& device, const Tensor& data,
                                                                Dims sample_dims, std::optional<float> scale) {
+  const absl::ReaderMutexLock turn(&device.order());
   AMP_ASSIGN_OR_RETURN(Tensor there, device.CopyIn(data, nullptr));
   return std::shared_ptr<DeviceRows>(new DeviceRows(device, std::move(there), std::move(sample_dims), scale));
 }
@@ -51,6 +52,7 @@ void DeviceRows::Scale(const Tensor& bytes, Tensor& floats) const {
 }
 
 absl::StatusOr<Tensor> DeviceRows::Batch(absl::Span<const int64_t> rows) {
+  const absl::ReaderMutexLock turn(&device_.order());
   const auto count = static_cast<int64_t>(rows.size());
   auto known = buffers_.find(count);
   if (known == buffers_.end()) {

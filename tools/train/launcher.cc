@@ -34,7 +34,9 @@ std::optional<int> FirstNumber(std::initializer_list<const char*> names) {
 }  // namespace
 
 int NumberOnMachine() {
-  return std::max(FirstNumber({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"}).value_or(0), 0);
+  return std::max(
+      FirstNumber({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMIX_LOCAL_RANK", "SLURM_LOCALID"}).value_or(0),
+      0);
 }
 
 int ThreadsOfRank() {

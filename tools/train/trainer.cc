@@ -154,6 +154,9 @@ absl::Status Trainer::Content::TakeInitialState() {
     return ModelError("input '", Escaped(step.learning_rate), "': expected float32[], found ", rate.TypeText());
   }
   learning_rate = rate.elements<float>()[0];
+  // A tensor of its own: the model's constant is what steps would take to be the same in all of them.
+  AMP_ASSIGN_OR_RETURN(Tensor own, WhereStepsRun(Tensor::Of<float>(DType::kFloat32, rate.dims(), {learning_rate})));
+  inputs[step.learning_rate] = Datum(std::move(own));
   return absl::OkStatus();
 }
 
@@ -177,11 +180,15 @@ absl::Status Trainer::Content::CheckState(const std::string& name, const Tensor&
 
 absl::StatusOr<Tensor> Trainer::Content::State(const std::string& name) const {
   const Tensor& state = *inputs.at(name).tensor();
-  return state.IsOnHost() ? state : options.device->CopyOut(state, nullptr);
+  if (state.IsOnHost()) return state;
+  const absl::ReaderMutexLock turn(&options.device->order());
+  return options.device->CopyOut(state, nullptr);
 }
 
 absl::StatusOr<Tensor> Trainer::Content::WhereStepsRun(Tensor value) const {
-  return options.device == nullptr ? std::move(value) : options.device->CopyIn(value, nullptr);
+  if (options.device == nullptr) return value;
+  const absl::ReaderMutexLock turn(&options.device->order());
+  return options.device->CopyIn(value, nullptr);
 }
 
 void Trainer::Content::Keep(const std::string& name, Tensor value) {
@@ -263,6 +270,7 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
     const Tensor* tensor = outputs[port].tensor();
     Tensor copy;
     if (tensor != nullptr && !tensor->IsOnHost()) {
+      const absl::ReaderMutexLock turn(&c.options.device->order());
       AMP_ASSIGN_OR_RETURN(copy, c.options.device->CopyOut(*tensor, nullptr));
       tensor = &copy;
     }
@@ -300,7 +308,14 @@ void Trainer::set_learning_rate(float rate) {
   if (content_->step.learning_rate.empty()) return;
   content_->learning_rate = rate;
   Datum& present = content_->inputs[content_->step.learning_rate];
-  present = Datum(Tensor::Of<float>(DType::kFloat32, present.tensor()->dims(), {rate}));
+  Tensor next = Tensor::Of<float>(DType::kFloat32, present.tensor()->dims(), {rate});
+  if (present.tensor()->IsOnHost()) {
+    present = Datum(std::move(next));
+  } else {
+    // What fails is told by the next step.
+    const absl::ReaderMutexLock turn(&content_->options.device->order());
+    content_->options.device->CopyInto(next, *present.mutable_tensor()).IgnoreError();
+  }
 }
 
 const StepDescription& Trainer::description() const { return content_->step; }

@@ -99,6 +99,13 @@ TEST_CASE("what is no place is an error, and nothing is written") {
              Contains("expected input"));
 }
 
+TEST_CASE("a place without elements is one") {
+  const Stepper stepper({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    step (float[4] x, float[4] w, float[4] v) => (float[0] none, float[4] y) {
+      zero = Constant <value_ints = [0]> () none = Slice (x, zero, zero) y = Add (x, w) })"});
+  CHECK(stepper.Run({{"none", Floats({})}}).ok());
+}
+
 TEST_CASE("an input in the memory of another device is an error") {
   const Stepper stepper;
   const auto other = OpenHostMemoryDouble();

@@ -73,6 +73,37 @@ TEST_CASE("a view of an input, behind kernels that are replayed, is of this run'
   }
 }
 
+TEST_CASE("an initializer that a caller gives another value is not what was recorded") {
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,8] x, float[8,8] w) => (float[n,8] y, float[n,8] z)
+      <float[8,8] w = {1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8, 1,2,3,4,5,6,7,8,
+                       8,7,6,5,4,3,2,1, 8,7,6,5,4,3,2,1, 8,7,6,5,4,3,2,1, 8,7,6,5,4,3,2,1}> {
+      a = Softmax (x) b = MatMul (a, w) y = Softmax (b) c = MatMul (y, w) z = Softmax (c) })"};
+  Both both(text);
+  for (int run = 0; run < 3; ++run) CHECK(both.Differs(Random({5, 8})) == "");
+  CHECK(both.replayed == 1);
+  for (int run = 0; run < 3; ++run) {
+    NamedDatums inputs = Random({5, 8});
+    if (run != 1) inputs["w"] = RandomTensor(DType::kFloat32, {8, 8});
+    CHECK(both.Differs(inputs) == "");
+  }
+}
+
+TEST_CASE("what is laid out anew within a recording is so behind its replay") {
+  Both both({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float16[2,8,6,5] x) => (float16[2,16,6,5] y, float[] m, float[] n) {
+      c = Conv (x, w) first = Constant <value_int = 0> ()
+      p = ReduceMax <keepdims = 0> (c) q = Cast <to = 1> (p) l = Unsqueeze (q, axis) k = CumSum (l, first) m = Squeeze (k)
+      a = Softmax (c) b = Softmax (a) d = Softmax (b)
+      r = ReduceMax <keepdims = 0> (d) s = Cast <to = 1> (r) t = Unsqueeze (s, axis) u = CumSum (t, first) n = Squeeze (u)
+      y = Add (c, d) })",
+             .constants = {{"w", RandomTensor(DType::kFloat16, {16, 8, 1, 1})}, {"axis", Tensor::OfInts({0})}}});
+  for (int run = 0; run < 6; ++run) {
+    CHECK(both.Differs({{"x", RandomTensor(DType::kFloat16, {2, 8, 6, 5})}}, 4e-3) == "");
+  }
+  CHECK(both.replayed > 0);
+}
+
 TEST_CASE("what a device's library computes is replayed with the rest") {
   Both both({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
     g (float[n,4,6,6] x) => (float[n,4,2,2] y) {
