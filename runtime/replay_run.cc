@@ -66,8 +66,14 @@ void ReplayRun::FindStretches() {
   size_t first = 0, kernels = 0;
   const auto finish = [&](size_t end) {
     if (kernels >= kFewestKernels) {
-      stretches_.push_back(
-          {.first = first, .end = end, .recording = nullptr, .before = {}, .after = {}, .sources = {}, .results = {}});
+      stretches_.push_back({.first = first,
+                            .end = end,
+                            .recording = nullptr,
+                            .before = {},
+                            .after = {},
+                            .sources = {},
+                            .defaults = {},
+                            .results = {}});
     }
     first = end + 1;
     kernels = 0;

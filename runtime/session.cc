@@ -59,7 +59,7 @@ constexpr absl::string_view kTrainingDomain = "ai.amp";
 // Whether what a kernel computes for a function is better than its body: on a device, only where the kernel is the
 // device's, as that has kernels for what bodies are made of; or where ranks speak to each other.
 bool IsBetterThanBody(const KernelRow& row, const SessionOptions& options) {
-  return options.device == nullptr || row.runs_on_device || (row.joins_ranks && options.reduction != nullptr);
+  return options.device == nullptr || (row.joins_ranks ? options.reduction != nullptr : row.runs_on_device);
 }
 
 // "ai.amp::Rmsprop", of the model's functions those that have a kernel. What is no step of training may have functions of

@@ -163,7 +163,7 @@ TEST_CASE("device: weights with channels beside each other, given anew or replay
   for (int run = 0; run < 5; ++run) {
     const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat16, {2, 8, 6, 5})},
                                 {"w", RandomTensor(DType::kFloat16, {16, 8, 3, 3})}};
-    CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(text), inputs), 4e-3) == "");
+    CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(text), inputs), 2e-2) == "");
   }
   CHECK(state->replays > 1);
   CHECK(state->channels_last == 5 + 2 * 2);  // of what is behind the first, in the first run and the recording
