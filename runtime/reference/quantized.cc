@@ -8,6 +8,11 @@
 #include "runtime/reference/accumulator.h"
 
 namespace amp {
+namespace {
+
+constexpr double kMostUint8 = 255;
+
+}  // namespace
 
 absl::StatusOr<Tensor> MapPairs(const Tensor& a, const Tensor& b, const std::function<double(double, double)>& of) {
   AMP_ASSIGN_OR_RETURN(const Dims dims, BroadcastDims(a.dims(), b.dims()));
@@ -54,6 +59,25 @@ absl::StatusOr<Tensor> Quantize(const Tensor& x, const Quantization& quantizatio
   AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(dtype, x.dims()));
   AMP_RETURN_IF_ERROR(WriteDoubles(Doubles(quotients), result));
   return result;
+}
+
+Quantization DynamicQuantization(absl::Span<const double> numbers) {
+  double low = 0, high = 0;
+  for (const double number : numbers) {
+    low = std::min(low, number);
+    high = std::max(high, number);
+  }
+  const auto scale = static_cast<double>(static_cast<float>((high - low) / kMostUint8));
+  if (!(scale > 0)) return {};
+  return {scale, std::clamp(std::nearbyint(-low / scale), 0.0, kMostUint8)};
+}
+
+void RoundToQuantized(absl::Span<double> numbers) {
+  const Quantization of = DynamicQuantization(numbers);
+  for (double& number : numbers) {
+    const double quotient = std::nearbyint(static_cast<double>(static_cast<float>(number / of.scale)));
+    number = (std::clamp(quotient + of.zero_point, 0.0, kMostUint8) - of.zero_point) * of.scale;
+  }
 }
 
 absl::StatusOr<Tensor> WrapToInt32(const Tensor& sums) {

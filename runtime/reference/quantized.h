@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "runtime/kernel/kernel.h"
 
 namespace amp {
@@ -24,6 +25,11 @@ absl::StatusOr<Tensor> Dequantize(const Tensor& x, const Quantization& quantizat
 // round(x / scale), ties to even, plus the zero point, within the range of the type: integers, or floats of 8 bits. The
 // quotient is rounded to float32 first, as it is one where the scale is: in float64, 2.4999999 would be no half.
 absl::StatusOr<Tensor> Quantize(const Tensor& x, const Quantization& quantization, DType dtype);
+
+// As DynamicQuantizeLinear has it: for uint8, over the range of the numbers and 0; the scale is a float32.
+Quantization DynamicQuantization(absl::Span<const double> numbers);
+// What is left of the numbers when they have been quantised so.
+void RoundToQuantized(absl::Span<double> numbers);
 
 // float64 cut to int32 by its low bits, as sums that may overflow 32 bits. REQUIRES: whole numbers below 2^63.
 absl::StatusOr<Tensor> WrapToInt32(const Tensor& sums);

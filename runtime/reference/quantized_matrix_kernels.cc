@@ -107,22 +107,10 @@ absl::Status MatMulIntegerToFloat(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// As DynamicQuantizeLinear does: uint8 over the range of the numbers and 0; the scale is a float32.
-Quantization QuantizationOf(absl::Span<const double> numbers) {
-  double low = 0, high = 0;
-  for (const double number : numbers) {
-    low = std::min(low, number);
-    high = std::max(high, number);
-  }
-  const auto scale = static_cast<double>(static_cast<float>((high - low) / 255));
-  if (!(scale > 0)) return {};
-  return {scale, std::clamp(std::nearbyint(-low / scale), 0.0, 255.0)};
-}
-
 // com.microsoft: quantises A on the way.
 absl::Status DynamicQuantizeMatMul(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor a, ToFloat64(context.Input(0)));
-  const Quantization of_a = QuantizationOf(Doubles(a));
+  const Quantization of_a = DynamicQuantization(Doubles(a));
   AMP_ASSIGN_OR_RETURN(const Tensor quantized, Quantize(a, of_a, DType::kUint8));
   AMP_ASSIGN_OR_RETURN(const Tensor centered, Dequantize(quantized, {1, of_a.zero_point}));
   AMP_ASSIGN_OR_RETURN(const Tensor b_zero, Parameters(context, 3, 0, Along::kColumns));

@@ -1,7 +1,8 @@
-// Recurrent layers: RNN, GRU and LSTM of every version.
+// Recurrent layers: RNN, GRU and LSTM of every version, and com.microsoft's LSTM with quantised weights.
 //
-// The three differ in one step of one sequence of one direction (RnnStep, GruStep, LstmStep); all else, directions,
-// lengths, layouts and the outputs, is one frame (RunLayer). Sequences of a batch are independent of each other.
+// They differ in one step of one sequence of one direction (RnnStep, GruStep, LstmStep); all else, directions, lengths,
+// layouts and the outputs, is one frame (RunLayer). Sequences of a batch are independent of each other, unless the layer
+// quantises what it multiplies: that has one scale for all of them.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/quantized.h"
 #include "runtime/reference/recurrent_activations.h"
 
 namespace amp {
@@ -27,6 +29,7 @@ struct Layer {
   std::optional<double> clip;
   std::vector<RecurrentActivation> activations;  // of all directions
   bool linear_before_reset = false, input_forget = false;
+  bool quantizes_state = false;  // of each step, ahead of the product with R
 
   size_t gate_rows() const { return num_gates * hidden_size; }
   size_t StateAt(size_t direction, size_t sequence) const {
@@ -124,6 +127,18 @@ void LstmStep(const Pass& pass, absl::Span<double> h, absl::Span<double> c) {
   }
 }
 
+// A direction's state of the sequences that have a step `i`, as the product with R reads it.
+std::vector<double> StateForProduct(const Layer& layer, size_t direction, size_t i) {
+  std::vector<double> all(layer.batch * layer.hidden_size, 0.0);
+  for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
+    if (i >= static_cast<size_t>(layer.lengths[sequence])) continue;
+    const auto h = absl::MakeSpan(layer.h).subspan(layer.StateAt(direction, sequence), layer.hidden_size);
+    std::copy(h.begin(), h.end(), all.begin() + static_cast<ptrdiff_t>(sequence * layer.hidden_size));
+  }
+  if (layer.quantizes_state) RoundToQuantized(absl::MakeSpan(all));
+  return all;
+}
+
 // Steps beyond a sequence's length give zeros, and leave its state as it is.
 std::vector<double> RunLayer(Layer& layer, Step step) {
   const size_t n = layer.hidden_size;
@@ -132,16 +147,19 @@ std::vector<double> RunLayer(Layer& layer, Step step) {
   for (size_t direction = 0; direction < layer.num_directions; ++direction) {
     const bool reversed = layer.starts_reversed || direction == 1;
     Pass pass(layer, direction);
-    for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
-      const auto h = absl::MakeSpan(layer.h).subspan(layer.StateAt(direction, sequence), n);
-      const auto c = layer.c.empty() ? absl::Span<double>()
-                                     : absl::MakeSpan(layer.c).subspan(layer.StateAt(direction, sequence), n);
-      const auto length = static_cast<size_t>(layer.lengths[sequence]);
-      for (size_t i = 0; i < length; ++i) {
+    for (size_t i = 0; i < layer.num_steps; ++i) {
+      const std::vector<double> state = StateForProduct(layer, direction, i);
+      for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
+        const auto length = static_cast<size_t>(layer.lengths[sequence]);
+        if (i >= length) continue;
+        const size_t state_at = layer.StateAt(direction, sequence);
+        const auto h = absl::MakeSpan(layer.h).subspan(state_at, n);
+        const auto c = layer.c.empty() ? absl::Span<double>() : absl::MakeSpan(layer.c).subspan(state_at, n);
         const size_t at = reversed ? length - 1 - i : i;
         const auto x = absl::MakeConstSpan(layer.x).subspan(layer.InputAt(at, sequence), layer.input_size);
         MultiplyRows(pass.w, x, pass.w_bias, 0, layer.gate_rows(), absl::MakeSpan(pass.from_x));
-        MultiplyRows(pass.r, h, pass.r_bias, 0, layer.gate_rows(), absl::MakeSpan(pass.from_h));
+        MultiplyRows(pass.r, absl::MakeConstSpan(state).subspan(sequence * n, n), pass.r_bias, 0, layer.gate_rows(),
+                     absl::MakeSpan(pass.from_h));
         step(pass, h, c);
         std::copy(h.begin(), h.end(), y.begin() + static_cast<ptrdiff_t>(layer.OutputAt(at, direction, sequence)));
       }
@@ -204,15 +222,15 @@ absl::Status ReadAttributes(const KernelContext& context, absl::Span<const absl:
   return absl::OkStatus();
 }
 
+// All but the weights. `hidden`: as R has it.
 absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
-                                absl::Span<const absl::string_view> activations) {
+                                absl::Span<const absl::string_view> activations, int64_t hidden) {
   Layer layer;
   AMP_RETURN_IF_ERROR(ReadAttributes(context, activations, layer));
-  const Tensor &x = context.Input(0), &r = context.Input(2);
+  const Tensor& x = context.Input(0);
   if (x.rank() != 3) return ModelError("X: expected 3 dimensions, found ", x.TypeText());
-  if (r.rank() != 3) return ModelError("R: expected 3 dimensions, found ", r.TypeText());
   const int64_t directions = static_cast<int64_t>(layer.num_directions), gates = static_cast<int64_t>(num_gates);
-  const int64_t hidden = r.dim(2), input = x.dim(2);
+  const int64_t input = x.dim(2);
   const int64_t batch = x.dim(layer.batch_first ? 0 : 1), num_steps = x.dim(layer.batch_first ? 1 : 0);
   for (const int64_t dim : {hidden, input, batch, num_steps}) {
     if (dim > kMaxElements) return LimitError("expected dimensions of at most ", kMaxElements, ", found ", dim);
@@ -222,8 +240,6 @@ absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
   }
   const Dims state = layer.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   AMP_ASSIGN_OR_RETURN(layer.x, ReadDoubles(x));
-  AMP_ASSIGN_OR_RETURN(layer.w, ReadInput(context, 1, {directions, gates * hidden, input}));
-  AMP_ASSIGN_OR_RETURN(layer.r, ReadInput(context, 2, {directions, gates * hidden, hidden}));
   AMP_ASSIGN_OR_RETURN(layer.b, ReadInput(context, 3, {directions, 2 * gates * hidden}));
   AMP_ASSIGN_OR_RETURN(layer.h, ReadInput(context, 5, state));
   layer.num_steps = static_cast<size_t>(num_steps);
@@ -232,6 +248,18 @@ absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
   layer.hidden_size = static_cast<size_t>(hidden);
   layer.num_gates = num_gates;
   AMP_ASSIGN_OR_RETURN(layer.lengths, ReadLengths(context, num_steps, batch));
+  return layer;
+}
+
+// With weights W and R, [num_directions, num_gates * hidden_size, input_size / hidden_size].
+absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
+                                absl::Span<const absl::string_view> activations) {
+  const Tensor& r = context.Input(2);
+  if (r.rank() != 3) return ModelError("R: expected 3 dimensions, found ", r.TypeText());
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, num_gates, activations, r.dim(2)));
+  const auto directions = static_cast<int64_t>(layer.num_directions), rows = static_cast<int64_t>(layer.gate_rows());
+  AMP_ASSIGN_OR_RETURN(layer.w, ReadInput(context, 1, {directions, rows, context.Input(0).dim(2)}));
+  AMP_ASSIGN_OR_RETURN(layer.r, ReadInput(context, 2, {directions, rows, r.dim(2)}));
   return layer;
 }
 
@@ -262,9 +290,8 @@ absl::Status Gru(KernelContext& context) {
   return Compute(context, layer, GruStep);
 }
 
-absl::Status Lstm(KernelContext& context) {
+absl::Status RunLstm(KernelContext& context, Layer& layer) {
   constexpr size_t kInitialC = 6, kPeepholes = 7;
-  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, 4, {"Sigmoid", "Tanh", "Tanh"}));
   const auto directions = static_cast<int64_t>(layer.num_directions), batch = static_cast<int64_t>(layer.batch),
              hidden = static_cast<int64_t>(layer.hidden_size);
   const Dims state = layer.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
@@ -276,10 +303,74 @@ absl::Status Lstm(KernelContext& context) {
   return WriteState(context, 2, layer, layer.c);
 }
 
+constexpr size_t kLstmGates = 4;
+constexpr absl::string_view kLstmActivations[] = {"Sigmoid", "Tanh", "Tanh"};
+
+absl::Status Lstm(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, kLstmGates, kLstmActivations));
+  return RunLstm(context, layer);
+}
+
+// ---- quantised weights ----------------------------------------------------------------------------------------------
+
+// Scales or zero points: one for each direction, [num_directions], or for each of its gates' rows,
+// [num_directions, rows]; as the latter.
+absl::StatusOr<std::vector<double>> ReadByRow(const KernelContext& context, size_t port, size_t directions,
+                                              size_t rows) {
+  const auto all = static_cast<int64_t>(directions), of_each = static_cast<int64_t>(rows);
+  const Tensor& tensor = context.Input(port);
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> numbers, ReadDoubles(tensor));
+  if (tensor.dims() == Dims{all, of_each}) return numbers;
+  if (tensor.dims() != Dims{all}) {
+    return ModelError("input ", port, ": expected shape ", DimsText({all}), " or ", DimsText({all, of_each}),
+                      ", found ", tensor.TypeText());
+  }
+  std::vector<double> by_row;
+  for (const double number : numbers) by_row.insert(by_row.end(), rows, number);
+  return by_row;
+}
+
+// Weights [num_directions, columns, rows] of 8 bits, as what they stand for, [num_directions, rows, columns].
+absl::StatusOr<std::vector<double>> ReadQuantizedWeights(const KernelContext& context, const Layer& layer, size_t port,
+                                                         size_t columns, size_t scale_port) {
+  const size_t directions = layer.num_directions, rows = layer.gate_rows();
+  AMP_ASSIGN_OR_RETURN(
+      const std::vector<double> numbers,
+      ReadInput(context, port,
+                {static_cast<int64_t>(directions), static_cast<int64_t>(columns), static_cast<int64_t>(rows)}));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> scales, ReadByRow(context, scale_port, directions, rows));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> zeros, ReadByRow(context, scale_port + 1, directions, rows));
+  std::vector<double> weights(numbers.size());
+  for (size_t direction = 0; direction < directions; ++direction) {
+    for (size_t column = 0; column < columns; ++column) {
+      for (size_t row = 0; row < rows; ++row) {
+        const size_t at = direction * rows + row;
+        weights[at * columns + column] =
+            (numbers[(direction * columns + column) * rows + row] - zeros[at]) * scales[at];
+      }
+    }
+  }
+  return weights;
+}
+
+// com.microsoft: X, and the state of each step, are quantised to uint8 on the way.
+absl::Status DynamicQuantizeLstm(KernelContext& context) {
+  constexpr size_t kScaleOfW = 8, kScaleOfR = 10;
+  const Tensor& r = context.Input(2);
+  if (r.rank() != 3) return ModelError("R: expected 3 dimensions, found ", r.TypeText());
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, kLstmGates, kLstmActivations, r.dim(1)));
+  AMP_ASSIGN_OR_RETURN(layer.w, ReadQuantizedWeights(context, layer, 1, layer.input_size, kScaleOfW));
+  AMP_ASSIGN_OR_RETURN(layer.r, ReadQuantizedWeights(context, layer, 2, layer.hidden_size, kScaleOfR));
+  RoundToQuantized(absl::MakeSpan(layer.x));
+  layer.quantizes_state = true;
+  return RunLstm(context, layer);
+}
+
 constexpr KernelRow kRows[] = {
     {"RNN", Rnn},
     {"GRU", Gru},
     {"LSTM", Lstm},
+    {"DynamicQuantizeLSTM", DynamicQuantizeLstm, "com.microsoft"},
 };
 
 }  // namespace

@@ -51,6 +51,33 @@ TEST_CASE("low types round once, when the layer has ended") {
                   .output = "bfloat16[1,1,1,1]"}) == "bfloat16[1,1,1,1]: 0.636719");
 }
 
+// The numbers are those of ONNX Runtime 1.31 with one thread: more share a batch out, each with scales of its own.
+TEST_CASE("DynamicQuantizeLSTM: 8-bit weights, states quantised step by step") {
+  const std::string weights =
+      "float[2,2,2] x = {1, -0.5, 0.25, 2, -1, 0.5, 3, 0.125}, "
+      "int8[1,2,8] w = {10, -20, 30, 40, -50, 60, 70, -80, 5, 15, -25, 35, 45, -55, 65, 75}, "
+      "int8[1,2,8] r = {100, 20, -30, 40, 50, 60, -70, 80, -5, 90, 25, -35, 45, 55, 65, -75}, "
+      "float[1,16] b = {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0, 0, 0, 0, 0, 0, 0, 0}, ";
+  CHECK(Computed({.imports = ", \"com.microsoft\" : 1",
+                  .given = weights + "float[1] ws = {0.02}, int8[1] wz = {3}, float[1] rs = {0.01}, int8[1] rz = {-2}",
+                  .node = "y = com.microsoft.DynamicQuantizeLSTM<hidden_size = 2>(x, w, r, b, , , , , ws, wz, rs, rz)",
+                  .output = "float[2,1,2,2]"}) ==
+        "float32[2,1,2,2]: 0.256752 -0.22431 0.146778 0.447505 -0.0301453 0.237195 0.510237 0.250505");
+  CHECK(Computed({.imports = ", \"com.microsoft\" : 1",
+                  .given = weights + "float[1,8] s = {0.01, 0.02, 0.03, 0.01, 0.02, 0.03, 0.01, 0.02}, "
+                                     "int8[1,8] z = {0, 0, 0, 0, 0, 0, 0, 0}, int32[2] lengths = {2, 1}, "
+                                     "float[1,2,2] h = {0.5, -0.25, 0.75, 1}",
+                  .node = "all, last, y = com.microsoft.DynamicQuantizeLSTM<hidden_size = 2, direction = \"reverse\">"
+                          "(x, w, r, b, lengths, h, , , s, z, s, z)",
+                  .output = "float[1,2,2]"}) == "float32[1,2,2]: 0.2194 0.065123 0.669356 0.92116");
+  CHECK(absl::StrContains(
+      Computed({.imports = ", \"com.microsoft\" : 1",
+                .given = weights + "float[2] ws = {1, 1}, int8[1] wz = {3}, float[1] rs = {1}, int8[1] rz = {0}",
+                .node = "y = com.microsoft.DynamicQuantizeLSTM<hidden_size = 2>(x, w, r, b, , , , , ws, wz, rs, rz)",
+                .output = "float[2,1,2,2]"}),
+      "input 8: expected shape [1] or [1,8], found float32[2]"));
+}
+
 TEST_CASE("inputs and attributes that do not fit are errors") {
   CHECK(absl::StrContains(Rnn(", direction = \"sideways\""), "found 'sideways'"));
   CHECK(absl::StrContains(Rnn(", direction = \"bidirectional\""), "input 1: expected shape [2,1,1]"));
