@@ -256,7 +256,12 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
 }
 
 Session::Session(std::unique_ptr<const State> state) : state_(std::move(state)) {}
-Session::~Session() = default;
+Session::~Session() {
+  if (state_ == nullptr) return;
+  const std::shared_ptr<Accelerator> device = state_->options.device;
+  const DeviceTurn turn(device.get(), false);  // memory is given back, which what another session records cannot have
+  state_.reset();
+}
 
 const Model& Session::model() const { return *state_->model; }
 const Program& Session::program() const { return state_->program; }
@@ -357,6 +362,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   std::optional<ArenaLease> device_arena;
   ReplayRun* replay = nullptr;
   if (resources.device = state_->options.device.get(); resources.device != nullptr) {
+    const DeviceTurn turn(resources.device, false);  // leases may allocate, which what another run records cannot have
     place = {.device = resources.device,
              .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
              .constants = &state_->device_constants};

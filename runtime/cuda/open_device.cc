@@ -34,7 +34,8 @@ int Allocate(void* self, size_t size_bytes, void** memory) {
 
 void Release(void* self, void* memory) {
   // What fails here has failed before, and was said then.
-  if (UseDevice(self) == 0) static_cast<void>(cudaFree(memory));
+  if (UseDevice(self) != 0) return;
+  if (cudaFree(memory) != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
 int CopyIn(void* self, void* to, const void* from, size_t size_bytes) {
@@ -99,7 +100,9 @@ int AwaitFolds(void* self) {
 // Kernels, products, folds and zeroes of the stream from here on, as a graph. Other threads may allocate meanwhile.
 int StartRecording(void* self) {
   if (const int error = UseDevice(self); error != 0) return error;
-  return cudaStreamBeginCapture(StreamOf(self), cudaStreamCaptureModeRelaxed);
+  const int error = cudaStreamBeginCapture(StreamOf(self), cudaStreamCaptureModeRelaxed);
+  if (error != 0) static_cast<void>(cudaGetLastError());  // does not last
+  return error;
 }
 
 int StopRecording(void* self, void** recording) {
@@ -124,10 +127,11 @@ int Replay(void* self, void* recording) {
 }
 
 void ReleaseRecording(void* self, void* recording) {
-  // What runs of it ends before. What fails here has failed before, and was said then.
+  // What runs of it goes on to its end. What fails here has failed before, and was said then.
   if (UseDevice(self) != 0) return;
-  static_cast<void>(cudaStreamSynchronize(StreamOf(self)));
-  static_cast<void>(cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording)));
+  if (cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(recording)) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+  }
 }
 
 const char* ErrorText(int error) {
@@ -137,8 +141,11 @@ const char* ErrorText(int error) {
 }
 
 void Close(void* self) {
-  const std::unique_ptr<DeviceWithProducts> opened(&Of(self));
-  if (UseDevice(self) == 0) static_cast<void>(cudaStreamDestroy(opened->stream));
+  std::unique_ptr<DeviceWithProducts> opened(&Of(self));
+  if (UseDevice(self) != 0) return;
+  const cudaStream_t stream = opened->stream;
+  opened.reset();  // handles of libraries are bound to the stream
+  static_cast<void>(cudaStreamDestroy(stream));
 }
 
 // What failed, or null.

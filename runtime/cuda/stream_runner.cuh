@@ -1,8 +1,8 @@
-// Runs the bodies of runtime/device/raw on a stream: a thread for each element, a block for each row.
+// Runs the bodies of runtime/device/raw on a stream: a thread for each element, a block or a warp for each row.
 #ifndef AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_
 #define AMP_RUNTIME_CUDA_STREAM_RUNNER_CUH_
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -13,31 +13,62 @@
 
 namespace amp::cuda {
 
-inline constexpr uint32_t kThreads = 256, kWarp = 32;
+inline constexpr uint32_t kThreads = 256, kWarp = 32, kWarps = kThreads / kWarp;
 inline constexpr uint32_t kMostBlocks = 1u << 20;  // of a launch; further elements come in turns
 
-// The threads of a block, which share a row.
-class BlockTeam {
+template <typename T, typename Join>
+__device__ T JoinedInWarp(T x, Join join) {
+  for (uint32_t step = kWarp / 2; step > 0; step /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, step));
+  return x;
+}
+
+// How what each thread of a team found becomes one, for all of them.
+struct JoinedInBlock {
+  static constexpr uint32_t kTeam = kThreads;
+
+  template <typename T, typename Join>
+  static __device__ T Joined(T x, T nothing, Join join) {
+    __shared__ T of_warps[kWarps];
+    const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    x = JoinedInWarp(x, join);
+    __syncthreads();  // what was there before has been read
+    if (lane == 0) of_warps[warp] = x;
+    __syncthreads();
+    return JoinedInWarp(lane < kWarps ? of_warps[lane] : nothing, join);
+  }
+};
+struct JoinedInOneWarp {
+  static constexpr uint32_t kTeam = kWarp;
+
+  template <typename T, typename Join>
+  static __device__ T Joined(T x, T, Join join) {
+    return JoinedInWarp(x, join);
+  }
+};
+
+// The threads that share a row: those of a block, or of a warp.
+template <typename Threads>
+class Team {
  public:
-  __device__ bool IsFirst() const { return threadIdx.x == 0; }
+  __device__ bool IsFirst() const { return threadIdx.x % Threads::kTeam == 0; }
 
   template <typename Of>
   __device__ void ForEach(uint32_t count, Of of) const {
-    for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) of(i);
+    for (uint32_t i = threadIdx.x % Threads::kTeam; i < count; i += Threads::kTeam) of(i);
   }
 
   template <typename Of>
   __device__ float Sum(uint32_t count, Of of) const {
     float sum = 0;
     ForEach(count, [&](uint32_t i) { sum += of(i); });
-    return Joined(sum, 0.0f, [](float a, float b) { return a + b; });
+    return Threads::Joined(sum, 0.0f, [](float a, float b) { return a + b; });
   }
 
   template <typename Of>
   __device__ float Max(uint32_t count, Of of) const {
     float largest = -device::kInfinity;
     ForEach(count, [&](uint32_t i) { largest = device::LargerOf(of(i), largest); });
-    return Joined(largest, -device::kInfinity, [](float a, float b) { return device::LargerOf(a, b); });
+    return Threads::Joined(largest, -device::kInfinity, [](float a, float b) { return device::LargerOf(a, b); });
   }
 
   template <typename Of>
@@ -45,26 +76,7 @@ class BlockTeam {
     const auto larger = [](unsigned long long a, unsigned long long b) { return a > b ? a : b; };
     unsigned long long largest = 0;  // what warps exchange
     ForEach(count, [&](uint32_t i) { largest = larger(of(i), largest); });
-    return Joined(largest, 0ull, larger);
-  }
-
- private:
-  template <typename T, typename Join>
-  static __device__ T JoinedInWarp(T x, Join join) {
-    for (uint32_t step = kWarp / 2; step > 0; step /= 2) x = join(x, __shfl_xor_sync(0xffffffffu, x, step));
-    return x;
-  }
-
-  // Over all threads, for all of them.
-  template <typename T, typename Join>
-  static __device__ T Joined(T x, T nothing, Join join) {
-    __shared__ T of_warps[kThreads / kWarp];
-    const uint32_t lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    x = JoinedInWarp(x, join);
-    __syncthreads();  // what was there before has been read
-    if (lane == 0) of_warps[warp] = x;
-    __syncthreads();
-    return JoinedInWarp(lane < kThreads / kWarp ? of_warps[lane] : nothing, join);
+    return Threads::Joined(largest, 0ull, larger);
   }
 };
 
@@ -78,8 +90,17 @@ __global__ void __launch_bounds__(kThreads) RunForEach(uint32_t count, const __g
 
 template <typename Body>
 __global__ void __launch_bounds__(kThreads) RunForRows(uint32_t rows, const __grid_constant__ Body body) {
-  BlockTeam team;
+  Team<JoinedInBlock> team;
   for (uint32_t row = blockIdx.x; row < rows; row += gridDim.x) body(row, team);
+}
+
+template <typename Body>
+__global__ void __launch_bounds__(kThreads) RunForShortRows(uint32_t rows, const __grid_constant__ Body body) {
+  Team<JoinedInOneWarp> team;
+  const uint32_t warp = threadIdx.x / kWarp;
+  for (uint64_t row = static_cast<uint64_t>(blockIdx.x) * kWarps + warp; row < rows; row += gridDim.x * kWarps) {
+    body(static_cast<uint32_t>(row), team);
+  }
 }
 
 class StreamRunner {
@@ -90,18 +111,27 @@ class StreamRunner {
   int ForEach(uint32_t count, const Body& body) {
     if (count == 0) return 0;
     const uint32_t blocks = std::min((count - 1) / kThreads + 1, kMostBlocks);
-    RunForEach<<<blocks, kThreads, 0, stream_>>>(count, body);
-    return cudaGetLastError();
+    return Launch(blocks, RunForEach<Body>, count, body);
   }
 
   template <typename Body>
-  int ForRows(uint32_t rows, const Body& body) {
+  int ForRows(uint32_t rows, const Body& body, uint32_t length = device::kLongRow) {
     if (rows == 0) return 0;
-    RunForRows<<<std::min(rows, kMostBlocks), kThreads, 0, stream_>>>(rows, body);
-    return cudaGetLastError();
+    if (length >= device::kLongRow) return Launch(std::min(rows, kMostBlocks), RunForRows<Body>, rows, body);
+    return Launch(std::min((rows - 1) / kWarps + 1, kMostBlocks), RunForShortRows<Body>, rows, body);
   }
 
  private:
+  // With the error of this launch: what else the thread was told of CUDA's runtime before is not its own.
+  template <typename Kernel, typename Body>
+  int Launch(uint32_t blocks, Kernel* kernel, uint32_t count, const Body& body) {
+    cudaLaunchConfig_t launch = {};
+    launch.gridDim = blocks;
+    launch.blockDim = kThreads;
+    launch.stream = stream_;
+    return cudaLaunchKernelEx(&launch, kernel, count, body);
+  }
+
   cudaStream_t stream_;
 };
 

@@ -26,8 +26,10 @@ Accelerator::~Accelerator() {
 }
 
 void Accelerator::Note(int error) {
+  if (error == 0) return;
+  if (is_recording_) return BreakRecording();  // it has not happened: the run begins again, and meets what lasts
   int none = 0;
-  if (error != 0) first_error_.compare_exchange_strong(none, error);
+  first_error_.compare_exchange_strong(none, error);
 }
 
 absl::Status Accelerator::Status() const {
@@ -41,7 +43,9 @@ absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
   if (error == device::kNotTaken) return absl::UnimplementedError(text);
   Note(error);
   const absl::Status status = Status();
-  return error == 0 ? status : absl::AbortedError(absl::StrCat(status.message(), ": ", text));
+  if (error == 0) return status;
+  if (status.ok()) return absl::CancelledError(text);  // while the device records
+  return absl::AbortedError(absl::StrCat(status.message(), ": ", text));
 }
 
 absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
@@ -215,8 +219,9 @@ std::shared_ptr<const void> Accelerator::Share(absl::Span<const std::byte> list)
 
 absl::Status Accelerator::StartRecording() {
   AMP_CHECK(CanRecord() && !is_recording_);
-  Note(table_.start_recording(table_.self));
-  AMP_RETURN_IF_ERROR(Status());
+  if (const int error = table_.start_recording(table_.self); error != 0) {
+    return absl::CancelledError(absl::StrCat("no recording: ", table_.error_text(error)));
+  }
   is_broken_ = false;
   is_recording_ = true;
   return absl::OkStatus();

@@ -73,8 +73,9 @@ struct AttendBody {
 
 template <typename Runner>
 int Start(Runner& runner, const AttendArguments& attend) {
-  return VisitFloat(attend.storage, kBadArguments,
-                    [&]<typename T>(Tag<T>) { return runner.ForRows(attend.rows, AttendBody<T>{attend}); });
+  return VisitFloat(attend.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    return runner.ForRows(attend.rows, AttendBody<T>{attend}, attend.keys);
+  });
 }
 
 }  // namespace amp::device

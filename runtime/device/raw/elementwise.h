@@ -7,6 +7,7 @@
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/functions.h"
 #include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/pack.h"
 #include "runtime/device/raw/shape.h"
 
 namespace amp::device {
@@ -26,16 +27,24 @@ struct MapArguments {
 template <typename T>
 struct MapBody {
   MapArguments map;
-  AMP_BOTH void operator()(uint32_t i) const {
-    const float x = Widen(static_cast<const T*>(map.x)[i]);
-    static_cast<T*>(map.y)[i] = Narrow<T>(Apply(map.function, x, map.a, map.b));
+  bool has_packs;
+  AMP_BOTH void operator()(uint32_t pack) const {
+    const Lanes lanes = {pack * kPack, map.count};
+    float x[kPack];
+    LoadPackOf<T>(map.x, lanes, has_packs, x);
+    WithConstant(map.function, [&](auto function) {
+      ForEachLane([&](uint32_t lane) { x[lane] = Apply(decltype(function)::kValue, x[lane], map.a, map.b); });
+    });
+    StorePackOf<T>(map.y, lanes, has_packs, x);
   }
 };
 
 template <typename Runner>
 int Start(Runner& runner, const MapArguments& map) {
-  return VisitFloat(map.storage, kBadArguments,
-                    [&]<typename T>(Tag<T>) { return runner.ForEach(map.count, MapBody<T>{map}); });
+  const bool has_packs = TakesPacks(map.x) && TakesPacks(map.y);
+  return VisitFloat(map.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    return runner.ForEach(NumPacks(map.count), MapBody<T>{map, has_packs});
+  });
 }
 
 // ---- y = x in another type --------------------------------------------------------------------------------------------
@@ -51,28 +60,35 @@ struct ConvertArguments {
 
 struct ConvertBody {
   ConvertArguments convert;
-  AMP_BOTH void operator()(uint32_t i) const {
+  bool has_packs;
+
+  AMP_BOTH void ConvertOne(uint32_t i) const {
     if (IsFloat(convert.from)) {
       const float x = LoadFloat(convert.x, convert.from, i);
-      if (IsFloat(convert.to)) {
-        StoreFloat(convert.y, convert.to, i, x);
-      } else {
-        StoreInteger(convert.y, convert.to, i, convert.to == Storage::kBool ? x != 0 : static_cast<int64_t>(x));
-      }
+      StoreInteger(convert.y, convert.to, i, convert.to == Storage::kBool ? x != 0 : static_cast<int64_t>(x));
+    } else if (IsFloat(convert.to)) {
+      StoreFloat(convert.y, convert.to, i, static_cast<float>(LoadInteger(convert.x, convert.from, i)));
     } else {
-      const int64_t x = LoadInteger(convert.x, convert.from, i);
-      if (IsFloat(convert.to)) {
-        StoreFloat(convert.y, convert.to, i, static_cast<float>(x));
-      } else {
-        StoreInteger(convert.y, convert.to, i, x);
-      }
+      StoreInteger(convert.y, convert.to, i, LoadInteger(convert.x, convert.from, i));
+    }
+  }
+
+  AMP_BOTH void operator()(uint32_t pack) const {
+    const Lanes lanes = {pack * kPack, convert.count};
+    if (IsFloat(convert.from) && IsFloat(convert.to)) {
+      float x[kPack];
+      LoadPack(convert.x, convert.from, lanes, has_packs, x);
+      StorePack(convert.y, convert.to, lanes, has_packs, x);
+    } else {
+      for (uint32_t lane = 0; lane < kPack && lanes.Has(lane); ++lane) ConvertOne(lanes[lane]);
     }
   }
 };
 
 template <typename Runner>
 int Start(Runner& runner, const ConvertArguments& convert) {
-  return runner.ForEach(convert.count, ConvertBody{convert});
+  const bool has_packs = TakesPacks(convert.x) && TakesPacks(convert.y);
+  return runner.ForEach(NumPacks(convert.count), ConvertBody{convert, has_packs});
 }
 
 // ---- y = function(a, b) -----------------------------------------------------------------------------------------------
@@ -103,19 +119,39 @@ struct ZipArguments {
 template <typename T>
 struct ZipBody {
   ZipArguments zip;
-  AMP_BOTH void operator()(uint32_t i) const {
-    int64_t places[2];
-    OperandPlaces(zip.operands, i, places);
-    const float a = Widen(static_cast<const T*>(zip.operands.a)[places[0]]);
-    const float b = Widen(static_cast<const T*>(zip.operands.b)[places[1]]);
-    static_cast<T*>(zip.operands.y)[i] = Narrow<T>(Apply(zip.function, a, b));
+  bool has_packs;
+
+  AMP_BOTH void Load(Lanes lanes, float (&a)[kPack], float (&b)[kPack]) const {
+    if (zip.operands.is_flat) {
+      LoadPackOf<T>(zip.operands.a, lanes, has_packs, a);
+      LoadPackOf<T>(zip.operands.b, lanes, has_packs, b);
+    } else {
+      int64_t places[2][kPack];
+      zip.operands.shape.PlacesOf(lanes, places);
+      LoadEachOf<T>(zip.operands.a, places[0], a);
+      LoadEachOf<T>(zip.operands.b, places[1], b);
+    }
+  }
+
+  AMP_BOTH void operator()(uint32_t pack) const {
+    const Lanes lanes = {pack * kPack, zip.operands.count};
+    float a[kPack], b[kPack];
+    Load(lanes, a, b);
+    WithConstant(zip.function, [&](auto function) {
+      for (uint32_t lane = 0; lane < kPack; ++lane) a[lane] = Apply(decltype(function)::kValue, a[lane], b[lane]);
+    });
+    StorePackOf<T>(zip.operands.y, lanes, has_packs, a);
   }
 };
 
 template <typename Runner>
 int Start(Runner& runner, const ZipArguments& zip) {
-  return VisitFloat(zip.operands.storage, kBadArguments,
-                    [&]<typename T>(Tag<T>) { return runner.ForEach(zip.operands.count, ZipBody<T>{zip}); });
+  const ZipOperands& operands = zip.operands;
+  const bool has_packs =
+      TakesPacks(operands.y) && (!operands.is_flat || (TakesPacks(operands.a) && TakesPacks(operands.b)));
+  return VisitFloat(operands.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    return runner.ForEach(NumPacks(operands.count), ZipBody<T>{zip, has_packs});
+  });
 }
 
 // Of integers; of truth values kMin is And, kMax is Or.

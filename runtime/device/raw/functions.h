@@ -60,6 +60,15 @@ enum class BinaryFunction : int32_t { kAdd, kSubtract, kMultiply, kDivide, kMax,
 
 enum class Comparison : int32_t { kEqual, kGreater, kGreaterOrEqual, kLess, kLessOrEqual, kHolds /* x alone */ };
 
+AMP_BOTH constexpr int NumFunctions(UnaryFunction) { return static_cast<int>(UnaryFunction::kThresholdedRelu) + 1; }
+AMP_BOTH constexpr int NumFunctions(BinaryFunction) { return static_cast<int>(BinaryFunction::kPRelu) + 1; }
+AMP_BOTH constexpr int NumFunctions(Comparison) { return static_cast<int>(Comparison::kHolds) + 1; }
+
+template <typename Function, Function kFunction>
+struct Constant {
+  static constexpr Function kValue = kFunction;
+};
+
 AMP_BOTH inline float Sigmoid(float x) {
   const float power = expf(-fabsf(x));
   return (x < 0 ? power : 1) / (1 + power);
@@ -197,6 +206,16 @@ AMP_BOTH inline float Apply(BinaryFunction function, float x, float y) {
       return x < 0 ? x * y : x;
   }
   return x;
+}
+
+// Calls `visit` with the function as a constant, so that what it does with many numbers finds out which it is but once.
+template <typename Function, int kFirst = 0, typename Visit>
+AMP_BOTH void WithConstant(Function function, const Visit& visit) {
+  if constexpr (kFirst < NumFunctions(Function())) {
+    constexpr auto kFunction = static_cast<Function>(kFirst);
+    if (function == kFunction) return visit(Constant<Function, kFunction>());
+    WithConstant<Function, kFirst + 1>(function, visit);
+  }
 }
 
 // Of integers: kPower and kPRelu are none. Wraps where the result does not fit; quotients are cut towards zero.

@@ -9,7 +9,8 @@
 //
 // A runner has two ways to run a body, and gives 0, or an error of its own kind:
 //   ForEach(count, body)   body(i) for each i < count, in any order
-//   ForRows(rows, body)    body(row, team) for each row; a team are the threads that share a row, see rows.h
+//   ForRows(rows, body, length)   body(row, team) for each row, of about as many elements; a team are the threads that share
+//                                 a row, see rows.h
 #ifndef AMP_RUNTIME_DEVICE_RAW_KERNELS_H_
 #define AMP_RUNTIME_DEVICE_RAW_KERNELS_H_
 
@@ -71,6 +72,9 @@ enum class Kernel : int32_t {
   kConvolveIntegers,
 };
 inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolveIntegers) + 1;
+
+// Rows from this length on are worth a whole block of threads.
+inline constexpr uint32_t kLongRow = 512;
 
 // What Start gives for arguments that it does not take: a bug of ours.
 inline constexpr int kBadArguments = -1;

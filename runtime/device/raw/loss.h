@@ -69,7 +69,7 @@ struct CrossEntropyBody {
 
 template <typename Runner>
 int Start(Runner& runner, const CrossEntropyArguments& entropy) {
-  return runner.ForRows(entropy.of.rows, CrossEntropyBody{entropy});
+  return runner.ForRows(entropy.of.rows, CrossEntropyBody{entropy}, entropy.of.classes);
 }
 
 // (p * sum(target) - target) * g / rows, of each element.
@@ -112,7 +112,7 @@ struct CrossEntropyGradientBody {
 
 template <typename Runner>
 int Start(Runner& runner, const CrossEntropyGradientArguments& entropy) {
-  return runner.ForRows(entropy.of.rows, CrossEntropyGradientBody{entropy});
+  return runner.ForRows(entropy.of.rows, CrossEntropyGradientBody{entropy}, entropy.of.classes);
 }
 
 }  // namespace amp::device

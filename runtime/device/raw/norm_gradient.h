@@ -272,7 +272,7 @@ struct RowGradientBody {
 
 template <typename Runner>
 int Start(Runner& runner, const RowGradientArguments& norm) {
-  return runner.ForRows(norm.rows, RowGradientBody{norm});
+  return runner.ForRows(norm.rows, RowGradientBody{norm}, norm.size);
 }
 
 }  // namespace amp::device

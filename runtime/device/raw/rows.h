@@ -83,10 +83,50 @@ struct ReduceBody {
   }
 };
 
+// A thread by itself.
+struct LoneThread {
+  AMP_BOTH bool IsFirst() const { return true; }
+  template <typename Of>
+  AMP_BOTH float Sum(uint32_t count, Of of) const {
+    float sum = 0;
+    for (uint32_t i = 0; i < count; ++i) sum += of(i);
+    return sum;
+  }
+  template <typename Of>
+  AMP_BOTH float Max(uint32_t count, Of of) const {
+    float largest = -kInfinity;
+    for (uint32_t i = 0; i < count; ++i) largest = LargerOf(of(i), largest);
+    return largest;
+  }
+};
+
+template <typename T>
+struct ReduceAloneBody {
+  ReduceBody<T> body;
+  AMP_BOTH void operator()(uint32_t i) const {
+    LoneThread thread;
+    body(i, thread);
+  }
+};
+
+// Whether results that lie beside each other are better computed by a thread each: as the mean of each channel, where the
+// channels of a pixel lie beside each other.
+inline bool IsForLoneThreads(const ReduceArguments& reduce) {
+  constexpr uint32_t kFewElements = 256, kManyResults = 16384;
+  const auto lies_close = [](const StridedShape<1>& shape) {
+    return shape.rank > 0 && shape.strides[0][shape.rank - 1] == 1;
+  };
+  return reduce.count <= kFewElements && reduce.results >= kManyResults && lies_close(reduce.kept) &&
+         !lies_close(reduce.reduced);
+}
+
 template <typename Runner>
 int Start(Runner& runner, const ReduceArguments& reduce) {
-  return VisitFloat(reduce.storage, kBadArguments,
-                    [&]<typename T>(Tag<T>) { return runner.ForRows(reduce.results, ReduceBody<T>{reduce}); });
+  return VisitFloat(reduce.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    const ReduceBody<T> body = {reduce};
+    if (IsForLoneThreads(reduce)) return runner.ForEach(reduce.results, ReduceAloneBody<T>{body});
+    return runner.ForRows(reduce.results, body, reduce.count);
+  });
 }
 
 // ---- softmax ----------------------------------------------------------------------------------------------------------
@@ -124,8 +164,9 @@ struct SoftmaxBody {
 
 template <typename Runner>
 int Start(Runner& runner, const SoftmaxArguments& softmax) {
-  return VisitFloat(softmax.storage, kBadArguments,
-                    [&]<typename T>(Tag<T>) { return runner.ForRows(softmax.rows, SoftmaxBody<T>{softmax}); });
+  return VisitFloat(softmax.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    return runner.ForRows(softmax.rows, SoftmaxBody<T>{softmax}, softmax.size);
+  });
 }
 
 // ---- norms ------------------------------------------------------------------------------------------------------------
@@ -176,7 +217,7 @@ struct NormalizeBody {
 
 template <typename Runner>
 int Start(Runner& runner, const NormalizeArguments& norm) {
-  return runner.ForRows(norm.rows, NormalizeBody{norm});
+  return runner.ForRows(norm.rows, NormalizeBody{norm}, norm.size);
 }
 
 // [N, C, pixels] by statistics of each channel that are given.

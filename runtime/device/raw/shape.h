@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "runtime/device/raw/element.h"
+#include "runtime/device/raw/pack.h"
 
 namespace amp::device {
 
@@ -24,6 +25,20 @@ struct StridedShape {
       const uint32_t along = index % dims[axis];
       index /= dims[axis];
       for (int operand = 0; operand < kOperands; ++operand) places[operand] += along * strides[operand][axis];
+    }
+  }
+
+  // Of a pack of elements. Most packs lie within one row.
+  AMP_BOTH void PlacesOf(Lanes lanes, int64_t (&places)[kOperands][kPack]) const {
+    const uint32_t row = rank == 0 ? 1 : dims[rank - 1];
+    const bool is_in_row = lanes.AreAll() && lanes.first % row + kPack <= row;
+    int64_t first[kOperands];
+    PlacesOf(lanes.first, first);
+    for (uint32_t lane = 0; lane < kPack; ++lane) {
+      if (!is_in_row && lane > 0) PlacesOf(lanes[lane], first);
+      for (int operand = 0; operand < kOperands; ++operand) {
+        places[operand][lane] = first[operand] + (is_in_row ? lane * strides[operand][rank - 1] : 0);
+      }
     }
   }
 };

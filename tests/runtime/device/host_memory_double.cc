@@ -59,6 +59,7 @@ Double& Of(void* self) { return *static_cast<Double*>(self); }
 template <typename Do>
 int DoOrRecord(Double& opened, const Do& what) {
   if (opened.recorded == nullptr) return what();
+  if (opened.is_broken) return kNotWhileRecording;
   opened.recorded->push_back(what);
   return 0;
 }
@@ -105,7 +106,7 @@ struct HostRunner {
     return 0;
   }
   template <typename Body>
-  int ForRows(uint32_t rows, const Body& body) const {
+  int ForRows(uint32_t rows, const Body& body, uint32_t = device::kLongRow) const {
     HostTeam team;
     for (uint32_t row = 0; row < rows; ++row) body(row, team);
     return 0;
@@ -309,6 +310,10 @@ int Operate(void* self, const Operation* operation, char* text) {
   std::snprintf(text, device::kMaxOperationText, "%s%s", why_not == nullptr ? "library of the double" : why_not,
                 why_not == nullptr ? Tf32Text(*operation) : "");
   if (why_not != nullptr) return device::kNotTaken;
+  if (opened.recorded != nullptr && !opened.limits.records_operations) {
+    opened.is_broken = true;
+    return device::kNotTaken;
+  }
   ++opened.state->operations;
   if constexpr (requires { operation->channels_last; }) opened.state->channels_last += operation->channels_last ? 1 : 0;
   return DoOrRecord(opened, [copy = *operation] {

@@ -22,6 +22,7 @@ struct DoubleLimits {
   bool adds_bias = true;                           // to convolutions
   bool takes_channels_last = true;                 // of convolutions
   bool has_recordings = true;
+  bool records_operations = true;  // else it breaks a recording by refusing what its library does alone
   bool has_ranks = true;  // the library that joins ranks
 };
 
