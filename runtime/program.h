@@ -45,8 +45,8 @@ bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 // What `find` has for the node.
 std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, FindKernels find);
 
-// An instruction for each node that is no constant. Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node;
-// reading constants.
+// An instruction for each node that is no constant. Errors: kDataLoss "gate: no kernel for my.domain::Gate-1 of
+// (float32[2,n], absent)"; reading constants.
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
 // By node, whether there is an instruction for it: there is none for constants.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);

@@ -73,6 +73,18 @@ TEST_CASE("strict refuses what computes 16-bit values in float64, by name") {
   CHECK(runs.Run({"--inputs", "@sample.npz", "--strict", "-q"}).exit_code == 0);
 }
 
+TEST_CASE("what has no kernel is named with its version, its node and the types that it is given") {
+  const Runs runs;
+  runs.WriteModel("gate.onnx", R"(<ir_version: 9, opset_import: ["" : 20, "my.domain" : 3]>
+    g (float16[n,2] x) => (float[n,2] y) <int64[1] k = {1}> {
+      h = Neg (x)
+      [gate] y = my.domain.Gate (h, , k)
+    })");
+  runs.Fails({}, 3, "gate.onnx: gate: no kernel for my.domain::Gate-3 of (float16[n,2], absent, int64[1])",
+             "@gate.onnx");
+  runs.Fails({"--random-inputs"}, 3, "Gate-3", "@gate.onnx");
+}
+
 TEST_CASE("profile prints the time by operator, and writes that of each node") {
   const Runs runs;
   const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.json", "--warmup", "1"});
