@@ -23,6 +23,10 @@ std::string WhyWidened(absl::string_view why_not_better);
 
 // kDataLoss: such a node where that is not wanted.
 absl::Status WidenedError(absl::string_view why_not_better);
+// The same with the node, for the first one of the main graph that only such rows could run; of others, and of bodies,
+// which may not run, a run tells.
+absl::Status RefuseWidened(const Model& model, const Program& program);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_WIDENED_H_

@@ -73,6 +73,35 @@ TEST_CASE("strict refuses what computes 16-bit values in float64, by name") {
   CHECK(runs.Run({"--inputs", "@sample.npz", "--strict", "-q"}).exit_code == 0);
 }
 
+TEST_CASE("strict refuses before anything is computed where types tell") {
+  const Runs runs;
+  runs.WriteModel("late.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float16[2,2] x, int64[1] at) => (float16[1,2] row, float16[2,2] z) {
+      row = Gather (x, at)
+      [sine] z = Sin (x)
+    })");
+  runs.folder().Write("at.npy", *NpyBytes(Tensor::Of<int64_t>(DType::kInt64, {1}, {7})));
+  const std::vector<std::string> flags = {"--random-inputs", "--input", "at=@at.npy"};
+  runs.Fails(flags, 3, "Gather", "@late.onnx");  // which comes first, and fails
+  std::vector<std::string> strict = flags;
+  strict.emplace_back("--strict");
+  runs.Fails(strict, 3, "sine (Sin-7): its 16-bit values would be computed in float64", "@late.onnx");
+  runs.Fails({"--strict"}, 3, "(no vectorised kernel of it), which --strict refuses", "@late.onnx");
+}
+
+TEST_CASE("strict leaves what may not run to the run") {
+  const Runs runs;
+  runs.WriteModel("branch.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (bool c, float16[2,2] x) => (float16[2,2] y) {
+      y = If <then_branch = t () => (float16[2,2] p) { p = Relu (x) },
+              else_branch = e () => (float16[2,2] q) { [sine] q = Sin (x) }> (c)
+    })");
+  runs.folder().Write("no.npy", *NpyBytes(Tensor::Of<bool>(DType::kBool, {}, {false})));
+  CHECK(runs.Run({"--random-inputs", "--strict"}, "@branch.onnx").exit_code == 0);
+  runs.Fails({"--random-inputs", "--input", "c=@no.npy", "--strict"}, 3, "sine (Sin-7): its 16-bit values",
+             "@branch.onnx");
+}
+
 TEST_CASE("what has no kernel is named with its version, its node and the types that it is given") {
   const Runs runs;
   runs.WriteModel("gate.onnx", R"(<ir_version: 9, opset_import: ["" : 20, "my.domain" : 3]>
