@@ -225,6 +225,17 @@ IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program) 
   return run;
 }
 
+int64_t StatedConstantBytes(const Model& model, const Program& program) {
+  size_t size_bytes = 0;
+  for (const ValueId id : model.AllValues()) {
+    const Tensor* const constant = program.constants[id].tensor();
+    const NodeId producer = model.value(id).producer;
+    const bool is_stated = producer == kNone || model.node(producer).Has(Role::kConstant);
+    if (constant != nullptr && is_stated) size_bytes += constant->size_bytes();
+  }
+  return static_cast<int64_t>(size_bytes);
+}
+
 void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program) {
   for (auto& block : program.blocks) Fuse(model, fusions, block);
   FindFrees(model, program);

@@ -50,6 +50,8 @@ std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, F
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
 // By node, whether there is an instruction for it: there is none for constants.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
+// What the constants take that the model states, in initializers and nodes: not those that are computed of them.
+int64_t StatedConstantBytes(const Model& model, const Program& program);
 // Puts fused instructions in the places of several, and finds out what is free when: after this, a program can run.
 void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program);
 

@@ -89,10 +89,14 @@ absl::StatusOr<TimedSession> TimeMakingSession(const RunArguments& arguments) {
 }
 
 absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
-                     ToolOutput& output) {
+                     const ToolStreams& streams, ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
-  AMP_ASSIGN_OR_RETURN(const RunComparison comparison,
+  AMP_ASSIGN_OR_RETURN(RunComparison comparison,
                        CompareRuns(session, *other, arguments.compare, inputs, arguments.tolerance));
+  if (arguments.bench == BenchMode::kLoop) {
+    AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, *other));
+    AMP_ASSIGN_OR_RETURN(comparison.costs, BenchInTurns(arguments, {session, inputs}, {*other, declared}, streams));
+  }
   output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare, arguments.tolerance)
                                : comparison.Text(arguments.ulps);
   if (comparison.verdict.empty()) return absl::OkStatus();
@@ -130,7 +134,7 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
   const Session& session = *timed.session;
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
   streams.show_progress("running");
-  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
+  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, streams, output);
   if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
     case BenchMode::kOff:

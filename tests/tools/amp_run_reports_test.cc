@@ -187,6 +187,34 @@ TEST_CASE("compare counts units in the last place, and prints JSON") {
   runs.Fails({"--random-inputs", "--ulps"}, 2, "--ulps is for --compare, which is not there");
 }
 
+TEST_CASE("compare and bench together print what runs of both models take") {
+  const Runs runs;
+  constexpr absl::string_view kFloat = R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 0, 0, 1}> { h = MatMul (x, w)  s = Sin (h)  y = Neg (s) })";
+  constexpr absl::string_view kLow = R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float16[2,2] x) => (float16[2,2] y) <float16[2,2] w = {15360, 0, 0, 15360}> {
+      h = MatMul (x, w)  s = Sin (h)  y = Neg (s)
+    })";
+  runs.WriteModel("float.onnx", kFloat);
+  runs.WriteModel("low.onnx", kLow);
+  std::vector<std::string> flags = {"--random-inputs", "--compare", "@low.onnx", "--bench", "--iterations", "3"};
+  const ToolOutput output = runs.Run(flags, "@float.onnx");
+  CHECK(output.exit_code == 0);
+  CHECK_THAT(output.out, Contains("y  relative L2 error ") && Contains("\nMODEL  median ") &&
+                             Contains(" of 3 runs; activations ") && Contains("weights 0.016 kB\nOTHER  median ") &&
+                             Contains("weights 0.008 kB\nOTHER against MODEL  ") && Contains("0.5 x the weights\n"));
+  flags.emplace_back("--json");
+  const nlohmann::json json = nlohmann::json::parse(runs.Run(flags, "@float.onnx").out);
+  CHECK(json["iterations"] == 3);
+  CHECK(json["costs"]["model"]["weight_bytes"] == 16);
+  CHECK(json["costs"]["other"]["weight_bytes"] == 8);
+  CHECK(json["costs"]["model"]["activation_bytes"] > 0);
+  CHECK(json["costs"]["other"]["median_ms"] > 0);
+  runs.Fails({"--random-inputs", "--compare", "@other.onnx", "--bench"}, 7, "output 'y'");
+  CHECK_THAT(runs.Run({"--random-inputs", "--compare", "@other.onnx", "--bench"}).out, Contains("OTHER  median "));
+  runs.Fails({"--random-inputs", "--compare", "@other.onnx", "--bench=stdin"}, 2, "--bench without =stdin");
+}
+
 TEST_CASE("compare gives a model of another float type the inputs that it declares") {
   const Runs runs;
   runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
