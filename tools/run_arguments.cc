@@ -72,6 +72,9 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
   AddNumber(app, group, "--tolerance", a.tolerance, 1e30, "relative L2 error up to which --compare succeeds");
   app.add_flag("--ulps", a.ulps, "print by how many units in the last place outputs are off")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone, and what is asked for")->group(group);
+  app.add_flag("-v,--verbose", a.verbose,
+               "print to stderr what models run on, and what loading, planning and running took")
+      ->group(group);
 }
 
 void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {

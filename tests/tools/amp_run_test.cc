@@ -1,14 +1,19 @@
 // What amp-run takes, prints and writes. What fails is one line and its exit code.
 #include "tools/amp_run.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "runtime/loops/best_loops.h"
 #include "runtime/npy.h"
 #include "tests/catch2.h"
 #include "tests/tools/amp_run_folder.h"
+#include "tools/describe_devices.h"
 
 namespace amp {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 const std::string kOutputs =
     "y  float32[1,2]  -1 3; smallest -1, largest 3, mean 1\n"
@@ -60,6 +65,30 @@ TEST_CASE("names of outputs cannot lead out of the folder, nor onto each other")
   CHECK(runs.folder().Has("out/__.up.npy"));
   CHECK(runs.folder().Has("out/_.._up_2.npy"));
   CHECK_FALSE(runs.folder().Has("up.npy"));
+}
+
+TEST_CASE("verbose says what models run on, and what the phases took") {
+  const Runs runs;
+  const ToolOutput output = runs.Run({"--inputs", "@sample.npz", "--verbose"});
+  CHECK(output.out == kOutputs);
+  const std::vector<std::string> lines = absl::StrSplit(output.err, '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], StartsWith("amp-run: on cpu, ") && Contains(absl::StrCat(BestLoops().name, " loops, ")));
+  CHECK_THAT(lines[1], StartsWith("amp-run: load ") && Contains(" ms, plan ") && Contains(" ms, inputs ") &&
+                           Contains(" ms, run "));
+}
+
+TEST_CASE("devices say what the driver knows, and where AMX is refused") {
+  const CpuFeatures refused = {.avx2 = true, .avx512 = true, .tiles_refused = true};
+  const Hardware with_driver = {.gpus = {{"NVIDIA H200", ComputeCapability{9, 0}}},
+                                .no_gpu_why = "",
+                                .cuda_driver_version = 13000,
+                                .cpu = refused};
+  CHECK_THAT(DescribeDevices(with_driver, "amp-run"),
+             StartsWith("cpu: avx2 avx512; AMX, but the operating system refuses its tiles (arch_prctl)\n"
+                        "gpu: NVIDIA H200, compute capability 9.0\ngpu driver: for CUDA up to 13.0\nmodels run on: "));
+  CHECK_THAT(DescribeDevices({.gpus = {}, .no_gpu_why = "no NVIDIA driver", .cpu = {.avx2 = true}}, "amp-run"),
+             StartsWith("cpu: avx2\ngpu: none, no NVIDIA driver\nmodels run on: "));
 }
 
 TEST_CASE("devices, --help and --version need no model") {
