@@ -3,6 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "onnx/onnx-data.pb.h"
+#include "onnx/onnx_pb.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/npy.h"
 #include "tests/catch2.h"
@@ -119,6 +121,26 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--no-fuse=conv"}, 2,
              "--no-fuse: expected all, attention, batch-norm, chain, constants, epilogue, norm or train, found 'conv'");
   runs.Fails({}, 2, "expected input 'x', found none");
+}
+
+TEST_CASE("a made-up sequence is an error that says how to give one, and gives way to one") {
+  const Runs runs;
+  runs.WriteModel("sequence.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (seq(float[2]) parts, float[2] x) => (float[m] y) { y = ConcatFromSequence <axis = 0> (parts) })");
+  runs.Fails({"--random-inputs"}, 2,
+             "input 'parts': expected a tensor of known rank and type to make up, found sequence", "@sequence.onnx");
+  onnx::SequenceProto parts;
+  parts.set_elem_type(onnx::SequenceProto::TENSOR);
+  for (const float first : {1.0F, 3.0F}) {
+    onnx::TensorProto& part = *parts.add_tensor_values();
+    part.set_data_type(onnx::TensorProto::FLOAT);
+    part.add_dims(2);
+    part.add_float_data(first);
+    part.add_float_data(first + 1);
+  }
+  runs.folder().Write("parts.pb", parts.SerializeAsString());
+  CHECK_THAT(runs.Run({"--random-inputs", "--input", "parts=@parts.pb"}, "@sequence.onnx").out,
+             Contains("y  float32[4]  1 2 3 4"));
 }
 
 TEST_CASE("a device that there is not, a file that there is not, a model that is none") {
