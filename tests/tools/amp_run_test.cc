@@ -1,6 +1,11 @@
 // What amp-run takes, prints and writes. What fails is one line and its exit code.
 #include "tools/amp_run.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "onnx/onnx-data.pb.h"
@@ -142,6 +147,78 @@ TEST_CASE("a made-up sequence is an error that says how to give one, and gives w
   CHECK_THAT(runs.Run({"--random-inputs", "--input", "parts=@parts.pb"}, "@sequence.onnx").out,
              Contains("y  float32[4]  1 2 3 4"));
 }
+
+TEST_CASE("inputs of another type or rank are one line and exit code 2") {
+  const Runs runs;
+  runs.folder().Write("double.npy", *NpyBytes(Tensor::Of<double>(DType::kFloat64, {1, 2}, {1, 2})));
+  runs.folder().Write("flat.npy", *NpyBytes(Tensor::Of<float>(DType::kFloat32, {2}, {1, 2})));
+  runs.folder().Write("wide.npy", *NpyBytes(Tensor::Of<float>(DType::kFloat32, {1, 3}, {1, 2, 3})));
+  runs.Fails({"--input", "x=@double.npy"}, 2, "input 'x': expected float32[n,2], found float64[1,2]");
+  runs.Fails({"--input", "x=@flat.npy"}, 2, "input 'x': expected float32[n,2], found float32[2]");
+  runs.Fails({"--input", "x=@wide.npy"}, 2, "input 'x': expected float32[n,2], found float32[1,3]");
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(runs.folder().Read("model.onnx")));
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("two\nlines");
+  runs.folder().Write("lines.onnx", model.SerializeAsString());
+  runs.Fails({"--input", "x=@flat.npy"}, 2, "expected float32[two\\x0alines,2]", "@lines.onnx");
+}
+
+TEST_CASE("a loop that goes on is ended by --max-loop-iterations") {
+  const Runs runs;
+  runs.WriteModel("loop.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2] x) => (float[2] y) <int64 rounds = {10}> {
+      y = Loop <body = b (int64 i, bool c, float[2] state) => (bool c_out, float[2] next) {
+        c_out = Identity (c)  next = Neg (state)
+      }> (rounds, , x)
+    })");
+  CHECK(runs.Run({"--random-inputs", "--max-loop-iterations", "10"}, "@loop.onnx").exit_code == 0);
+  runs.Fails({"--random-inputs", "--max-loop-iterations", "9"}, 5, "Loop", "@loop.onnx");
+  runs.Fails({"--max-loop-iterations", "few"}, 2, "--max-loop-iterations: expected a whole number", "@loop.onnx");
+}
+
+TEST_CASE("a tensor of 2^60 elements is a limit, before memory is asked for") {
+  const Runs runs;
+  runs.WriteModel("large.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2] x) => (float[m] y) <int64[1] dims = {1152921504606846976}> { y = ConstantOfShape (dims) })");
+  runs.Fails({"--random-inputs"}, 5, "ConstantOfShape", "@large.onnx");
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // whose own memory is more than any limit
+// No more memory than now, but for `more_bytes`.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(size_t more_bytes) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit now = before_;
+    now.rlim_cur = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + more_bytes;
+    ::setrlimit(RLIMIT_AS, &now);
+  }
+  ~MemoryLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_CASE("a run that needs more memory than there is ends with exit code 5 and one line") {
+  const Runs runs;
+  runs.WriteModel("large.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (int64[1] dims) => (double[m] y) { y = ConstantOfShape <value = double[1] {1}> (dims) })");
+  runs.folder().Write("dims.npy", *NpyBytes(Tensor::Of<int64_t>(DType::kInt64, {1}, {int64_t{1} << 30})));
+  CHECK(runs.Run({"--inputs", "@sample.npz"}).exit_code == 0);  // threads and libraries are there from here on
+  const MemoryLimit limit(size_t{1} << 30);
+  runs.Fails({"--input", "dims=@dims.npy"}, 5, "out of memory", "@large.onnx");
+}
+#endif
 
 TEST_CASE("a device that there is not, a file that there is not, a model that is none") {
   const Runs runs;
