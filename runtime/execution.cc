@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/layout.h"
+#include "runtime/widened.h"
 
 namespace amp {
 namespace {
@@ -31,8 +32,6 @@ bool Overlap(const Tensor& a, const Tensor& b) {
   const auto* const b_first = static_cast<const std::byte*>(b.data());
   return std::less<>()(a_first, b_first + b.size_bytes()) && std::less<>()(b_first, a_first + a.size_bytes());
 }
-
-bool IsLow(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBfloat16; }
 
 // Whether what a unit reads has the types that its nodes were recognised by.
 bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelContext& context) {
@@ -186,14 +185,6 @@ absl::Status Execution::MakeRowMajor(ValueId value) {
   return absl::OkStatus();
 }
 
-// Whether the row computes 16-bit values, not just moves them, in float64.
-bool Execution::IsWidened(const Instruction& instruction, const KernelRow& row) const {
-  const Node& node = model_.node(instruction.node);
-  if (row.family != kReferenceFamily || node.Has(Role::kMoves)) return false;
-  return std::any_of(instruction.outputs.begin(), instruction.outputs.end(),
-                     [&](ValueId output) { return output != kNone && IsLow(model_.value(output).dtype); });
-}
-
 // Whether what the processor has behind the row depends on the elements of an input, which another run may have others of:
 // it looks at them, or gives a view of them.
 bool Execution::SeesElements(const Instruction& instruction, const KernelRow& row, size_t port,
@@ -246,10 +237,7 @@ absl::StatusOr<const char*> Execution::TryRow(const Instruction& instruction, co
   if (row.runs_on_device && instruction.why_on_host != nullptr) return instruction.why_on_host;
   AMP_RETURN_IF_ERROR(BringToHost(instruction, row, inputs));
   if (const char* const refusal = row.why_not == nullptr ? nullptr : row.why_not(context)) return refusal;
-  if (resources_.is_strict && IsWidened(instruction, row)) {
-    return ModelError("its 16-bit values would be computed in float64 by a reference kernel",
-                      why_not.empty() ? "" : absl::StrCat(" (", why_not, ")"), ", which --strict refuses");
-  }
+  if (resources_.is_strict && IsWidened(model_, instruction, row)) return WidenedError(why_not);
   if (row.runs_on_device) {
     AMP_RETURN_IF_ERROR(BringToDevice(instruction, row, inputs));
     AMP_RETURN_IF_ERROR(RunOnDevice(row, context));

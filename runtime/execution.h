@@ -55,7 +55,6 @@ class Execution : public BodyRunner {
   absl::Status BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);
-  bool IsWidened(const Instruction& instruction, const KernelRow& row) const;
   // Null where the output goes to the processor.
   const Tensor* PlaceOf(GraphId graph, ValueId output) const;
   // Of the outputs of the main graph, those that have a place: there, and then at none of the others' source.

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/make_datum.h"
@@ -91,6 +94,17 @@ void DescribeInputs(const Program& program, Instruction& instruction) {
   for (Instruction& part : instruction.parts) DescribeInputs(program, part);
 }
 
+// "(float32[2,n], absent, unknown)": as far as inference knows.
+std::string InputTypesText(const Model& model, const Node& node) {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> types;
+  for (const ValueId input : node.inputs) types.push_back(input == kNone ? "absent" : TypeText(model, input));
+  const size_t more = types.size() > kShown ? types.size() - kShown : 0;
+  types.resize(types.size() - more);
+  if (more > 0) types.push_back(absl::StrCat(more, " more"));
+  return absl::StrCat("(", absl::StrJoin(types, ", "), ")");
+}
+
 absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindKernels find) {
   const Node& node = model.node(id);
   Instruction instruction{.node = id};
@@ -98,7 +112,8 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
   instruction.outputs.assign(node.outputs.begin(), node.outputs.end());
   instruction.kernels = FindNodeKernels(model, id, find);
   if (instruction.kernels.empty()) {
-    return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id));
+    return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id), " of ",
+                      InputTypesText(model, node));
   }
   return instruction;
 }
@@ -208,6 +223,17 @@ IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program) 
     for (const Instruction& instruction : block) run[instruction.node] = true;
   }
   return run;
+}
+
+int64_t StatedConstantBytes(const Model& model, const Program& program) {
+  size_t size_bytes = 0;
+  for (const ValueId id : model.AllValues()) {
+    const Tensor* const constant = program.constants[id].tensor();
+    const NodeId producer = model.value(id).producer;
+    const bool is_stated = producer == kNone || model.node(producer).Has(Role::kConstant);
+    if (constant != nullptr && is_stated) size_bytes += constant->size_bytes();
+  }
+  return static_cast<int64_t>(size_bytes);
 }
 
 void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program) {

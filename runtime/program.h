@@ -45,11 +45,13 @@ bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 // What `find` has for the node.
 std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, FindKernels find);
 
-// An instruction for each node that is no constant. Errors: kDataLoss "no kernel for my.domain::Gate-1", with the node;
-// reading constants.
+// An instruction for each node that is no constant. Errors: kDataLoss "gate: no kernel for my.domain::Gate-1 of
+// (float32[2,n], absent)"; reading constants.
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
 // By node, whether there is an instruction for it: there is none for constants.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
+// What the constants take that the model states, in initializers and nodes: not those that are computed of them.
+int64_t StatedConstantBytes(const Model& model, const Program& program);
 // Puts fused instructions in the places of several, and finds out what is free when: after this, a program can run.
 void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program);
 

@@ -8,17 +8,20 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/constant.h"
 #include "ir/graph/shape.h"
+#include "ir/schema/schema.h"
 
 namespace amp {
 namespace {
 
 constexpr int64_t kFirstDim = 1, kOtherDim = 16;
+constexpr absl::string_view kMaskWord = "mask";
 constexpr size_t kMostReaders = 1000;  // that the search for an input's meaning looks at
 
 class InputMaker {
@@ -30,14 +33,19 @@ class InputMaker {
     AMP_RETURN_IF_ERROR(CheckNames());
     std::map<ValueId, Dims> dims;
     for (const ValueId input : session_.inputs()) {
-      AMP_ASSIGN_OR_RETURN(dims[input], DimsOf(input));
-      for (const int64_t dim : dims[input]) longest_ = std::max(longest_, dim);
+      absl::StatusOr<Dims> found = DimsOf(input);
+      if (!found.ok() && IsGiven(input)) continue;
+      AMP_RETURN_IF_ERROR(found.status());
+      Lengthen(IsGiven(input) ? GivenDims(input) : *found);
+      dims[input] = *std::move(found);
     }
-    NamedDatums inputs;
+    NamedDatums inputs = options_.given;
     for (const ValueId input : session_.inputs()) {
+      if (!dims.contains(input)) continue;
       AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(model_.value(input).dtype, dims[input]));
-      AMP_RETURN_IF_ERROR(Fill(input, tensor));
-      inputs.emplace(model_.value(input).name, std::move(tensor));
+      const absl::Status filled = Fill(input, tensor);
+      if (!filled.ok() && !IsGiven(input)) return filled;
+      inputs.emplace(model_.value(input).name, std::move(tensor));  // given ones stay, and others have the same numbers
     }
     return inputs;
   }
@@ -59,12 +67,25 @@ class InputMaker {
     return absl::OkStatus();
   }
 
+  bool IsGiven(ValueId input) const { return options_.given.contains(model_.value(input).name); }
+  Dims GivenDims(ValueId input) const {
+    const Tensor* const given = options_.given.at(model_.value(input).name).tensor();
+    return given == nullptr ? Dims() : given->dims();
+  }
+  void Lengthen(const Dims& dims) {
+    for (const int64_t dim : dims) longest_ = std::max(longest_, dim);
+  }
+
+  absl::Status CannotMakeUp(ValueId input) const {
+    const std::string name = Escaped(model_.value(input).name);
+    return UsageError("input '", name, "': expected a tensor of known rank and type to make up, found ",
+                      TypeText(model_, input), "; to give it: --input ", name,
+                      model_.value(input).is_tensor ? "=FILE.npy or FILE.pb" : "=FILE.pb");
+  }
+
   absl::StatusOr<Dims> DimsOf(ValueId input) const {
     std::optional<std::vector<int64_t>> dims = ShapeOf(model_, input);
-    if (!dims.has_value()) {
-      return UsageError("input '", Escaped(model_.value(input).name), "': expected a tensor of known rank, found ",
-                        TypeText(model_, input));
-    }
+    if (!dims.has_value() || model_.value(input).dtype == DType::kUndefined) return CannotMakeUp(input);
     const std::vector<std::string> symbols = DimSymbols(model_, input);
     for (size_t i = 0; i < dims->size(); ++i) {
       if ((*dims)[i] != kUnknownDim) continue;
@@ -77,8 +98,9 @@ class InputMaker {
 
   absl::Status Fill(ValueId input, Tensor& tensor) {
     const bool is_float = VisitFloats(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
+      const bool is_mask = IsMask(input);
       std::normal_distribution<double> normal;
-      for (T& element : tensor.mutable_elements<T>()) element = FromDouble<T>(normal(random_));
+      for (T& element : tensor.mutable_elements<T>()) element = FromDouble<T>(is_mask ? 1.0 : normal(random_));
     });
     if (is_float) return absl::OkStatus();
     const bool is_integer = VisitIntegers(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
@@ -92,13 +114,29 @@ class InputMaker {
       return absl::OkStatus();
     }
     if (tensor.dtype() == DType::kString) return absl::OkStatus();
-    return UsageError("input '", Escaped(model_.value(input).name), "': cannot make up a ", DTypeName(tensor.dtype()));
+    return CannotMakeUp(input);
+  }
+
+  // Whether floats of the input are what others are multiplied by, or what is added to scores, to leave some out.
+  bool IsMask(ValueId input) const {
+    if (!absl::StrContains(absl::AsciiStrToLower(model_.value(input).name), kMaskWord)) return false;
+    bool masks = false;
+    ForEachReader(input, [&](const Use& use) {
+      const Node& node = model_.node(use.node);
+      masks |= node.Has(Role::kAdds) || node.Has(Role::kMultiplies) || TakesMask(node, use.port);
+    });
+    return masks;
+  }
+
+  static bool TakesMask(const Node& node, size_t port) {
+    return node.schema != nullptr && port < node.schema->inputs().size() &&
+           absl::StrContains(node.schema->inputs()[port].name, kMaskWord);
   }
 
   // What integers of the input may be, both ends included.
   std::pair<int64_t, int64_t> RangeOf(ValueId input) const {
     std::optional<int64_t> rows, compared;
-    FindMeaning(input, rows, compared);
+    ForEachReader(input, [&](const Use& use) { Judge(use, rows, compared); });
     if (rows.has_value()) return {0, std::max<int64_t>(*rows - 1, 0)};
     if (compared.has_value()) return {*compared, *compared};
     const std::string name = absl::AsciiStrToLower(model_.value(input).name);
@@ -107,7 +145,7 @@ class InputMaker {
   }
 
   // Follows the elements through what only moves or casts them.
-  void FindMeaning(ValueId input, std::optional<int64_t>& rows, std::optional<int64_t>& compared) const {
+  void ForEachReader(ValueId input, absl::FunctionRef<void(const Use&)> visit) const {
     std::vector<ValueId> open = {input};
     std::set<ValueId> seen = {input};
     size_t readers = 0;
@@ -116,7 +154,7 @@ class InputMaker {
       open.pop_back();
       for (const Use& use : model_.value(value).uses) {
         if (use.IsGraphOutput() || ++readers > kMostReaders) continue;
-        Judge(use, rows, compared);
+        visit(use);
         const Node& node = model_.node(use.node);
         const bool goes_on = use.port == 0 && (node.Has(Role::kMoves) || node.Has(Role::kCasts));
         const ValueId out = node.Output(0);

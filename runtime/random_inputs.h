@@ -4,7 +4,7 @@
 //   float tensors                    normal, around 0, of standard deviation 1
 //   integers that index a table      below its size: the 1000 rows that a Gather picks from
 //   integers that are compared       the constant that they are compared with: a sample rate of 16000
-//   masks (by name)                  ones
+//   masks                            ones: floats of that name that others are multiplied by, or that are added; integers
 //   lengths (by name)                the longest dimension of the other inputs: nothing is cut off
 //   other integers                   ones
 //   truth values                     true
@@ -22,11 +22,12 @@ namespace amp {
 
 struct RandomInputOptions {
   uint64_t seed = 0;
-  std::map<std::string, int64_t> dims;  // of symbolic dimensions; the others: 1 where they come first, else 16
+  std::map<std::string, int64_t> dims = {};  // of symbolic dimensions; the others: 1 where they come first, else 16
+  NamedDatums given = {};                    // inputs that are not made up, and go with the others
 };
 
-// The same inputs for the same seed. Errors: kInvalidArgument for a name in `dims` that no input has, for an input that
-// is no tensor, and for one whose rank is not known.
+// The same inputs for the same seed. Errors: kInvalidArgument for a name in `dims` that no input has, and for an input
+// that is not given and is no tensor, or one whose rank is not known.
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);
 
 }  // namespace amp

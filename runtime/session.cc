@@ -29,6 +29,7 @@
 #include "runtime/program.h"
 #include "runtime/replay_run.h"
 #include "runtime/value_frame.h"
+#include "runtime/widened.h"
 
 namespace amp {
 namespace {
@@ -244,6 +245,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels));
   if (options.fold_constants) FoldConstants(*model, program);
   FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options), program);
+  if (options.strict) AMP_RETURN_IF_ERROR(RefuseWidened(*model, program));
   if (options.device != nullptr) PlaceInstructions(*model, program);
   ReleaseConstants(*model, program);
   auto state = std::make_unique<State>(options);

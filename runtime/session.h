@@ -71,7 +71,8 @@ struct SessionOptions {
   bool allow_bfloat16 = false;    // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool flush_subnormals = false;  // to compute with zeros instead of subnormal numbers, on which processors can be slow
   bool allow_tf32 = false;        // to compute float32 products and convolutions on a device in TF32
-  bool strict = false;            // no kernel that widens 16-bit values to float64
+  bool strict =
+      false;  // no kernel that widens 16-bit values to float64: an error, of Create where types tell it, or of Run
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
   bool replay = true;  // a device does again what it has done with these shapes, without being asked for each kernel
   // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.

@@ -1,6 +1,5 @@
 #include "tools/amp_run.h"
 
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <new>
@@ -9,57 +8,25 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "ir/file/model_file.h"
 #include "runtime/device/open_device.h"
-#include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/hardware.h"
-#include "runtime/hardware/usable_threads.h"
-#include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/session.h"
 #include "tools/bench_run.h"
 #include "tools/compare_runs.h"
+#include "tools/describe_devices.h"
 #include "tools/device_flag.h"
 #include "tools/explain_run.h"
+#include "tools/phase_times.h"
 #include "tools/profile_run.h"
 #include "tools/run_arguments.h"
 #include "tools/run_inputs.h"
 #include "tools/run_outputs.h"
 #include "tools/tuning_file.h"
-#include "tools/version.h"
 
 namespace amp {
 namespace {
-
-// "oneDNN 3.2.0 and avx512 loops, 2 threads"
-std::string DescribeKernels() {
-  const onednn::OpenedLibrary& opened = onednn::OpenLibrary();
-  const std::string library = opened.library == nullptr ? absl::StrCat("no oneDNN (", Escaped(opened.why_not), ")")
-                                                        : absl::StrCat("oneDNN ", opened.library->Version());
-  return absl::StrCat(library, " and ", BestLoops().name, " loops, ", UsableThreads(), " threads");
-}
-
-std::string DescribeDevices() {
-  const Hardware hardware = DetectHardware();
-  const CpuFeatures& cpu = hardware.cpu;
-  const std::pair<const char*, bool> features[] = {{"avx2", cpu.avx2},
-                                                   {"avx512", cpu.avx512},
-                                                   {"avx512_bf16", cpu.avx512_bf16},
-                                                   {"avx512_fp16", cpu.avx512_fp16},
-                                                   {"amx_bf16", cpu.amx_bf16},
-                                                   {"amx_fp16", cpu.amx_fp16}};
-  std::string text = "cpu:";
-  for (const auto& [name, is_there] : features) {
-    if (is_there) absl::StrAppend(&text, " ", name);
-  }
-  for (const Gpu& gpu : hardware.gpus) {
-    absl::StrAppend(&text, "\ngpu: ", Escaped(gpu.name));
-    if (gpu.capability) absl::StrAppend(&text, ", compute capability ", CapabilityText(*gpu.capability));
-  }
-  if (hardware.gpus.empty()) absl::StrAppend(&text, "\ngpu: none, ", hardware.no_gpu_why);
-  absl::StrAppend(&text, "\nmodels run on: cpu, ", DescribeKernels(), "\n");
-  for (const DType low : {DType::kFloat16, DType::kBfloat16}) text += CheckCompatibility(hardware, low).Text(low);
-  return absl::StrCat(text, VersionText("amp-run"), "\n");
-}
 
 // Models run without the library too, far slower: nobody is to find that out by the clock.
 void NoteMissingLibrary(const RunArguments& arguments, ToolOutput& output) {
@@ -69,30 +36,26 @@ void NoteMissingLibrary(const RunArguments& arguments, ToolOutput& output) {
                   "): products and convolutions run in slow reference kernels\n");
 }
 
-absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments) {
-  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, arguments.session);
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments,
+                                                     PhaseTimes* phases = nullptr) {
+  absl::StatusOr<LoadedFile> file = LoadModel(path, {.limits = arguments.session.limits});
+  if (!file.ok()) return InFile(path, file.status());
+  if (phases != nullptr) phases->End("load");
+  absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(file), arguments.session);
   if (!session.ok()) return InFile(path, session.status());
+  if (phases != nullptr) phases->End("plan");
   return session;
 }
 
-// A session, and what making it took.
-struct TimedSession {
-  std::unique_ptr<Session> session;
-  double load_ms = 0;
-};
-
-absl::StatusOr<TimedSession> TimeMakingSession(const RunArguments& arguments) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, MakeSession(arguments.model, arguments));
-  return TimedSession{std::move(session), std::chrono::duration<double, std::milli>(Clock::now() - start).count()};
-}
-
 absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
-                     ToolOutput& output) {
+                     const ToolStreams& streams, ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
-  AMP_ASSIGN_OR_RETURN(const RunComparison comparison,
+  AMP_ASSIGN_OR_RETURN(RunComparison comparison,
                        CompareRuns(session, *other, arguments.compare, inputs, arguments.tolerance));
+  if (arguments.bench == BenchMode::kLoop) {
+    AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, *other));
+    AMP_ASSIGN_OR_RETURN(comparison.costs, BenchInTurns(arguments, {session, inputs}, {*other, declared}, streams));
+  }
   output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare, arguments.tolerance)
                                : comparison.Text(arguments.ulps);
   if (comparison.verdict.empty()) return absl::OkStatus();
@@ -125,18 +88,19 @@ absl::Status WriteProfile(const RunArguments& arguments, const Session& session,
   return absl::OkStatus();
 }
 
-absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const TimedSession& timed,
-                      ToolOutput& output) {
-  const Session& session = *timed.session;
+absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+                      PhaseTimes& phases, ToolOutput& output) {
+  const double load_ms = phases.TotalMs();
   AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
+  phases.End("inputs");
   streams.show_progress("running");
-  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, output);
+  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, streams, output);
   if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
     case BenchMode::kOff:
       return RunAndWrite(arguments, session, inputs, output);
     case BenchMode::kLoop:
-      return BenchRun(arguments, session, timed.load_ms, inputs, streams);
+      return BenchRun(arguments, session, load_ms, inputs, streams);
     case BenchMode::kRequests:
       return AnswerBenchRequests(arguments, session, inputs, streams);
   }
@@ -146,7 +110,7 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
 absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceOpener& open_device,
                  ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {
-    output.out = arguments.devices ? DescribeDevices() : arguments.text;
+    output.out = arguments.devices ? DescribeDevices(DetectHardware(), "amp-run") : arguments.text;
     return absl::OkStatus();
   }
   AMP_ASSIGN_OR_RETURN(arguments.session.device, OpenFlaggedDevice(arguments.cuda_ordinal, open_device));
@@ -156,10 +120,13 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
     arguments.session.device->UseChoices(&tuning->choices());
   }
   streams.show_progress("loading");
-  AMP_ASSIGN_OR_RETURN(const TimedSession timed, TimeMakingSession(arguments));
+  PhaseTimes phases;
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments, &phases));
   NoteMissingLibrary(arguments, output);
-  const absl::Status status = RunModel(arguments, streams, timed, output);
-  if (arguments.explain) output.out += ExplainRun(*timed.session);
+  const absl::Status status = RunModel(arguments, streams, *session, phases, output);
+  phases.End("run");
+  if (arguments.explain) output.out += ExplainRun(*session);
+  if (arguments.verbose && status.ok()) output.err += VerboseText("amp-run", session->DeviceName(), phases);
   if (tuning == nullptr) return InFile(arguments.model, status);
   arguments.session.device->UseChoices(nullptr);
   const absl::Status saved = tuning->Save();

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <istream>
@@ -16,6 +17,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "passes/record/metadata_json.h"
+#include "runtime/program.h"
 
 namespace amp {
 namespace {
@@ -103,6 +105,22 @@ std::string AsText(const RunArguments& arguments, const std::string& device, con
       static_cast<double>(timing.activation_bytes) / kMegabyte);
 }
 
+RunCosts CostsOf(const Session& session, std::vector<double> runs_ms) {
+  const Timing timing = Summarize(std::move(runs_ms), 1);
+  return {.median_ms = timing.median_ms,
+          .min_ms = timing.min_ms,
+          .activation_bytes = static_cast<int64_t>(session.ActivationBytes()),
+          .weight_bytes = StatedConstantBytes(session.model(), session.program())};
+}
+
+std::string CostsText(const RunCosts& costs, int64_t iterations) {
+  constexpr double kKilobyte = 1e3;
+  return absl::StrFormat("median %.4g ms, smallest %.4g ms of %d runs; activations %.4g kB, weights %.4g kB",
+                         costs.median_ms, costs.min_ms, iterations,
+                         static_cast<double>(costs.activation_bytes) / kKilobyte,
+                         static_cast<double>(costs.weight_bytes) / kKilobyte);
+}
+
 }  // namespace
 
 absl::Status BenchRun(const RunArguments& arguments, const Session& session, double load_ms, const NamedDatums& inputs,
@@ -121,6 +139,36 @@ absl::Status BenchRun(const RunArguments& arguments, const Session& session, dou
   timing.largest_live_bytes = static_cast<int64_t>(session.LargestLiveBytes());
   const std::string device = session.DeviceName();
   return streams.print(arguments.json ? AsJson(arguments, device, timing) : AsText(arguments, device, timing));
+}
+
+absl::StatusOr<CostsOfTwo> BenchInTurns(const RunArguments& arguments, const BenchCase& model, const BenchCase& other,
+                                        const ToolStreams& streams) {
+  streams.show_progress("warming up");
+  const std::array<const BenchCase*, 2> cases = {&model, &other};
+  std::array<std::vector<double>, 2> runs_ms;
+  for (const BenchCase* const one : cases) {
+    AMP_RETURN_IF_ERROR(WarmUp(one->session, one->inputs, arguments.warmup));
+  }
+  for (int64_t i = 0; i < arguments.iterations; ++i) {
+    streams.show_progress(absl::StrCat("run ", i + 1, " of ", arguments.iterations));
+    for (size_t which = 0; which < cases.size(); ++which) {
+      AMP_ASSIGN_OR_RETURN(const RunTime time, MeanRunTime(cases[which]->session, cases[which]->inputs, 1));
+      runs_ms[which].push_back(time.wall_ms);
+    }
+  }
+  return CostsOfTwo{arguments.iterations, CostsOf(model.session, std::move(runs_ms[0])),
+                    CostsOf(other.session, std::move(runs_ms[1]))};
+}
+
+std::string CostsOfTwo::Text() const {
+  const auto times = [](double others, double models) { return models > 0 ? others / models : 1; };
+  const auto bytes = [&](int64_t others, int64_t models) {
+    return times(static_cast<double>(others), static_cast<double>(models));
+  };
+  return absl::StrFormat(
+      "MODEL  %s\nOTHER  %s\nOTHER against MODEL  %.3g x the time, %.3g x the activations, %.3g x the weights\n",
+      CostsText(model, iterations), CostsText(other, iterations), times(other.median_ms, model.median_ms),
+      bytes(other.activation_bytes, model.activation_bytes), bytes(other.weight_bytes, model.weight_bytes));
 }
 
 absl::Status AnswerBenchRequests(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,

@@ -76,6 +76,13 @@ nlohmann::ordered_json AsJson(const OutputComparison& output) {
   return json;
 }
 
+nlohmann::ordered_json AsJson(const RunCosts& costs) {
+  return {{"median_ms", costs.median_ms},
+          {"min_ms", costs.min_ms},
+          {"activation_bytes", costs.activation_bytes},
+          {"weight_bytes", costs.weight_bytes}};
+}
+
 absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& name) {
   for (size_t i = 0; i < session.outputs().size(); ++i) {
     if (session.model().value(session.outputs()[i]).name == name) return i;
@@ -114,7 +121,8 @@ std::string RunComparison::Text(bool with_ulps) const {
     absl::StrAppend(&text, Escaped(output.name), "  ", DifferenceText(output.difference), "\n");
     if (with_ulps && output.ulps.unit != DType::kUndefined) absl::StrAppend(&text, "  ", output.ulps.Text(), "\n");
   }
-  return absl::StrCat(text, NotFiniteText(first_not_finite, "MODEL"), NotFiniteText(others_first_not_finite, "OTHER"));
+  return absl::StrCat(text, NotFiniteText(first_not_finite, "MODEL"), NotFiniteText(others_first_not_finite, "OTHER"),
+                      costs.has_value() ? costs->Text() : "");
 }
 
 std::string RunComparison::Json(const std::string& model, const std::string& other, double tolerance) const {
@@ -126,6 +134,10 @@ std::string RunComparison::Json(const std::string& model, const std::string& oth
   for (const OutputComparison& output : outputs) json["outputs"].push_back(AsJson(output));
   if (!first_not_finite.empty()) json["first_not_finite"] = TextOfBytes(first_not_finite);
   if (!others_first_not_finite.empty()) json["others_first_not_finite"] = TextOfBytes(others_first_not_finite);
+  if (costs.has_value()) {
+    json["iterations"] = costs->iterations;
+    json["costs"] = {{"model", AsJson(costs->model)}, {"other", AsJson(costs->other)}};
+  }
   return json.dump(1) + "\n";
 }
 

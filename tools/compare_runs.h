@@ -2,6 +2,7 @@
 #ifndef AMP_TOOLS_COMPARE_RUNS_H_
 #define AMP_TOOLS_COMPARE_RUNS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "runtime/compare_values.h"
 #include "runtime/session.h"
 #include "runtime/ulp_histogram.h"
+#include "tools/bench_run.h"
 
 namespace amp {
 
@@ -22,11 +24,13 @@ struct RunComparison {
   std::vector<OutputComparison> outputs;
   std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
   std::string verdict;                                    // why the two differ too much; empty where they do not
+  std::optional<CostsOfTwo> costs = std::nullopt;         // where they were measured
 
-  // A line for each output, one more for its ulps where asked for, and one for the first tensor of each model that is
-  // not finite.
+  // A line for each output, one more for its ulps where asked for, one for the first tensor of each model that is not
+  // finite, and what runs take.
   std::string Text(bool with_ulps) const;
-  // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}]}
+  // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}],
+  // "iterations", "costs": {"model": {"median_ms", ...}, "other": ...}}
   std::string Json(const std::string& model, const std::string& other, double tolerance) const;
 };
 

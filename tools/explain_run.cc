@@ -13,12 +13,18 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/node_paths.h"
 #include "runtime/program.h"
+#include "runtime/widened.h"
 
 namespace amp {
 namespace {
 
 constexpr char kNotRun[] = "not run";
 using Row = std::array<std::string, 6>;
+
+const KernelRow* RowThatRan(const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  return instruction.site->row;
+}
 
 std::string TypesOf(const Model& model, const Instruction& instruction) {
   std::set<std::string> types;
@@ -37,15 +43,19 @@ std::string ComputeText(const Model& model, const Instruction& instruction) {
   const DType computed_in = instruction.site->computed_in;
   if (computed_in != DType::kUndefined) return std::string(DTypeName(computed_in));
   const std::string stored = TypesOf(model, instruction);
-  const bool widens = row->family == kReferenceFamily && !node.Has(Role::kMoves) && absl::StrContains(stored, "float");
+  const bool computes = !node.Has(Role::kMoves) && node.bodies.empty();
+  const bool widens = row->family == kReferenceFamily && computes && absl::StrContains(stored, "float");
   return widens ? std::string(DTypeName(DType::kFloat64)) : stored;
 }
 
-// " (onednn: no elements)": why no better kernel ran.
-std::string Refusals(const Instruction& instruction) {
+// " (onednn: no elements)": why no better kernel ran; of what was widened always.
+std::string Refusals(const Model& model, const Instruction& instruction) {
   const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* row = instruction.site->row;
+  const bool is_widened = row != nullptr && IsWidened(model, instruction, *row);
   const std::string& why_not = instruction.site->why_not_better;
-  return why_not.empty() ? "" : absl::StrCat(" (", why_not, ")");
+  const std::string reason = is_widened ? WhyWidened(why_not) : why_not;
+  return reason.empty() ? "" : absl::StrCat(" (", reason, ")");
 }
 
 // "cuda:0", "cpu, 2 copied": inputs that were elsewhere.
@@ -68,6 +78,37 @@ std::string CopiesText(const Session& session) {
                          static_cast<double>(session.DeviceConstantBytes()) / kKilobyte);
 }
 
+// Of nodes that ran.
+struct LowNodes {
+  int64_t all = 0, widened = 0;
+};
+
+void CountLowNodes(const Model& model, const Instruction& instruction, LowNodes& counts) {
+  const KernelRow* const row = RowThatRan(instruction);
+  const bool ran_in_parts = !instruction.parts.empty() && row == nullptr;
+  for (const Instruction& part : instruction.parts) {
+    if (ran_in_parts) {
+      CountLowNodes(model, part, counts);
+    } else if (HasLowResult(model, part)) {
+      ++counts.all;
+    }
+  }
+  if (row == nullptr || !instruction.parts.empty()) return;
+  if (HasLowResult(model, instruction)) ++counts.all;
+  if (IsWidened(model, instruction, *row)) ++counts.widened;
+}
+
+// Empty where there are no 16-bit values.
+std::string WidenedText(const Session& session) {
+  LowNodes counts;
+  for (const auto& block : session.program().blocks) {
+    for (const Instruction& instruction : block) CountLowNodes(session.model(), instruction, counts);
+  }
+  if (counts.all == 0) return "";
+  return absl::StrCat(counts.widened, " of ", counts.all,
+                      " nodes on 16-bit values were widened, which is to compute them in float64\n");
+}
+
 void AppendRows(const Session& session, const NodePaths& paths, const Instruction& instruction,
                 std::vector<Row>& rows) {
   const Model& model = session.model();
@@ -78,7 +119,7 @@ void AppendRows(const Session& session, const NodePaths& paths, const Instructio
     return;
   }
   const std::string path = Escaped(paths.nodes[instruction.node]);
-  rows.push_back({path, InstructionText(model, instruction), kernel + Refusals(instruction),
+  rows.push_back({path, InstructionText(model, instruction), kernel + Refusals(model, instruction),
                   TypesOf(model, instruction), ComputeText(model, instruction), DeviceText(session, instruction)});
   for (const Instruction& part : instruction.parts) {
     if (part.node == instruction.node && !instruction.is_unit) continue;
@@ -119,7 +160,7 @@ std::string ExplainRun(const Session& session) {
     }
     absl::StrAppend(&text, row.back(), "\n");
   }
-  return text + CopiesText(session);
+  return text + WidenedText(session) + CopiesText(session);
 }
 
 }  // namespace amp

@@ -21,6 +21,7 @@ constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --random-inputs                               a line per output
   amp-run model.onnx --input x=x.npy --outputs y.npz
   amp-run model.onnx --inputs sample.npz --compare mixed.onnx      how far are the two apart
+  amp-run model.onnx --inputs sample.npz --compare mixed.onnx --bench    and how do time and memory differ
   amp-run model.onnx --random-inputs --dim batch=8 --bench
   amp-run model.onnx --inputs sample.npz --profile trace.json      where the time goes, by operator and node
 
@@ -71,13 +72,17 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
   AddNumber(app, group, "--tolerance", a.tolerance, 1e30, "relative L2 error up to which --compare succeeds");
   app.add_flag("--ulps", a.ulps, "print by how many units in the last place outputs are off")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone, and what is asked for")->group(group);
+  app.add_flag("-v,--verbose", a.verbose,
+               "print to stderr what models run on, and what loading, planning and running took")
+      ->group(group);
 }
 
 void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   const std::string group = "How it runs";
   app.add_flag("--explain", a.explain, "print which kernel runs each node, and in which types")->group(group);
   AddChoice(app, group, "--bench", a.bench, kBenchModes, "loop or stdin",
-            "time runs: median, smallest, 90th percentile; stdin: as many as each line there says, answered with the "
+            "time runs: median, smallest, 90th percentile; with --compare of both models, in turns; stdin: as many as "
+            "each line there says, answered with the "
             "mean milliseconds of one, by the clock and of the processor");
   app.get_option("--bench")->type_name("[=stdin]");
   app.add_option("--profile", a.profile, "time each node of a run: print the time by operator, write a Chrome trace")
@@ -173,7 +178,10 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   AMP_RETURN_IF_ERROR(requires_flag("--ulps", "--compare", !a.compare.empty()));
   AMP_RETURN_IF_ERROR(requires_flag("--json", "--bench without =stdin, or --compare",
                                     a.bench == BenchMode::kLoop || !a.compare.empty()));
-  int ends = benches ? 1 : 0;
+  if (a.bench == BenchMode::kRequests && !a.compare.empty()) {
+    return UsageError("--compare: expected --bench without =stdin, found with it");
+  }
+  int ends = benches && a.compare.empty() ? 1 : 0;
   for (const std::string* end : {&a.outputs, &a.output_dir, &a.compare, &a.profile}) ends += end->empty() ? 0 : 1;
   if (ends > 1) {
     return UsageError("expected one of --outputs, --output-dir, --compare, --bench and --profile, found ", ends);

@@ -43,9 +43,6 @@ absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& nam
 
 absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session) {
   NamedDatums inputs;
-  if (arguments.random_seed.has_value()) {
-    AMP_ASSIGN_OR_RETURN(inputs, MakeRandomInputs(session, {.seed = *arguments.random_seed, .dims = arguments.dims}));
-  }
   if (!arguments.inputs.empty()) {
     AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadSample(arguments.inputs, session));
     for (auto& [name, datum] : sample) inputs.insert_or_assign(name, std::move(datum));
@@ -56,7 +53,9 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
     if (!datum.ok()) return InFile(Escaped(path), datum.status());
     inputs.insert_or_assign(name, *std::move(datum));
   }
-  return inputs;
+  if (!arguments.random_seed.has_value()) return inputs;
+  return MakeRandomInputs(session,
+                          {.seed = *arguments.random_seed, .dims = arguments.dims, .given = std::move(inputs)});
 }
 
 absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session) {

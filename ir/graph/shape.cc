@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/base/saturated.h"
+#include "ir/base/status.h"
 #include "onnx/onnx_pb.h"
 
 namespace amp {
@@ -69,7 +70,7 @@ std::string TypeText(const Model& model, ValueId value) {
     absl::StrAppend(&text, separator,
                     dim.has_dim_value()       ? absl::StrCat(dim.dim_value())
                     : dim.dim_param().empty() ? "?"
-                                              : dim.dim_param());
+                                              : Escaped(dim.dim_param()));
     separator = ",";
   }
   return absl::StrCat(text, "]");

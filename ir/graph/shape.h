@@ -31,7 +31,7 @@ int64_t NumElements(const Model& model, ValueId value);
 // What its elements take, saturated; 0 when a dimension or the type is unknown.
 int64_t NumBytes(const Model& model, ValueId value);
 
-// "float32[1,3,N,224]", "sequence", "unknown".
+// "float32[1,3,N,224]", "sequence", "unknown": as escaped text.
 std::string TypeText(const Model& model, ValueId value);
 
 }  // namespace amp

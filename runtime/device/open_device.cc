@@ -14,15 +14,13 @@ constexpr ComputeCapability kLeastCapability = {AMP_LEAST_CAPABILITY_MAJOR, AMP_
 // CUDA's version as the driver counts it: 13000 for 13.0; 0: built without. A driver has to know the same major version.
 constexpr int kBuiltWith = AMP_CUDA_VERSION_NUMBER;
 
-std::string VersionText(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
-
 }  // namespace
 
 absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal) {
   const bool has_driver = hardware.cuda_driver_version.has_value();
   if (has_driver && *hardware.cuda_driver_version / 1000 < kBuiltWith / 1000) {
-    return DeviceError("the NVIDIA driver knows CUDA up to ", VersionText(*hardware.cuda_driver_version),
-                       ", and this was built with ", VersionText(kBuiltWith), ": a newer driver is needed");
+    return DeviceError("the NVIDIA driver knows CUDA up to ", CudaVersionText(*hardware.cuda_driver_version),
+                       ", and this was built with ", CudaVersionText(kBuiltWith), ": a newer driver is needed");
   }
   if (hardware.gpus.empty()) return DeviceError(hardware.no_gpu_why);
   const auto count = static_cast<int>(hardware.gpus.size());

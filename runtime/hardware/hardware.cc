@@ -120,6 +120,8 @@ std::string CapabilityText(ComputeCapability capability) {
   return absl::StrCat(capability.major, ".", capability.minor);
 }
 
+std::string CudaVersionText(int version) { return absl::StrCat(version / 1000, ".", version % 1000 / 10); }
+
 bool Gpu::HasTensorCores() const {
   if (!capability || *capability < ComputeCapability{7, 0}) return false;
   if (*capability != ComputeCapability{7, 5}) return true;
@@ -142,7 +144,9 @@ CpuFeatures FeaturesOf(const CpuidWords& w) {
   f.avx512 = f.avx2 && HasAll(w.xcr0, kAvx512State) && Bit(w.leaf7_ebx, 16) && has_bw_dq_vl;
   f.avx512_bf16 = f.avx512 && Bit(w.leaf7_1_eax, 5);
   f.avx512_fp16 = f.avx512 && Bit(w.leaf7_edx, 23);
-  const bool has_tiles = f.avx512 && HasAll(w.xcr0, kTileState) && w.may_use_tiles && Bit(w.leaf7_edx, 24);
+  const bool may_use_tiles = HasAll(w.xcr0, kTileState) && w.may_use_tiles;
+  const bool has_tiles = f.avx512 && may_use_tiles && Bit(w.leaf7_edx, 24);
+  f.tiles_refused = f.avx512 && !may_use_tiles && Bit(w.leaf7_edx, 24);
   f.amx_bf16 = has_tiles && Bit(w.leaf7_edx, 22);
   f.amx_fp16 = has_tiles && Bit(w.leaf7_1_eax, 21);
   return f;

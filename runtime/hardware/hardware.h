@@ -20,6 +20,7 @@ struct ComputeCapability {
   auto operator<=>(const ComputeCapability&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 errs
 };
 std::string CapabilityText(ComputeCapability capability);  // "9.0"
+std::string CudaVersionText(int version);                  // "13.0" of 13000
 
 struct Gpu {
   std::string name;
@@ -36,6 +37,7 @@ struct CpuFeatures {
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_bf16 = false, avx512_fp16 = false;
   bool amx_bf16 = false, amx_fp16 = false;
+  bool tiles_refused = false;  // by the operating system, where the processor has AMX
   bool operator==(const CpuFeatures&) const = default;
 };
 

@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 
+import host
 import made_models
 import verdicts
 
@@ -120,6 +121,7 @@ def main():
     parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/bench"), help="needs 5 GB")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
+    host.print_cpu()
     models = make_models(args.folder)
     median = measure(os.path.abspath(args.tool), models, args.folder, args.runs)
     missed = verdicts.print_verdicts(rows(median, models), f"medians of {args.runs} runs")

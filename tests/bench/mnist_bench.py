@@ -26,7 +26,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 import verdicts
-from run_bench import cpu_facts, shared_folder
+from host import cpu_facts
+from run_bench import shared_folder
 
 POLICIES = ("float32", "mixed_float16", "mixed_bfloat16")
 # Keras 3.15 on TensorFlow 2.21, mean test accuracy of three seeds.

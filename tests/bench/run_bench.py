@@ -4,7 +4,7 @@
 The models are those of executor_models.py, as they are and rewritten to both types. Every engine holds its model in a process of its own; all of them
 take turns on one core, a run or a few each (at least 20 ms), so that a slow minute of the machine touches all alike. Milliseconds are of the processor
 time of a process unless "wall" stands there; ratios are of medians. onnxruntime's CPU provider has no bfloat16 kernels, so it runs no such model.
-It measures too what a run's values take in memory, what an instruction and what loading costs (overheads.py).
+It measures too one product of large matrices (product.py), what a run's values take in memory, what an instruction and what loading costs (overheads.py).
 --real: every model of $AMP_SHARED/models (else ../shared/models) that onnxruntime runs, on its own inputs, and the geometric mean of the ratios.
 Exits 1 when a goal is missed or amp-run fails. Needs the Python packages of the tests; models are made once.
 """
@@ -22,8 +22,10 @@ import numpy as np
 
 import engines
 import executor_models
+import host
 import made_models
 import overheads
+import product
 import verdicts
 from engines import Engine
 
@@ -40,19 +42,11 @@ OPENVINO_GOALS = {"resnet50_b1": 0.75, "resnet50_b16": 0.9, "bert_base_s128": 1.
 REAL_GOAL = 1.0
 
 
-def cpu_facts():
-    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    flags = [flag for flag in facts.get("flags", "").split() if flag.startswith(("amx", "avx512")) or flag == "avx2"]
-    return facts.get("model name", "unknown processor"), sorted(flags)
-
-
 def print_circumstances(rounds, core):
-    name, flags = cpu_facts()
     versions = ", ".join(f"{package} {importlib.metadata.version(package)}" for package in ("onnxruntime", "openvino"))
-    print(f"{name}: {' '.join(flags)}")
+    host.print_cpu()
     print(f"{versions}; one thread, all on core {core}; {rounds} rounds in turns; load average before {os.getloadavg()[0]:.1f}\n", flush=True)
-    return any(flag.startswith("amx") for flag in flags)
+    return host.has_amx()
 
 
 class Models:
@@ -132,6 +126,11 @@ def measure_made(args, has_amx):
             found += goals(name, taken, has_amx)
             found += overheads.memory_goals(args.run, name, files, inputs)
             failed += sum(engine.name == "amp-run" and bool(engine.problem) for engine in taken)
+    if fnmatch.fnmatch(product.NAME, args.only):
+        taken = product.measure(args.run, args.folder, args.rounds)
+        print("\n".join(product.line(engine) for engine in taken), end="\n\n", flush=True)
+        found += product.goals(taken, has_amx)
+        failed += sum(bool(engine.problem) for engine in taken)
     return found + list(overheads.plan_goals(args.run, args.folder, args.rounds)), failed
 
 
@@ -187,6 +186,7 @@ def main():
     has_amx = print_circumstances(args.rounds, args.core)
     found, failed = (measure_real if args.real else measure_made)(args, has_amx)
     missed = verdicts.print_verdicts(found, f"medians of {args.rounds} rounds")
+    host.print_class()
     sys.exit(1 if missed or failed else 0)
 
 

@@ -1,85 +1,26 @@
 // What amp-run takes, prints and writes. What fails is one line and its exit code.
 #include "tools/amp_run.h"
 
-#include <sstream>
+#include <sys/resource.h>
+#include <unistd.h>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include <fstream>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "ir/file/text.h"
-#include "nlohmann/json.hpp"
+#include "onnx/onnx-data.pb.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/npy.h"
 #include "tests/catch2.h"
-#include "tests/scratch_folder.h"
+#include "tests/tools/amp_run_folder.h"
+#include "tools/describe_devices.h"
 
 namespace amp {
 namespace {
 
 using Catch::Matchers::Contains;
-
-constexpr absl::string_view kModel = R"(<ir_version: 8, opset_import: ["" : 17]>
-  g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
-    [first] y = LeakyRelu <alpha = 0.5> (x)
-    [second] z = Sigmoid (y)
-  })";
-// The same, with another slope.
-constexpr absl::string_view kOther = R"(<ir_version: 8, opset_import: ["" : 17]>
-  g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
-    y = LeakyRelu <alpha = 0.25> (x)
-    z = Sigmoid (y)
-  })";
-
-// A folder with model.onnx, other.onnx, x.npy, x.pb and sample.npz, and runs in it. "@" in an argument is the folder.
-class Runs {
- public:
-  Runs() {
-    WriteModel("model.onnx", kModel);
-    WriteModel("other.onnx", kOther);
-    const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 2}, {-2, 3});
-    folder_.Write("x.npy", *NpyBytes(x));
-    folder_.Write("sample.npz", *NpzBytes({{"x", x}}));
-    onnx::TensorProto proto;
-    proto.set_data_type(onnx::TensorProto::FLOAT);
-    for (const int64_t dim : x.dims()) proto.add_dims(dim);
-    for (const float element : x.elements<float>()) proto.add_float_data(element);
-    folder_.Write("x.pb", proto.SerializeAsString());
-  }
-
-  void WriteModel(const std::string& name, absl::string_view text) const {
-    const absl::StatusOr<std::string> bytes = ParseOnnxText(text);
-    REQUIRE(bytes.ok());
-    folder_.Write(name, *bytes);
-  }
-  ToolOutput Run(const std::vector<std::string>& flags, const std::string& model = "@model.onnx") const {
-    std::vector<std::string> arguments = {model};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    for (std::string& argument : arguments) {
-      if (const size_t at = argument.find('@'); at != std::string::npos) argument.replace(at, 1, folder_.File(""));
-    }
-    return RunAmpRun(arguments);
-  }
-  std::string Succeeds(const std::vector<std::string>& flags) const {
-    const ToolOutput output = Run(flags);
-    CHECK(output.err.empty());
-    CHECK(output.exit_code == 0);
-    return output.out;
-  }
-  void Fails(const std::vector<std::string>& flags, int exit_code, const std::string& what,
-             const std::string& model = "@model.onnx") const {
-    const ToolOutput output = Run(flags, model);
-    CHECK(output.exit_code == exit_code);
-    CHECK(absl::StartsWith(output.err, "amp-run: error: "));
-    CHECK_THAT(output.err, Contains(what));
-    CHECK(output.err.find('\n') + 1 == output.err.size());
-  }
-  const ScratchFolder& folder() const { return folder_; }
-
- private:
-  ScratchFolder folder_;
-};
+using Catch::Matchers::StartsWith;
 
 const std::string kOutputs =
     "y  float32[1,2]  -1 3; smallest -1, largest 3, mean 1\n"
@@ -133,142 +74,28 @@ TEST_CASE("names of outputs cannot lead out of the folder, nor onto each other")
   CHECK_FALSE(runs.folder().Has("up.npy"));
 }
 
-TEST_CASE("explain says which kernel runs each node") {
+TEST_CASE("verbose says what models run on, and what the phases took") {
   const Runs runs;
-  const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--explain", "--quiet"});
-  const std::string name = BestLoops().name;
-  CHECK(out == absl::StrCat("node    operator      kernel", std::string(name.size() + 2, ' '),
-                            "stored as  computed in  device\n", "first   LeakyRelu-16  loops ", name,
-                            "  float32    float32      cpu\n", "second  Sigmoid-13    loops ", name,
-                            "  float32    float32      cpu\n"));
+  const ToolOutput output = runs.Run({"--inputs", "@sample.npz", "--verbose"});
+  CHECK(output.out == kOutputs);
+  const std::vector<std::string> lines = absl::StrSplit(output.err, '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], StartsWith("amp-run: on cpu, ") && Contains(absl::StrCat(BestLoops().name, " loops, ")));
+  CHECK_THAT(lines[1], StartsWith("amp-run: load ") && Contains(" ms, plan ") && Contains(" ms, inputs ") &&
+                           Contains(" ms, run "));
 }
 
-constexpr absl::string_view kProduct = R"(<ir_version: 9, opset_import: ["" : 20]>
-  g (float16[2,2] x) => (float16[2,2] y, float16[2,2] z) <float16[2,2] w = {15360, 0, 0, 15360}> {
-    [product] p = MatMul (x, w)
-    [active] y = Relu (p)
-    [sine] z = Sin (x)
-  })";
-
-TEST_CASE("what is fused is part of another node's kernel, unless that is switched off") {
-  const Runs runs;
-  runs.WriteModel("product.onnx", kProduct);
-  const auto explained = [&](std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"--random-inputs", "--explain", "-q"});
-    const ToolOutput output = runs.Run(flags, "@product.onnx");
-    CHECK(output.exit_code == 0);
-    return output.out;
-  };
-  CHECK_THAT(explained({}), Contains("part of product"));
-  CHECK_THAT(explained({"--no-fuse=batch-norm", "--threads=1"}), Contains("part of product"));
-  CHECK_THAT(explained({"--no-fuse=epilogue"}), !Contains("part of product"));
-  CHECK_THAT(explained({"--no-fuse"}), !Contains("part of product"));
-  CHECK_THAT(explained({"--allow-bf16-compute"}), Contains("MatMul-13"));
-  CHECK_THAT(explained({"--allow-tf32"}), Contains("MatMul-13"));
-}
-
-TEST_CASE("strict refuses what computes 16-bit values in float64, by name") {
-  const Runs runs;
-  runs.WriteModel("product.onnx", kProduct);
-  runs.Fails({"--random-inputs", "--strict"}, 3, "sine (Sin-7): its 16-bit values would be computed in float64",
-             "@product.onnx");
-  CHECK(runs.Run({"--inputs", "@sample.npz", "--strict", "-q"}).exit_code == 0);
-}
-
-TEST_CASE("profile prints the time by operator, and writes that of each node") {
-  const Runs runs;
-  const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.json", "--warmup", "1"});
-  CHECK_THAT(out, Contains("operator") && Contains("Sigmoid-13") && Contains("the whole run: ") && Contains("wrote "));
-  CHECK_THAT(runs.folder().Read("trace.json"), Contains("\"traceEvents\": [") && Contains("\"node\": \"second\""));
-  runs.Fails({"--inputs", "@sample.npz", "--profile", "@none/trace.json"}, 6, "trace.json");
-}
-
-TEST_CASE("bench prints a line, or JSON") {
-  const Runs runs;
-  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--bench", "--iterations", "3", "--warmup", "0"};
-  CHECK_THAT(runs.Succeeds(flags), Contains("3 runs on cpu after 0 to warm up: median"));
-  std::vector<std::string> with_json = flags;
-  with_json.emplace_back("--json");
-  const std::string json = runs.Succeeds(with_json);
-  for (const char* const field : {"median_ms", "min_ms", "p90_ms", "items_per_second", "load_ms", "peak_bytes",
-                                  "activation_bytes", "largest_live_bytes"}) {
-    CHECK_THAT(json, Contains(absl::StrCat("\"", field, "\": ")));
-  }
-}
-
-TEST_CASE("bench answers each line of stdin with what that many runs take") {
-  const Runs runs;
-  const auto answer = [&](const std::string& lines) {
-    std::istringstream requests(lines);
-    const std::vector<std::string> arguments = {runs.folder().File("model.onnx"), "--random-inputs", "--bench=stdin"};
-    ToolStreams streams;
-    streams.requests = &requests;
-    return RunAmpRun(arguments, streams);
-  };
-  CHECK(answer("").out == "ready\n");
-  const ToolOutput output = answer("1\n20\n");
-  CHECK(output.exit_code == 0);
-  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n', absl::SkipEmpty());
-  REQUIRE(lines.size() == 3);
-  for (const std::string& line : {lines[1], lines[2]}) {
-    double wall_ms = 0, cpu_ms = -1;
-    const std::pair<std::string, std::string> numbers = absl::StrSplit(line, ' ');
-    CHECK((absl::SimpleAtod(numbers.first, &wall_ms) && absl::SimpleAtod(numbers.second, &cpu_ms)));
-    CHECK((wall_ms > 0 && cpu_ms >= 0));
-  }
-  CHECK(answer("0\n").exit_code == 2);
-  CHECK_THAT(answer("one\n").err, Contains("--bench=stdin: expected a number of runs, found 'one'"));
-}
-
-TEST_CASE("compare prints how far outputs are off, and fails beyond the tolerance") {
-  const Runs runs;
-  CHECK(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@model.onnx"}) ==
-        "y  relative L2 error 0, largest error 0, cosine 1 of 2 elements\n"
-        "z  relative L2 error 0, largest error 0, cosine 1 of 2 elements\n");
-  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@other.onnx"};
-  const ToolOutput output = runs.Run(flags);
-  CHECK_THAT(output.out, Contains("y  relative L2 error 0.158, largest error 0.5, cosine 0.9877"));
-  runs.Fails(flags, 7,
-             "other.onnx: output 'y': expected a relative error of at most 0.02, found relative L2 error 0.158");
-  runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--tolerance", "0.2"});
-}
-
-TEST_CASE("compare counts units in the last place, and prints JSON") {
-  const Runs runs;
-  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@model.onnx", "--ulps"};
-  CHECK_THAT(runs.Succeeds(flags), Contains("cosine 1 of 2 elements\n  ulps of float32: 0: 2\nz"));
-  const std::string text = runs.Run({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--json"}).out;
-  const nlohmann::json json = nlohmann::json::parse(text);
-  CHECK(json["agree"] == false);
-  CHECK(json["tolerance"] == 0.02);
-  REQUIRE(json["outputs"].size() == 2);
-  CHECK(json["outputs"][0]["name"] == "y");
-  CHECK(json["outputs"][0]["largest_error"] == 0.5);
-  CHECK(json["outputs"][0]["ulps"]["unit"] == "float32");
-  runs.Fails({"--random-inputs", "--ulps"}, 2, "--ulps is for --compare, which is not there");
-}
-
-TEST_CASE("compare gives a model of another float type the inputs that it declares") {
-  const Runs runs;
-  runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
-    g (float16[n,2] x) => (float16[n,2] y, float16[n,2] z) {
-      y = LeakyRelu <alpha = 0.5> (x)
-      z = Sigmoid (y)
-    })");
-  CHECK_THAT(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx"}), Contains("z  relative L2 error"));
-}
-
-TEST_CASE("compare names the first tensor that is not finite") {
-  const Runs runs;
-  runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
-    g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
-      y = LeakyRelu <alpha = 1e38> (x)
-      beyond = LeakyRelu <alpha = 1e38> (y)
-      z = Sigmoid (beyond)
-    })");
-  const ToolOutput output = runs.Run({"--inputs", "@sample.npz", "--compare", "@other.onnx"});
-  CHECK(output.exit_code == 7);
-  CHECK_THAT(output.out, Contains("first tensor of OTHER that is not finite: beyond\n"));
+TEST_CASE("devices say what the driver knows, and where AMX is refused") {
+  const CpuFeatures refused = {.avx2 = true, .avx512 = true, .tiles_refused = true};
+  const Hardware with_driver = {.gpus = {{"NVIDIA H200", ComputeCapability{9, 0}}},
+                                .no_gpu_why = "",
+                                .cuda_driver_version = 13000,
+                                .cpu = refused};
+  CHECK_THAT(DescribeDevices(with_driver, "amp-run"),
+             StartsWith("cpu: avx2 avx512; AMX, but the operating system refuses its tiles (arch_prctl)\n"
+                        "gpu: NVIDIA H200, compute capability 9.0\ngpu driver: for CUDA up to 13.0\nmodels run on: "));
+  CHECK_THAT(DescribeDevices({.gpus = {}, .no_gpu_why = "no NVIDIA driver", .cpu = {.avx2 = true}}, "amp-run"),
+             StartsWith("cpu: avx2\ngpu: none, no NVIDIA driver\nmodels run on: "));
 }
 
 TEST_CASE("devices, --help and --version need no model") {
@@ -300,6 +127,98 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
              "--no-fuse: expected all, attention, batch-norm, chain, constants, epilogue, norm or train, found 'conv'");
   runs.Fails({}, 2, "expected input 'x', found none");
 }
+
+TEST_CASE("a made-up sequence is an error that says how to give one, and gives way to one") {
+  const Runs runs;
+  runs.WriteModel("sequence.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (seq(float[2]) parts, float[2] x) => (float[m] y) { y = ConcatFromSequence <axis = 0> (parts) })");
+  runs.Fails({"--random-inputs"}, 2,
+             "input 'parts': expected a tensor of known rank and type to make up, found sequence", "@sequence.onnx");
+  onnx::SequenceProto parts;
+  parts.set_elem_type(onnx::SequenceProto::TENSOR);
+  for (const float first : {1.0F, 3.0F}) {
+    onnx::TensorProto& part = *parts.add_tensor_values();
+    part.set_data_type(onnx::TensorProto::FLOAT);
+    part.add_dims(2);
+    part.add_float_data(first);
+    part.add_float_data(first + 1);
+  }
+  runs.folder().Write("parts.pb", parts.SerializeAsString());
+  CHECK_THAT(runs.Run({"--random-inputs", "--input", "parts=@parts.pb"}, "@sequence.onnx").out,
+             Contains("y  float32[4]  1 2 3 4"));
+}
+
+TEST_CASE("inputs of another type or rank are one line and exit code 2") {
+  const Runs runs;
+  runs.folder().Write("double.npy", *NpyBytes(Tensor::Of<double>(DType::kFloat64, {1, 2}, {1, 2})));
+  runs.folder().Write("flat.npy", *NpyBytes(Tensor::Of<float>(DType::kFloat32, {2}, {1, 2})));
+  runs.folder().Write("wide.npy", *NpyBytes(Tensor::Of<float>(DType::kFloat32, {1, 3}, {1, 2, 3})));
+  runs.Fails({"--input", "x=@double.npy"}, 2, "input 'x': expected float32[n,2], found float64[1,2]");
+  runs.Fails({"--input", "x=@flat.npy"}, 2, "input 'x': expected float32[n,2], found float32[2]");
+  runs.Fails({"--input", "x=@wide.npy"}, 2, "input 'x': expected float32[n,2], found float32[1,3]");
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(runs.folder().Read("model.onnx")));
+  model.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_param("two\nlines");
+  runs.folder().Write("lines.onnx", model.SerializeAsString());
+  runs.Fails({"--input", "x=@flat.npy"}, 2, "expected float32[two\\x0alines,2]", "@lines.onnx");
+}
+
+TEST_CASE("a loop that goes on is ended by --max-loop-iterations") {
+  const Runs runs;
+  runs.WriteModel("loop.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2] x) => (float[2] y) <int64 rounds = {10}> {
+      y = Loop <body = b (int64 i, bool c, float[2] state) => (bool c_out, float[2] next) {
+        c_out = Identity (c)  next = Neg (state)
+      }> (rounds, , x)
+    })");
+  CHECK(runs.Run({"--random-inputs", "--max-loop-iterations", "10"}, "@loop.onnx").exit_code == 0);
+  runs.Fails({"--random-inputs", "--max-loop-iterations", "9"}, 5, "Loop", "@loop.onnx");
+  runs.Fails({"--max-loop-iterations", "few"}, 2, "--max-loop-iterations: expected a whole number", "@loop.onnx");
+}
+
+TEST_CASE("a tensor of 2^60 elements is a limit, before memory is asked for") {
+  const Runs runs;
+  runs.WriteModel("large.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2] x) => (float[m] y) <int64[1] dims = {1152921504606846976}> { y = ConstantOfShape (dims) })");
+  runs.Fails({"--random-inputs"}, 5, "ConstantOfShape", "@large.onnx");
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // whose own memory is more than any limit
+// No more memory than now, but for `more_bytes`.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(size_t more_bytes) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit now = before_;
+    now.rlim_cur = pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + more_bytes;
+    ::setrlimit(RLIMIT_AS, &now);
+  }
+  ~MemoryLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST_CASE("a run that needs more memory than there is ends with exit code 5 and one line") {
+  const Runs runs;
+  runs.WriteModel("large.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (int64[1] dims) => (double[m] y) { y = ConstantOfShape <value = double[1] {1}> (dims) })");
+  runs.folder().Write("dims.npy", *NpyBytes(Tensor::Of<int64_t>(DType::kInt64, {1}, {int64_t{1} << 30})));
+  CHECK(runs.Run({"--inputs", "@sample.npz"}).exit_code == 0);  // threads and libraries are there from here on
+  const MemoryLimit limit(size_t{1} << 30);
+  runs.Fails({"--input", "dims=@dims.npy"}, 5, "out of memory", "@large.onnx");
+}
+#endif
 
 TEST_CASE("a device that there is not, a file that there is not, a model that is none") {
   const Runs runs;

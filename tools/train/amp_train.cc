@@ -11,6 +11,7 @@
 #include "ir/base/status.h"
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
+#include "tools/phase_times.h"
 #include "tools/train/batch_plan.h"
 #include "tools/train/launcher.h"
 #include "tools/train/new_model.h"
@@ -146,10 +147,11 @@ struct Preparations {
   std::optional<Evaluator> evaluator;
 };
 
-absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks) {
+absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks, PhaseTimes& phases) {
   Preparations made;
   if (ranks.IsFirst()) AMP_RETURN_IF_ERROR(CheckResultFiles(a));
   AMP_ASSIGN_OR_RETURN(made.trainer, Trainer::Create(a.model, a.session));
+  phases.End("load");
   Trainer& trainer = *made.trainer;
   AMP_ASSIGN_OR_RETURN(made.data, ReadTrainingData(trainer, a));
   AMP_ASSIGN_OR_RETURN(made.plan, PlanBatches(made.data.num_samples(), a.batch, a.drop_last, ranks.size()));
@@ -201,7 +203,8 @@ std::string DescribeShares(const BatchPlan& plan, const Accelerator* device) {
 absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
                    ToolOutput& output) {
   streams.show_progress("loading");
-  absl::StatusOr<Preparations> made = Prepare(a, ranks);
+  PhaseTimes phases;
+  absl::StatusOr<Preparations> made = Prepare(a, ranks, phases);
   AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
   AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
   if (!a.quiet)
@@ -223,13 +226,17 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
                        .evaluator = made->evaluator.has_value() ? &*made->evaluator : nullptr,
                        .streams = &streams,
                        .caught = [&] { return signals.Caught(); }};
+  phases.End("data");
   AMP_ASSIGN_OR_RETURN(const int signal, RunTrainLoop(task, made->progress));
+  phases.End("steps");
   if (!ranks.IsFirst()) {
     output.exit_code = signal == 0 ? 0 : kSignalExitCode + signal;
   } else if (signal != 0) {
     ReportStop(a, made->progress, signal, output);
   } else {
-    return FinishRun(a, *made->trainer, made->progress, results, streams, output);
+    AMP_RETURN_IF_ERROR(FinishRun(a, *made->trainer, made->progress, results, streams, output));
+    phases.End("save");
+    if (a.verbose) streams.warn(VerboseText("amp-train", made->trainer->session().DeviceName(), phases));
   }
   return absl::OkStatus();
 }

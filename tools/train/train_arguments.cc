@@ -123,6 +123,9 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
   AddFile(app, group, "--log", a.log, "FILE.csv", "write a row per epoch");
   app.add_flag("--curve", a.curve, "draw the loss at the end; usual on a terminal")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
+  app.add_flag("-v,--verbose", a.verbose,
+               "print to stderr what steps run on, and what loading, reading and training took")
+      ->group(group);
 }
 
 void DeclareRanks(CLI::App& app, TrainArguments& a) {

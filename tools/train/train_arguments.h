@@ -33,7 +33,7 @@ struct TrainArguments {
   int64_t checkpoint_every = 0;                                // steps; 0: epochs alone
   int64_t check_replicas = 100;                                // steps; 0: epochs alone
   int64_t rank_timeout = 20;                                   // seconds
-  bool curve = false, quiet = false;
+  bool curve = false, quiet = false, verbose = false;
   SessionOptions session;
   std::optional<int> cuda_ordinal;  // nothing: the processor
   bool takes_own_gpu = false;       // of several ranks each takes the GPU of its number on its machine

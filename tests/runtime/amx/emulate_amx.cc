@@ -318,6 +318,9 @@ long SystemCall(long number, const std::array<long, 6>& arguments) {
 
 }  // namespace
 
+// How many so far, for who runs several models.
+extern "C" int64_t AmxEmulatorTileMultiplies() noexcept { return tile_multiplies.load(); }
+
 // In place of the C library's: grants the tiles that a kernel without AMX would refuse.
 extern "C" long syscall(long number, ...) noexcept {
   constexpr long kGetSupported = 0x1021, kGetPermitted = 0x1022, kRequest = 0x1023;  // of arch_prctl

@@ -116,6 +116,7 @@ TEST_CASE("CPUID words") {
     const CpuFeatures f = with([](CpuidWords& w) { w.may_use_tiles = false; });
     CHECK_FALSE(f.amx_bf16);
     CHECK_FALSE(f.amx_fp16);
+    CHECK(f.tiles_refused);
     CHECK(f.avx512_fp16);
   }
   SECTION("the system saves no tiles") {

@@ -101,6 +101,18 @@ TEST_CASE("training prints a line per epoch, writes a table, a checkpoint and th
   CHECK(runs.folder().Has("out.onnx"));
 }
 
+TEST_CASE("verbose says what steps run on, and what the phases took") {
+  const Runs runs;
+  const ToolOutput output = runs.Train({"--batch", "8", "--verbose"});
+  CHECK(output.exit_code == 0);
+  const std::vector<std::string> lines = absl::StrSplit(output.err, '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 2);
+  CHECK_THAT(lines[0], StartsWith("amp-train: on cpu, ") && Contains(" loops, "));
+  CHECK_THAT(lines[1], StartsWith("amp-train: load ") && Contains(" ms, data ") && Contains(" ms, steps ") &&
+                           Contains(" ms, save "));
+  CHECK(runs.Train({"--batch", "8"}).err.empty());
+}
+
 TEST_CASE("the model that is written gives the accuracy that was printed") {
   const Runs runs;
   const std::vector<std::string> eval = {"--eval-data", "x=@data.npz:x", "--eval-data", "labels=@data.npz:labels"};

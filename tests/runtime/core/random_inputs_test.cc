@@ -1,0 +1,125 @@
+// What is made up for inputs that nobody gave, by what the model says of them.
+#include "runtime/random_inputs.h"
+
+#include "absl/algorithm/container.h"
+#include "tests/catch2.h"
+#include "tests/runtime/session_text.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+constexpr absl::string_view kHead = R"(<ir_version: 10, opset_import: ["" : 23]> g )";
+
+std::unique_ptr<Session> SessionOf(const std::string& graph) {
+  absl::StatusOr<std::unique_ptr<Session>> session = CreateSession({.text = absl::StrCat(kHead, graph)}, {});
+  INFO(session.status());
+  REQUIRE(session.ok());
+  return *std::move(session);
+}
+
+NamedDatums InputsOf(const std::string& graph, const RandomInputOptions& options = {}) {
+  const absl::StatusOr<NamedDatums> inputs = MakeRandomInputs(*SessionOf(graph), options);
+  INFO(inputs.status());
+  REQUIRE(inputs.ok());
+  return *inputs;
+}
+
+std::string ErrorOf(const std::string& graph, const RandomInputOptions& options = {}) {
+  return std::string(MakeRandomInputs(*SessionOf(graph), options).status().message());
+}
+
+std::vector<double> NumbersOf(const NamedDatums& inputs, const std::string& name) {
+  return *ReadDoubles(*inputs.at(name).tensor());
+}
+
+bool AreOnes(const std::vector<double>& numbers) {
+  return absl::c_all_of(numbers, [](double number) { return number == 1; });
+}
+
+TEST_CASE("floats are normal, and the same for the same seed") {
+  const std::string graph = "(float[100,10] x) => (float[100,10] y) { y = Neg (x) }";
+  const std::vector<double> numbers = NumbersOf(InputsOf(graph), "x");
+  CHECK(numbers == NumbersOf(InputsOf(graph), "x"));
+  CHECK(numbers != NumbersOf(InputsOf(graph, {.seed = 1}), "x"));
+  CHECK(absl::c_any_of(numbers, [](double number) { return number < -1; }));
+}
+
+TEST_CASE("ids stay within the smallest table that they index, also behind casts and what moves them") {
+  const NamedDatums inputs = InputsOf(R"((int32[1,500] ids) => (float[1,500,2] y, float[500,2] z)
+      <float[3,2] words = {1, 2, 3, 4, 5, 6}, float[2,2] kinds = {1, 2, 3, 4}, int64[1] first = {0}> {
+        wide = Cast <to = 7> (ids)
+        y = Gather (words, wide)
+        flat = Squeeze (wide, first)
+        z = Gather (kinds, flat)
+      })");
+  const std::vector<double> ids = NumbersOf(inputs, "ids");
+  CHECK(absl::c_count(ids, 0) + absl::c_count(ids, 1) == 500);
+  CHECK(absl::c_count(ids, 1) > 0);
+}
+
+TEST_CASE("masks are ones: integers, and floats that others are multiplied by or that are added to scores") {
+  CHECK(AreOnes(
+      NumbersOf(InputsOf("(int64[2,4] attention_mask) => (float[2,4] y) { y = Cast <to = 1> (attention_mask) }"),
+                "attention_mask")));
+  const std::string multiplied = R"((float[2,4] x, float[2] Mask) => (float[2,4] y) <int64[1] last = {1}> {
+    column = Unsqueeze (Mask, last)
+    y = Mul (x, column)
+  })";
+  CHECK(AreOnes(NumbersOf(InputsOf(multiplied), "Mask")));
+  CHECK_FALSE(AreOnes(NumbersOf(InputsOf(multiplied), "x")));
+  CHECK(AreOnes(NumbersOf(InputsOf(R"((float16[2,4] x, float[2,4] mask) => (float16[2,4] y) {
+    low = Cast <to = 10> (mask)
+    y = Add (x, low)
+  })"),
+                          "mask")));
+  CHECK(AreOnes(NumbersOf(InputsOf(R"((float[1,2,4,8] q, float[4,4] mask) => (float[1,2,4,8] y) {
+    y = Attention (q, q, q, mask)
+  })"),
+                          "mask")));
+}
+
+TEST_CASE("floats of such a name that are data are not masks, nor is what is added under another name") {
+  const std::string graph = R"((float[1,1,8,8] mask, float[1,2,8,8] x) => (float[1,3,8,8] y, float[1,2,8,8] z) {
+    y = Concat <axis = 1> (x, mask)
+    z = Add (x, x)
+  })";
+  CHECK_FALSE(AreOnes(NumbersOf(InputsOf(graph), "mask")));
+  CHECK_FALSE(AreOnes(NumbersOf(InputsOf(graph), "x")));
+}
+
+TEST_CASE("lengths are the longest dimension, also of what is given") {
+  const std::string graph =
+      "(float[1,n] x, int64[1] x_len) => (float[1,n] y, int64[1] z) { y = Neg (x)  z = Neg (x_len) }";
+  CHECK(NumbersOf(InputsOf(graph), "x_len") == std::vector<double>{16});
+  CHECK(NumbersOf(InputsOf(graph, {.dims = {{"n", 7}}}), "x_len") == std::vector<double>{7});
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 3}, {1, 2, 3});
+  const NamedDatums inputs = InputsOf(graph, {.given = {{"x", x}}});
+  CHECK(NumbersOf(inputs, "x_len") == std::vector<double>{3});
+  CHECK(NumbersOf(inputs, "x") == std::vector<double>{1, 2, 3});
+}
+
+TEST_CASE("what is given does not change what is made up") {
+  const std::string graph = "(float[4] a, float[4] b) => (float[4] y) { y = Sub (a, b) }";
+  const Tensor a = Tensor::Of<float>(DType::kFloat32, {4}, {1, 2, 3, 4});
+  CHECK(NumbersOf(InputsOf(graph, {.given = {{"a", a}}}), "b") == NumbersOf(InputsOf(graph), "b"));
+}
+
+TEST_CASE("what cannot be made up is named, with how to give it, and may be given") {
+  const std::string sequence =
+      "(seq(float[2]) parts, float[2] x) => (float[m] y) { y = ConcatFromSequence <axis = 0> (parts) }";
+  CHECK(ErrorOf(sequence) ==
+        "input 'parts': expected a tensor of known rank and type to make up, found sequence; to give it: --input "
+        "parts=FILE.pb");
+  const NamedDatums inputs = InputsOf(sequence, {.given = {{"parts", Datum(Sequence{})}}});
+  CHECK(inputs.at("parts").sequence() != nullptr);
+  CHECK(inputs.contains("x"));
+  CHECK_THAT(ErrorOf("(float[] x) => (float[] y) { y = Neg (x) }"),
+             Contains("input 'x'") && Contains("found float32; to give it: --input x=FILE.npy or FILE.pb"));
+  CHECK_THAT(ErrorOf("(complex64[2] c) => (complex64[2] d) { d = Identity (c) }"),
+             Contains("input 'c'") && Contains("found complex64[2]"));
+}
+
+}  // namespace
+}  // namespace amp

@@ -1,0 +1,242 @@
+// What amp-run tells of kernels, times and differences, and what it refuses for want of a kernel.
+#include <sstream>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "nlohmann/json.hpp"
+#include "runtime/loops/best_loops.h"
+#include "runtime/npy.h"
+#include "tests/catch2.h"
+#include "tests/tools/amp_run_folder.h"
+
+namespace amp {
+namespace {
+
+using Catch::Matchers::Contains;
+
+TEST_CASE("explain says which kernel runs each node") {
+  const Runs runs;
+  const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--explain", "--quiet"});
+  const std::string name = BestLoops().name;
+  CHECK(out == absl::StrCat("node    operator      kernel", std::string(name.size() + 2, ' '),
+                            "stored as  computed in  device\n", "first   LeakyRelu-16  loops ", name,
+                            "  float32    float32      cpu\n", "second  Sigmoid-13    loops ", name,
+                            "  float32    float32      cpu\n"));
+}
+
+constexpr absl::string_view kProduct = R"(<ir_version: 9, opset_import: ["" : 20]>
+  g (float16[2,2] x) => (float16[2,2] y, float16[2,2] z) <float16[2,2] w = {15360, 0, 0, 15360}> {
+    [product] p = MatMul (x, w)
+    [active] y = Relu (p)
+    [sine] z = Sin (x)
+  })";
+
+TEST_CASE("what is fused is part of another node's kernel, unless that is switched off") {
+  const Runs runs;
+  runs.WriteModel("product.onnx", kProduct);
+  const auto explained = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--random-inputs", "--explain", "-q"});
+    const ToolOutput output = runs.Run(flags, "@product.onnx");
+    CHECK(output.exit_code == 0);
+    return output.out;
+  };
+  CHECK_THAT(explained({}), Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=batch-norm", "--threads=1"}), Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=epilogue"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--allow-bf16-compute"}), Contains("MatMul-13"));
+  CHECK_THAT(explained({"--allow-tf32"}), Contains("MatMul-13"));
+}
+
+TEST_CASE("explain counts what computed 16-bit values in float64, and says why") {
+  const Runs runs;
+  runs.WriteModel("product.onnx", kProduct);
+  const auto explained = [&](const std::string& model) {
+    const ToolOutput output = runs.Run({"--random-inputs", "--explain", "-q"}, model);
+    CHECK(output.exit_code == 0);
+    return output.out;
+  };
+  CHECK_THAT(explained("@product.onnx"), Contains("1 of 3 nodes on 16-bit values were widened"));
+  CHECK_THAT(explained("@product.onnx"), Contains("reference (no vectorised kernel of it)"));
+  CHECK_THAT(explained("@model.onnx"), !Contains("widened"));
+  runs.WriteModel("fast.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float16[2,2] x) => (float16[2,2] y) { y = Relu (x) })");
+  CHECK_THAT(explained("@fast.onnx"), Contains("0 of 1 nodes on 16-bit values were widened"));
+}
+
+TEST_CASE("strict refuses what computes 16-bit values in float64, by name") {
+  const Runs runs;
+  runs.WriteModel("product.onnx", kProduct);
+  runs.Fails({"--random-inputs", "--strict"}, 3, "sine (Sin-7): its 16-bit values would be computed in float64",
+             "@product.onnx");
+  CHECK(runs.Run({"--inputs", "@sample.npz", "--strict", "-q"}).exit_code == 0);
+}
+
+TEST_CASE("strict refuses before anything is computed where types tell") {
+  const Runs runs;
+  runs.WriteModel("late.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float16[2,2] x, int64[1] at) => (float16[1,2] row, float16[2,2] z) {
+      row = Gather (x, at)
+      [sine] z = Sin (x)
+    })");
+  runs.folder().Write("at.npy", *NpyBytes(Tensor::Of<int64_t>(DType::kInt64, {1}, {7})));
+  const std::vector<std::string> flags = {"--random-inputs", "--input", "at=@at.npy"};
+  runs.Fails(flags, 3, "Gather", "@late.onnx");  // which comes first, and fails
+  std::vector<std::string> strict = flags;
+  strict.emplace_back("--strict");
+  runs.Fails(strict, 3, "sine (Sin-7): its 16-bit values would be computed in float64", "@late.onnx");
+  runs.Fails({"--strict"}, 3, "(no vectorised kernel of it), which --strict refuses", "@late.onnx");
+}
+
+TEST_CASE("strict leaves what may not run to the run") {
+  const Runs runs;
+  runs.WriteModel("branch.onnx", R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (bool c, float16[2,2] x) => (float16[2,2] y) {
+      y = If <then_branch = t () => (float16[2,2] p) { p = Relu (x) },
+              else_branch = e () => (float16[2,2] q) { [sine] q = Sin (x) }> (c)
+    })");
+  runs.folder().Write("no.npy", *NpyBytes(Tensor::Of<bool>(DType::kBool, {}, {false})));
+  CHECK(runs.Run({"--random-inputs", "--strict"}, "@branch.onnx").exit_code == 0);
+  runs.Fails({"--random-inputs", "--input", "c=@no.npy", "--strict"}, 3, "sine (Sin-7): its 16-bit values",
+             "@branch.onnx");
+}
+
+TEST_CASE("what has no kernel is named with its version, its node and the types that it is given") {
+  const Runs runs;
+  runs.WriteModel("gate.onnx", R"(<ir_version: 9, opset_import: ["" : 20, "my.domain" : 3]>
+    g (float16[n,2] x) => (float[n,2] y) <int64[1] k = {1}> {
+      h = Neg (x)
+      [gate] y = my.domain.Gate (h, , k)
+    })");
+  runs.Fails({}, 3, "gate.onnx: gate: no kernel for my.domain::Gate-3 of (float16[n,2], absent, int64[1])",
+             "@gate.onnx");
+  runs.Fails({"--random-inputs"}, 3, "Gate-3", "@gate.onnx");
+}
+
+TEST_CASE("profile prints the time by operator, and writes that of each node") {
+  const Runs runs;
+  const std::string out = runs.Succeeds({"--inputs", "@sample.npz", "--profile", "@trace.json", "--warmup", "1"});
+  CHECK_THAT(out, Contains("operator") && Contains("Sigmoid-13") && Contains("the whole run: ") && Contains("wrote "));
+  CHECK_THAT(runs.folder().Read("trace.json"), Contains("\"traceEvents\": [") && Contains("\"node\": \"second\""));
+  runs.Fails({"--inputs", "@sample.npz", "--profile", "@none/trace.json"}, 6, "trace.json");
+}
+
+TEST_CASE("bench prints a line, or JSON") {
+  const Runs runs;
+  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--bench", "--iterations", "3", "--warmup", "0"};
+  CHECK_THAT(runs.Succeeds(flags), Contains("3 runs on cpu after 0 to warm up: median"));
+  std::vector<std::string> with_json = flags;
+  with_json.emplace_back("--json");
+  const std::string json = runs.Succeeds(with_json);
+  for (const char* const field : {"median_ms", "min_ms", "p90_ms", "items_per_second", "load_ms", "peak_bytes",
+                                  "activation_bytes", "largest_live_bytes"}) {
+    CHECK_THAT(json, Contains(absl::StrCat("\"", field, "\": ")));
+  }
+}
+
+TEST_CASE("bench answers each line of stdin with what that many runs take") {
+  const Runs runs;
+  const auto answer = [&](const std::string& lines) {
+    std::istringstream requests(lines);
+    const std::vector<std::string> arguments = {runs.folder().File("model.onnx"), "--random-inputs", "--bench=stdin"};
+    ToolStreams streams;
+    streams.requests = &requests;
+    return RunAmpRun(arguments, streams);
+  };
+  CHECK(answer("").out == "ready\n");
+  const ToolOutput output = answer("1\n20\n");
+  CHECK(output.exit_code == 0);
+  const std::vector<std::string> lines = absl::StrSplit(output.out, '\n', absl::SkipEmpty());
+  REQUIRE(lines.size() == 3);
+  for (const std::string& line : {lines[1], lines[2]}) {
+    double wall_ms = 0, cpu_ms = -1;
+    const std::pair<std::string, std::string> numbers = absl::StrSplit(line, ' ');
+    CHECK((absl::SimpleAtod(numbers.first, &wall_ms) && absl::SimpleAtod(numbers.second, &cpu_ms)));
+    CHECK((wall_ms > 0 && cpu_ms >= 0));
+  }
+  CHECK(answer("0\n").exit_code == 2);
+  CHECK_THAT(answer("one\n").err, Contains("--bench=stdin: expected a number of runs, found 'one'"));
+}
+
+TEST_CASE("compare prints how far outputs are off, and fails beyond the tolerance") {
+  const Runs runs;
+  CHECK(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@model.onnx"}) ==
+        "y  relative L2 error 0, largest error 0, cosine 1 of 2 elements\n"
+        "z  relative L2 error 0, largest error 0, cosine 1 of 2 elements\n");
+  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@other.onnx"};
+  const ToolOutput output = runs.Run(flags);
+  CHECK_THAT(output.out, Contains("y  relative L2 error 0.158, largest error 0.5, cosine 0.9877"));
+  runs.Fails(flags, 7,
+             "other.onnx: output 'y': expected a relative error of at most 0.02, found relative L2 error 0.158");
+  runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--tolerance", "0.2"});
+}
+
+TEST_CASE("compare counts units in the last place, and prints JSON") {
+  const Runs runs;
+  const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@model.onnx", "--ulps"};
+  CHECK_THAT(runs.Succeeds(flags), Contains("cosine 1 of 2 elements\n  ulps of float32: 0: 2\nz"));
+  const std::string text = runs.Run({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--json"}).out;
+  const nlohmann::json json = nlohmann::json::parse(text);
+  CHECK(json["agree"] == false);
+  CHECK(json["tolerance"] == 0.02);
+  REQUIRE(json["outputs"].size() == 2);
+  CHECK(json["outputs"][0]["name"] == "y");
+  CHECK(json["outputs"][0]["largest_error"] == 0.5);
+  CHECK(json["outputs"][0]["ulps"]["unit"] == "float32");
+  runs.Fails({"--random-inputs", "--ulps"}, 2, "--ulps is for --compare, which is not there");
+}
+
+TEST_CASE("compare and bench together print what runs of both models take") {
+  const Runs runs;
+  constexpr absl::string_view kFloat = R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float[2,2] x) => (float[2,2] y) <float[2,2] w = {1, 0, 0, 1}> { h = MatMul (x, w)  s = Sin (h)  y = Neg (s) })";
+  constexpr absl::string_view kLow = R"(<ir_version: 9, opset_import: ["" : 20]>
+    g (float16[2,2] x) => (float16[2,2] y) <float16[2,2] w = {15360, 0, 0, 15360}> {
+      h = MatMul (x, w)  s = Sin (h)  y = Neg (s)
+    })";
+  runs.WriteModel("float.onnx", kFloat);
+  runs.WriteModel("low.onnx", kLow);
+  std::vector<std::string> flags = {"--random-inputs", "--compare", "@low.onnx", "--bench", "--iterations", "3"};
+  const ToolOutput output = runs.Run(flags, "@float.onnx");
+  CHECK(output.exit_code == 0);
+  CHECK_THAT(output.out, Contains("y  relative L2 error ") && Contains("\nMODEL  median ") &&
+                             Contains(" of 3 runs; activations ") && Contains("weights 0.016 kB\nOTHER  median ") &&
+                             Contains("weights 0.008 kB\nOTHER against MODEL  ") && Contains("0.5 x the weights\n"));
+  flags.emplace_back("--json");
+  const nlohmann::json json = nlohmann::json::parse(runs.Run(flags, "@float.onnx").out);
+  CHECK(json["iterations"] == 3);
+  CHECK(json["costs"]["model"]["weight_bytes"] == 16);
+  CHECK(json["costs"]["other"]["weight_bytes"] == 8);
+  CHECK(json["costs"]["model"]["activation_bytes"] > 0);
+  CHECK(json["costs"]["other"]["median_ms"] > 0);
+  runs.Fails({"--random-inputs", "--compare", "@other.onnx", "--bench"}, 7, "output 'y'");
+  CHECK_THAT(runs.Run({"--random-inputs", "--compare", "@other.onnx", "--bench"}).out, Contains("OTHER  median "));
+  runs.Fails({"--random-inputs", "--compare", "@other.onnx", "--bench=stdin"}, 2, "--bench without =stdin");
+}
+
+TEST_CASE("compare gives a model of another float type the inputs that it declares") {
+  const Runs runs;
+  runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[n,2] x) => (float16[n,2] y, float16[n,2] z) {
+      y = LeakyRelu <alpha = 0.5> (x)
+      z = Sigmoid (y)
+    })");
+  CHECK_THAT(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx"}), Contains("z  relative L2 error"));
+}
+
+TEST_CASE("compare names the first tensor that is not finite") {
+  const Runs runs;
+  runs.WriteModel("other.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
+      y = LeakyRelu <alpha = 1e38> (x)
+      beyond = LeakyRelu <alpha = 1e38> (y)
+      z = Sigmoid (beyond)
+    })");
+  const ToolOutput output = runs.Run({"--inputs", "@sample.npz", "--compare", "@other.onnx"});
+  CHECK(output.exit_code == 7);
+  CHECK_THAT(output.out, Contains("first tensor of OTHER that is not finite: beyond\n"));
+}
+
+}  // namespace
+}  // namespace amp
