@@ -127,13 +127,12 @@ void LstmStep(const Pass& pass, absl::Span<double> h, absl::Span<double> c) {
   }
 }
 
-// A direction's state of the sequences that have a step `i`, as the product with R reads it.
-std::vector<double> StateForProduct(const Layer& layer, size_t direction, size_t i) {
-  std::vector<double> all(layer.batch * layer.hidden_size, 0.0);
+// A direction's state as the product with R reads it; that of sequences that have ended counts for the scale, too.
+std::vector<double> StateForProduct(const Layer& layer, size_t direction) {
+  std::vector<double> all;
   for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
-    if (i >= static_cast<size_t>(layer.lengths[sequence])) continue;
     const auto h = absl::MakeSpan(layer.h).subspan(layer.StateAt(direction, sequence), layer.hidden_size);
-    std::copy(h.begin(), h.end(), all.begin() + static_cast<ptrdiff_t>(sequence * layer.hidden_size));
+    all.insert(all.end(), h.begin(), h.end());
   }
   if (layer.quantizes_state) RoundToQuantized(absl::MakeSpan(all));
   return all;
@@ -148,7 +147,7 @@ std::vector<double> RunLayer(Layer& layer, Step step) {
     const bool reversed = layer.starts_reversed || direction == 1;
     Pass pass(layer, direction);
     for (size_t i = 0; i < layer.num_steps; ++i) {
-      const std::vector<double> state = StateForProduct(layer, direction, i);
+      const std::vector<double> state = StateForProduct(layer, direction);
       for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
         const auto length = static_cast<size_t>(layer.lengths[sequence]);
         if (i >= length) continue;
