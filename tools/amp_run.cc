@@ -69,6 +69,11 @@ void NoteMissingLibrary(const RunArguments& arguments, ToolOutput& output) {
                   "): products and convolutions run in slow reference kernels\n");
 }
 
+void NoteDeviceWarning(Accelerator* device, ToolOutput& output) {
+  const std::string warning = device == nullptr ? "" : device->TakeWarning();
+  if (!warning.empty()) absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
+}
+
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments) {
   absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, arguments.session);
   if (!session.ok()) return InFile(path, session.status());
@@ -159,6 +164,7 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   AMP_ASSIGN_OR_RETURN(const TimedSession timed, TimeMakingSession(arguments));
   NoteMissingLibrary(arguments, output);
   const absl::Status status = RunModel(arguments, streams, timed, output);
+  NoteDeviceWarning(arguments.session.device.get(), output);
   if (arguments.explain) output.out += ExplainRun(*timed.session);
   if (tuning == nullptr) return InFile(arguments.model, status);
   arguments.session.device->UseChoices(nullptr);

@@ -134,7 +134,8 @@ int LibraryOperations::Run(const Operation& operation, MakePlan make_plan, bool 
   const int error = failure.empty() ? 0 : cudaGetLastError();
   if (!failure.empty() && error == 0) return Refuse(failure, text);
   std::snprintf(text, device::kMaxOperationText, "%s", failure.empty() ? entry.text.c_str() : failure.c_str());
-  return error;
+  const bool is_slow = failure.empty() && !is_float32 && !entry.plan->uses_tensor_cores();
+  return is_slow ? device::kWithoutTensorCores : error;
 }
 
 int LibraryOperations::Convolve(const LibraryConvolution& convolution, cudaStream_t stream, char* text) {

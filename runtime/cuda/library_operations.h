@@ -26,7 +26,7 @@ class LibraryOperations {
   LibraryOperations(const LibraryOperations&) = delete;
   LibraryOperations& operator=(const LibraryOperations&) = delete;
 
-  // 0, kNotTaken, or an error of CUDA. `text`: see runtime/device/raw/library_operations.h.
+  // 0, kNotTaken, kWithoutTensorCores, or an error of CUDA. `text`: see runtime/device/raw/library_operations.h.
   int Convolve(const device::LibraryConvolution& convolution, cudaStream_t stream, char* text);
   int Attend(const device::LibraryAttention& attention, cudaStream_t stream, char* text);
 

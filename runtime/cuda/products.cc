@@ -70,6 +70,12 @@ std::string CapabilityText(int algorithm, uint64_t flags) {
   return text;
 }
 
+// The error, with what there is to say in `text`.
+int Answer(int error, const std::string& what, char* text) {
+  std::snprintf(text, device::kMaxProductText, "%s", what.c_str());
+  return error;
+}
+
 // Of float32: whether it was rounded on its way in.
 const char* StrictnessText(const ProductArguments& product) {
   if (product.storage != Storage::kFloat32) return "";
@@ -110,12 +116,14 @@ Products::~Products() {
   if (workspace_ != nullptr) static_cast<void>(cudaFree(workspace_));
 }
 
-const char* Products::OpenLibrary(char* why_not) {
-  if (handle_ != nullptr) return nullptr;
-  library_ = OpenCublasLt(why_not, device::kMaxProductText);
-  if (library_ == nullptr) return why_not;
+int Products::OpenLibrary(char* text) {
+  if (handle_ != nullptr) return 0;
+  library_ = OpenCublasLt(text, device::kMaxProductText);
+  if (library_ == nullptr) return device::kNoLibrary;
   cudaDeviceProp properties = {};
-  if (cudaGetDeviceProperties(&properties, ordinal_) != cudaSuccess) return "the device does not say what it is";
+  if (const int error = cudaGetDeviceProperties(&properties, ordinal_); error != 0) {
+    return Answer(error, "the device does not say what it is", text);
+  }
   device_text_ =
       std::string(properties.name) + " " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
   constexpr int kHopper = 9;
@@ -124,9 +132,12 @@ const char* Products::OpenLibrary(char* why_not) {
   if (workspace_ == nullptr && cudaMalloc(&workspace_, workspace_bytes_) != cudaSuccess) {
     static_cast<void>(cudaGetLastError());  // does not last
     workspace_ = nullptr;
-    return "the device is out of memory for cuBLASLt's workspace";
+    return Answer(device::kNoProduct, "the device is out of memory for cuBLASLt's workspace", text);
   }
-  return library_->create(&handle_) == CUBLAS_STATUS_SUCCESS ? nullptr : "cublasLtCreate failed";
+  const cublasStatus_t status = library_->create(&handle_);
+  if (status == CUBLAS_STATUS_SUCCESS) return 0;
+  handle_ = nullptr;
+  return Answer(device::kNoLibrary, "cublasLtCreate failed (status " + std::to_string(status) + ")", text);
 }
 
 const char* Products::Describe(const ProductArguments& product, Plan& plan) const {
@@ -304,22 +315,19 @@ cublasStatus_t Products::Run(const ProductArguments& product, cudaStream_t strea
 
 int Products::Multiply(const ProductArguments& product, cudaStream_t stream, char* text) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  char opening[device::kMaxProductText] = "";
-  const char* why_not = OpenLibrary(opening);
-  Plan* const plan = why_not == nullptr ? &PlanFor(product, stream) : nullptr;
-  if (plan != nullptr && !plan->why_not.empty()) why_not = plan->why_not.c_str();
-  if (why_not == nullptr && product.bias != nullptr &&
-      library_->set_operation(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
-                              sizeof(product.bias)) != CUBLAS_STATUS_SUCCESS) {
-    why_not = "cuBLASLt does not take the bias";
+  if (const int error = OpenLibrary(text); error != 0) return error;
+  const Plan& plan = PlanFor(product, stream);
+  if (!plan.why_not.empty()) return Answer(device::kNoProduct, plan.why_not, text);
+  if (product.bias != nullptr &&
+      library_->set_operation(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias, sizeof(product.bias)) !=
+          CUBLAS_STATUS_SUCCESS) {
+    return Answer(device::kNoProduct, "cuBLASLt does not take the bias", text);
   }
-  std::snprintf(text, device::kMaxProductText, "%s", why_not == nullptr ? plan->text.c_str() : why_not);
-  if (why_not != nullptr) return device::kNoProduct;
-  const cublasStatus_t status = Run(product, stream, *plan);
-  if (status == CUBLAS_STATUS_SUCCESS) return 0;
-  std::snprintf(text, device::kMaxProductText, "cublasLtMatmul failed (status %d)", static_cast<int>(status));
+  const cublasStatus_t status = Run(product, stream, plan);
+  if (status == CUBLAS_STATUS_SUCCESS) return Answer(0, plan.text, text);
   const int error = cudaGetLastError();
-  return error != 0 ? error : cudaErrorUnknown;
+  return Answer(error != 0 ? error : cudaErrorUnknown, "cublasLtMatmul failed (status " + std::to_string(status) + ")",
+              text);
 }
 
 }  // namespace amp::cuda

@@ -31,14 +31,15 @@ class Products {
   Products& operator=(const Products&) = delete;
 
   void UseChoices(const device::Choices* choices);
-  // 0, kNoProduct, or an error of CUDA. `text`: see runtime/device/raw/product.h.
+  // 0, kNoProduct, kNoLibrary, or an error of CUDA. `text`: see runtime/device/raw/product.h.
   int Multiply(const device::ProductArguments& product, cudaStream_t stream, char* text);
 
  private:
   struct Plan;
   using Key = std::tuple<int, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int>;
 
-  const char* OpenLibrary(char* why_not);
+  // 0, or why not in `text` and the error.
+  int OpenLibrary(char* text);
   Plan& PlanFor(const device::ProductArguments& product, cudaStream_t stream);
   // What failed, or null.
   const char* Describe(const device::ProductArguments& product, Plan& plan) const;

@@ -39,6 +39,7 @@ absl::Status Accelerator::Status() const {
 absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
   static_assert(device::kNoProduct == device::kNotTaken);
   if (error == device::kNotTaken) return absl::UnimplementedError(text);
+  if (error == device::kNoLibrary) return absl::AbortedError(absl::StrCat(name_, ": ", text));
   Note(error);
   const absl::Status status = Status();
   return error == 0 ? status : absl::AbortedError(absl::StrCat(status.message(), ": ", text));
@@ -53,7 +54,26 @@ absl::Status Accelerator::Multiply(const device::ProductArguments& product, std:
 absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution, std::string& text) {
   char what[device::kMaxOperationText] = "";
   const int error = table_.convolve(table_.self, &convolution, what);
-  return AfterLibrary(error, text = what);
+  text = what;
+  const bool is_slow = error == device::kWithoutTensorCores;
+  if (is_slow || error == device::kNotTaken) {
+    const absl::MutexLock lock(&warning_mutex_);
+    of_convolution_ = text;
+  }
+  if (is_slow) NoteWithoutTensorCores();
+  return AfterLibrary(is_slow ? 0 : error, text);
+}
+
+void Accelerator::NoteWithoutTensorCores() {
+  const absl::MutexLock lock(&warning_mutex_);
+  if (std::exchange(has_warned_, true)) return;
+  warning_ = absl::StrCat("a convolution in 16 bits runs without Tensor Cores",
+                          of_convolution_.empty() ? "" : absl::StrCat(": ", Escaped(of_convolution_)));
+}
+
+std::string Accelerator::TakeWarning() {
+  const absl::MutexLock lock(&warning_mutex_);
+  return std::exchange(warning_, {});
 }
 
 absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std::string& text) {

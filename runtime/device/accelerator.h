@@ -80,12 +80,18 @@ class Accelerator : public TensorMemory, private ElementMover {
     Note(table_.kernels.launches[static_cast<size_t>(Arguments::kKernel)](table_.self, &arguments));
   }
 
-  // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library is
-  // missing or does not do it, and nothing has happened then.
+  // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library does
+  // not do it, and nothing has happened then; kAborted where that is missing.
   absl::Status Multiply(const device::ProductArguments& product, std::string& text);
-  // The same of convolutions and attention.
+  // The same of convolutions and attention, but kUnimplemented, too, where their library is missing: others compute them.
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
   absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
+
+  // A convolution in 16 bits was computed by other units than those that are there for it; not of one whose channels are
+  // groups of their own, which no Tensor Core computes.
+  void NoteWithoutTensorCores();
+  // What whoever runs a model should know, in one line and once; empty: nothing.
+  std::string TakeWarning();
 
   // ---- means over the ranks of a data-parallel run, each with a device of its own (raw/ranks.h)
   // All ranks call it with one device each; afterwards `ranks_text` names the library. Errors, the same on all ranks:
@@ -151,6 +157,10 @@ class Accelerator : public TensorMemory, private ElementMover {
   std::string ranks_text_;  // empty: it has joined none
   const device::DeviceTable table_;
   std::atomic<int> first_error_ = 0;
+  absl::Mutex warning_mutex_;
+  std::string of_convolution_ ABSL_GUARDED_BY(warning_mutex_);  // what the library said of one that it did not take last
+  std::string warning_ ABSL_GUARDED_BY(warning_mutex_);
+  bool has_warned_ ABSL_GUARDED_BY(warning_mutex_) = false;
   absl::Mutex order_;
   std::atomic<bool> is_recording_ = false, is_broken_ = false;
   absl::Mutex lists_mutex_;
