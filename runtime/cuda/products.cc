@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "runtime/cuda/pick_fastest.h"
+#include "runtime/device/raw/device_table.h"
 
 namespace amp::cuda {
 namespace {
@@ -129,14 +130,18 @@ int Products::OpenLibrary(char* text) {
   constexpr int kHopper = 9;
   constexpr size_t kMebibyte = size_t{1} << 20;
   workspace_bytes_ = (properties.major >= kHopper ? 32 : 4) * kMebibyte;
-  if (workspace_ == nullptr && cudaMalloc(&workspace_, workspace_bytes_) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // does not last
+  if (const int error = workspace_ == nullptr ? cudaMalloc(&workspace_, workspace_bytes_) : 0; error != 0) {
+    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
     workspace_ = nullptr;
-    return Answer(device::kNoProduct, "the device is out of memory for cuBLASLt's workspace", text);
+    return Answer(error, "no workspace of " + std::to_string(workspace_bytes_ / kMebibyte) + " MiB for cuBLASLt", text);
   }
   const cublasStatus_t status = library_->create(&handle_);
   if (status == CUBLAS_STATUS_SUCCESS) return 0;
   handle_ = nullptr;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+    static_cast<void>(cudaGetLastError());
+    return Answer(device::kOutOfMemory, "cublasLtCreate finds none", text);
+  }
   return Answer(device::kNoLibrary, "cublasLtCreate failed (status " + std::to_string(status) + ")", text);
 }
 
@@ -325,9 +330,10 @@ int Products::Multiply(const ProductArguments& product, cudaStream_t stream, cha
   }
   const cublasStatus_t status = Run(product, stream, plan);
   if (status == CUBLAS_STATUS_SUCCESS) return Answer(0, plan.text, text);
-  const int error = cudaGetLastError();
+  int error = cudaGetLastError();
+  if (error == 0 && status == CUBLAS_STATUS_ALLOC_FAILED) error = device::kOutOfMemory;
   return Answer(error != 0 ? error : cudaErrorUnknown, "cublasLtMatmul failed (status " + std::to_string(status) + ")",
-              text);
+                text);
 }
 
 }  // namespace amp::cuda

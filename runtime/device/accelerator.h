@@ -6,8 +6,9 @@
 //   AMP_ASSIGN_OR_RETURN(const Tensor y, device->CopyOut(on_device, nullptr));
 //
 // All happens in the order in which it is asked for. What fails after it was asked for is found out later: then Status,
-// Finish and CopyOut give the first error from there on, of code kAborted. Any thread may use a device; it must outlive
-// the tensors in its memory.
+// Finish and CopyOut give the first error from there on, of code kAborted, or kResourceExhausted where the device ran out
+// of memory by itself. Where there is no memory for what is asked for, nothing has happened, and it can be asked for
+// again. Any thread may use a device; it must outlive the tensors in its memory.
 #ifndef AMP_RUNTIME_DEVICE_ACCELERATOR_H_
 #define AMP_RUNTIME_DEVICE_ACCELERATOR_H_
 
@@ -15,7 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -81,7 +84,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   }
 
   // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library does
-  // not do it, and nothing has happened then; kAborted where that is missing.
+  // not do it, and nothing has happened then; kAborted where that is missing; kResourceExhausted, no memory for it.
   absl::Status Multiply(const device::ProductArguments& product, std::string& text);
   // The same of convolutions and attention, but kUnimplemented, too, where their library is missing: others compute them.
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
@@ -111,7 +114,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   }
 
   // A list where kernels see it, for as long as the pointer lives. Lists of one content are one, and stay for a while.
-  // Null where that failed, which Status tells.
+  // Null where that failed, which Status tells: where there was no memory for it, once, in the same thread.
   std::shared_ptr<const void> Share(absl::Span<const std::byte> list);
   template <typename T>
   std::shared_ptr<const void> Share(const std::vector<T>& list) {
@@ -130,7 +133,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   // REQUIRES: a recording of this device; what it reads and writes is where it was then.
   absl::Status Replay(const Recording& recording);
 
-  absl::Status Status() const;
+  absl::Status Status();
   absl::Status Finish();  // waits for everything
 
  private:
@@ -146,6 +149,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   void SetZero(Tensor& to) override;
 
   void Note(int error);
+  void NoteShortOfMemory();
   // What a library said, and with which error.
   absl::Status AfterLibrary(int error, const std::string& text);
   // For what a recording cannot have: tells the one under way, if there is one.
@@ -157,8 +161,12 @@ class Accelerator : public TensorMemory, private ElementMover {
   std::string ranks_text_;  // empty: it has joined none
   const device::DeviceTable table_;
   std::atomic<int> first_error_ = 0;
+  std::atomic<bool> is_short_of_memory_ = false;  // somebody is
+  absl::Mutex short_mutex_;
+  std::set<std::thread::id> short_of_memory_ ABSL_GUARDED_BY(short_mutex_);  // who has not been told yet
   absl::Mutex warning_mutex_;
-  std::string of_convolution_ ABSL_GUARDED_BY(warning_mutex_);  // what the library said of one that it did not take last
+  std::string of_convolution_
+      ABSL_GUARDED_BY(warning_mutex_);  // what the library said of one that it did not take last
   std::string warning_ ABSL_GUARDED_BY(warning_mutex_);
   bool has_warned_ ABSL_GUARDED_BY(warning_mutex_) = false;
   absl::Mutex order_;

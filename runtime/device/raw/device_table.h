@@ -5,7 +5,8 @@
 //   if (AmpCudaOpen(ordinal, &table, why_not) == 0) { ... table.close(table.self); }
 //
 // Everything happens in the order in which it is asked for, on one stream; copies to the processor wait for it, all else
-// does not. Errors are numbers other than 0 that `error_text` knows; one that is no kOutOfMemory lasts. Any thread may call.
+// does not. Errors are numbers other than 0 that `error_text` knows; one that is no kOutOfMemory lasts, and so does that of a copy,
+// a kernel or `finish`. Any thread may call.
 #ifndef AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_
 #define AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_
 

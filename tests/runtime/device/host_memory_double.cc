@@ -278,10 +278,17 @@ void UseChoices(void* self, const device::Choices* choices) {
   Of(self).choices = choices;
 }
 
+int LacksWorkspace(char* text, size_t size) {
+  std::snprintf(text, size, "no workspace for the double");
+  return device::kOutOfMemory;
+}
+
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
   const DoubleLimits& limits = Of(self).limits;
+  if (!limits.has_workspaces) return LacksWorkspace(text, device::kMaxProductText);
   if (!limits.has_products || !limits.takes_products) {
-    std::snprintf(text, device::kMaxProductText, "the double %s", limits.has_products ? "takes none" : "has no products");
+    std::snprintf(text, device::kMaxProductText, "the double %s",
+                  limits.has_products ? "takes none" : "has no products");
     return limits.has_products ? device::kNoProduct : device::kNoLibrary;
   }
   std::snprintf(text, device::kMaxProductText, "product of the double%s", Tf32Text(*product));
@@ -310,6 +317,7 @@ int Operate(void* self, const Operation* operation, char* text) {
   std::snprintf(text, device::kMaxOperationText, "%s%s", why_not == nullptr ? "library of the double" : why_not,
                 why_not == nullptr ? Tf32Text(*operation) : "");
   if (why_not != nullptr) return device::kNotTaken;
+  if (!opened.limits.has_workspaces) return LacksWorkspace(text, device::kMaxOperationText);
   ++opened.state->operations;
   if constexpr (requires { operation->channels_last; }) opened.state->channels_last += operation->channels_last ? 1 : 0;
   const int error = DoOrRecord(opened, [copy = *operation] {
