@@ -64,7 +64,8 @@ std::vector<int64_t> KeyOf(const LibraryAttention& a) {
 // "cuDNN 9.19.0 eng41_k2=4, Tensor Cores"
 std::string TextOf(const CudnnPlan& plan, bool is_float32) {
   const bool uses = plan.uses_tensor_cores();
-  const char* const how = is_float32 ? (uses ? "TF32" : "strict float32") : (uses ? "Tensor Cores" : "no Tensor Cores");
+  const char* const how = is_float32 ? (uses ? "TF32" : "strict float32: no TF32, no BF16x9 emulation")
+                                     : (uses ? "Tensor Cores" : "no Tensor Cores");
   return "cuDNN " + CudnnVersionText(OpenCudnn().version) + " " + plan.engine() + ", " + how;
 }
 

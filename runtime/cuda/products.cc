@@ -42,14 +42,20 @@ cublasComputeType_t ComputeOf(const ProductArguments& product) {
   return UsesTf32(product) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-// What algorithms may compute with.
-uint64_t AllowedFlags(const ProductArguments& product) {
-  if (product.storage == Storage::kFloat32 && !UsesTf32(product)) {
-    return CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+bool IsStrict(const ProductArguments& product) { return product.storage == Storage::kFloat32 && !UsesTf32(product); }
+
+// What algorithms may compute with. Emulations of float32 are Tensor Cores' work on inputs of other types, so that strict
+// float32 bars them as it bars TF32, whatever CUBLAS_EMULATE_SINGLE_PRECISION asks for.
+uint64_t AllowedFlags(const ProductArguments& product, Products::Units units) {
+  constexpr uint64_t kSums = CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F;
+  if (IsStrict(product)) return CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  if (product.storage == Storage::kFloat32) {
+    return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
+           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32;
   }
-  return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-         CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+  return (units == Products::Units::kTensorCores ? CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK
+                                                 : CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK) |
+         kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
 }
 
 // What the addresses of the matrices, and of all of a batch, have in common: algorithms are chosen for it.
@@ -80,7 +86,7 @@ int Answer(int error, const std::string& what, char* text) {
 // Of float32: whether it was rounded on its way in.
 const char* StrictnessText(const ProductArguments& product) {
   if (product.storage != Storage::kFloat32) return "";
-  return UsesTf32(product) ? ", TF32 allowed" : ", strict float32";
+  return UsesTf32(product) ? ", TF32 allowed, no BF16x9 emulation" : ", strict float32: no TF32, no BF16x9 emulation";
 }
 
 }  // namespace
@@ -109,7 +115,7 @@ struct Products::Plan {
   }
 };
 
-Products::Products(int ordinal) : ordinal_(ordinal) {}
+Products::Products(int ordinal, Units units) : ordinal_(ordinal), units_(units) {}
 
 Products::~Products() {
   plans_.clear();
@@ -196,7 +202,7 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
                                               sizeof(reductions)) == CUBLAS_STATUS_SUCCESS;
-  const uint64_t allowed = AllowedFlags(product);
+  const uint64_t allowed = AllowedFlags(product, units_);
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
                          CUBLAS_STATUS_SUCCESS;
   int count = 0;
@@ -225,6 +231,11 @@ const char* Products::Choose(const ProductArguments& product, const Key& key, cu
                                                    sizeof(algorithm), &written) == CUBLAS_STATUS_SUCCESS &&
                        library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
                                                 sizeof(flags), &written) == CUBLAS_STATUS_SUCCESS;
+  // A library that does not keep to the mask, or a choice from a file that says otherwise.
+  const uint64_t barred = flags & ~AllowedFlags(product, units_);
+  if (is_told && product.storage == Storage::kFloat32 && barred != 0) {
+    return "cuBLASLt's algorithm for it is no float32 of the kind that is allowed";
+  }
   plan.text = (is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is") +
               plan.text + StrictnessText(product);
   return nullptr;

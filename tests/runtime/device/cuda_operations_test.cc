@@ -52,6 +52,8 @@ TEST_CASE("convolutions in 16 bits say whether they run on Tensor Cores") {
   CHECK(Convolve(others).error == device::kWithoutTensorCores);
   CHECK(Convolve(others).text == "cuDNN 9.19.0 eng7, no Tensor Cores");
   CHECK(Convolve(others, device::Storage::kFloat32).error == 0);
+  CHECK(Convolve(others, device::Storage::kFloat32).text ==
+        "cuDNN 9.19.0 eng7, strict float32: no TF32, no BF16x9 emulation");
   fake = {.why_not = "planted"};
   LibraryOperations none(0);
   CHECK(Convolve(none).error == device::kNotTaken);

@@ -174,6 +174,50 @@ TEST_CASE("no memory for cuBLASLt is that, and does not last") {
   FakeCuda() = {};
 }
 
+// As cuBLAS 12.9 and newer have them: what rounds float32 or splits it comes first.
+const std::vector<uint64_t> kOfFloat32 = {kHmma | kSum32 | kOfTf32, kHmma | kSum32 | kOfB16, kHmma | kSum32 | kOf32,
+                                          kFma | kSum32 | kOf16, kFma | kSum32 | kOf32};
+
+TEST_CASE("float32 is strict: neither TF32 nor BF16x9, which its text says") {
+  fake = {.algorithms = kOfFloat32};
+  const device::ProductArguments product = ProductOf(device::Storage::kFloat32);
+  const Answer answer = AskOnce(product);
+  CHECK(answer.error == 0);
+  CHECK(answer.text == "cublasLt algorithm 4, FMA, float32 accumulators, strict float32: no TF32, no BF16x9 emulation");
+  CHECK(fake.compute == CUBLAS_COMPUTE_32F);
+  CHECK(fake.mask == (kFma | kSum32 | kOf32));
+  fake.algorithms.pop_back();
+  CHECK(AskOnce(product).error == device::kNoProduct);
+  fake.heeds_mask = false;
+  CHECK(AskOnce(product).error == device::kNoProduct);
+  CHECK_THAT(AskOnce(product).text, Contains("is no float32 of the kind that is allowed"));
+}
+
+TEST_CASE("TF32 is for who allows it, and no other rounding with it") {
+  fake = {.algorithms = {kHmma | kSum32 | kOfB16, kHmma | kSum16 | kOfTf32, kHmma | kSum32 | kOfTf32}};
+  device::ProductArguments product = ProductOf(device::Storage::kFloat32);
+  product.allows_tf32 = true;
+  const Answer answer = AskOnce(product);
+  CHECK(answer.text ==
+        "cublasLt algorithm 2, HMMA, TF32 inputs, float32 accumulators, TF32 allowed, no BF16x9 emulation");
+  CHECK(fake.compute == CUBLAS_COMPUTE_32F_FAST_TF32);
+}
+
+TEST_CASE("16 bits are added up in float32, and where Tensor Cores are all that is allowed, never computed by others") {
+  for (const device::Storage storage : {device::Storage::kFloat16, device::Storage::kBfloat16}) {
+    const uint64_t input = storage == device::Storage::kFloat16 ? kOf16 : kOfB16;
+    const device::ProductArguments product = ProductOf(storage);
+    fake = {.algorithms = {kHmma | kSum16 | input, kFma | kSum32 | input, kHmma | kSum32 | input}};
+    CHECK(AskOnce(product).text == "cublasLt algorithm 1, FMA, float32 accumulators");
+    Products forced(0, Products::Units::kTensorCores);
+    CHECK(Ask(forced, product).text == "cublasLt algorithm 2, HMMA, float32 accumulators");
+    fake.algorithms.pop_back();
+    Products none(0, Products::Units::kTensorCores);
+    CHECK(Ask(none, product).error == device::kNoProduct);
+    CHECK(Ask(none, product).text == "cuBLASLt has no algorithm for it");
+  }
+}
+
 }  // namespace
 
 const CublasLt* OpenCublasLt(char* why_not, size_t size) {
