@@ -78,13 +78,52 @@ TEST_CASE("no memory for cuDNN's workspace is that, for nobody else to take over
   FakeCuda() = {};
 }
 
+TEST_CASE("what an old cuDNN is not asked for has a reason") {
+  CHECK(WhyTooOld(90701) == "cuDNN 9.7.1 is too old: expected 9.8.0 or newer");
+  CHECK(WhyTooOld(90800).empty());
+  device::LibraryConvolution convolution = {};
+  convolution.channels = convolution.filters = 32;
+  convolution.gives_weights = true;
+  for (const int64_t groups : {1, 4}) {
+    convolution.groups = groups;
+    CHECK(WhyTooOld(convolution, 90800).empty());
+  }
+  convolution.groups = 32;
+  CHECK(WhyTooOld(convolution, 92302) ==
+        "cuDNN 9.23.2 is too old for depthwise convolutions: expected 9.24.0 or newer");
+  CHECK(WhyTooOld(convolution, 92400).empty());
+}
+
+TEST_CASE("attention whose operands are parts of larger tensors is for a newer cuDNN than that of whole ones") {
+  // Of 2 x 3 heads of 8 columns, 5 rows: as they are written, transposed, and beside each other in one tensor.
+  const device::HeadSteps apart = {{3 * 5 * 8, 5 * 8, 8, 1}}, transposed = {{5 * 3 * 8, 8, 3 * 8, 1}},
+                          beside = {{5 * 3 * 3 * 8, 8, 3 * 3 * 8, 1}};
+  device::LibraryAttention attention = {};
+  attention.batch = 2;
+  attention.heads = attention.key_heads = 3;
+  attention.queries = attention.keys = 5;
+  attention.size = attention.value_size = 8;
+  attention.q_steps = attention.y_steps = transposed;
+  attention.k_steps = attention.v_steps = apart;
+  CHECK(WhyTooOld(attention, 91500) == "cuDNN 9.15.0 is too old for attention: expected 9.15.1 or newer");
+  CHECK(WhyTooOld(attention, 91501).empty());
+  attention.k_steps = beside;
+  CHECK(WhyTooOld(attention, 91500) == "cuDNN 9.15.0 is too old for attention: expected 9.15.1 or newer");
+  CHECK(WhyTooOld(attention, 92399) ==
+        "cuDNN 9.23.99 is too old for attention to parts of tensors: expected 9.24.0 or newer");
+  CHECK(WhyTooOld(attention, 92400).empty());
+  attention.k_steps = transposed;
+  attention.batch = 1;  // whose step is any
+  attention.q_steps.steps[0] = 7;
+  CHECK(WhyTooOld(attention, 91501).empty());
+}
+
 }  // namespace
 
 const CudnnLibrary& OpenCudnn() {
   static const CudnnLibrary library = {.handle = nullptr, .version = 91900, .why_not = ""};
   return library;
 }
-std::string CudnnVersionText(size_t) { return "9.19.0"; }
 cudnnContext* MakeCudnnHandle(CUstream_st*, std::string&) { return reinterpret_cast<cudnnContext*>(&fake); }
 void DestroyCudnnHandle(cudnnContext*) {}
 CudnnPointers PointersOf(const device::LibraryConvolution&) { return {}; }
