@@ -25,10 +25,20 @@ median() {
   echo "${found:--}"
 }
 
+# Whether there is time for a row; the row says so where there is none.
+has_time() {
+  (($(left) > 0)) && return
+  printf '%-18s NO TIME\n' "$1"
+  failed=1
+  return 1
+}
+
 # row NAME OPERATIONS ITERATIONS [DTYPE...]: of a model that make_gpu_models knows; OPERATIONS: billions of a run.
 row() {
   local name="$1" operations="$2" times=() plain=- dtype model="$scratch/$1.onnx"
-  if ! limited 60 make_gpu_models "$name" "$model" 2>> "$scratch/why"; then
+  has_time "$name" || return
+  if ! limited 60 make_gpu_models "$name" "$model" > /dev/null 2>> "$scratch/why"; then
+    printf '%-18s FAILED: no model\n' "$name"
     failed=1
     return
   fi
@@ -66,6 +76,7 @@ make_pictures() {
 # train_row NAME OPERATIONS LAYERS BATCH SAMPLES: milliseconds of a step, the median over epochs but for the first two.
 train_row() {
   local name="$1" operations="$2" times=() policy
+  has_time "$name" || return
   make_pictures "$5"
   amp-train new mlp "$3" -o "$scratch/mlp.onnx" --seed 1 > /dev/null 2>> "$scratch/why" || failed=1
   for policy in float32 mixed_float16 mixed_bfloat16; do
@@ -104,6 +115,7 @@ mnist_row() {
     echo "MNIST: not there: no data/mnist in '$folder'"
     return
   fi
+  has_time MNIST || return
   local there here
   amp-train new mlp "$1" -o "$scratch/mlp.onnx" --seed 1 > /dev/null 2>> "$scratch/why"
   amp-rewrite "$scratch/mlp.onnx" -o "$scratch/step.onnx" --train --loss softmax-cross-entropy --optimizer adam \
@@ -112,7 +124,10 @@ mnist_row() {
   here="$(accuracy cpu "$2" "$3")"
   printf 'MNIST, %s, %s epochs of batches of %s: test accuracy %s on %s, %s on the processor\n' "$1" "$2" "$3" \
     "${there:--}" "$device" "${here:--}"
-  [[ -n $there && -n $here ]] || { failed=1; return; }
+  if [[ -z $there || -z $here ]]; then
+    failed=1
+    return
+  fi
   note_figure accuracy_off "$(awk -v there="$there" -v here="$here" \
     'BEGIN { off = there - here; printf "%.4f", off < 0 ? -off : off }')"
 }
