@@ -34,12 +34,6 @@ bool FindAll(void* handle, Functions& functions) {
          Find(handle, "cudnnDestroy", functions.destroy) && Find(handle, "cudnnSetStream", functions.set_stream);
 }
 
-// "cuDNN 9.7.1 is too old: expected 9.8.0 or newer", or nothing.
-std::string WhyNot(size_t version) {
-  if (version >= kLeastCudnn) return "";
-  return "cuDNN " + CudnnVersionText(version) + " is too old: expected " + CudnnVersionText(kLeastCudnn) + " or newer";
-}
-
 Opened Open() {
   Opened opened;
   void* const handle = ::dlopen(kName, RTLD_NOW | RTLD_LOCAL);
@@ -52,7 +46,7 @@ Opened Open() {
     return opened;
   }
   const size_t version = opened.functions.get_version();
-  opened.library = {.handle = handle, .version = version, .why_not = WhyNot(version)};
+  opened.library = {.handle = handle, .version = version, .why_not = WhyTooOld(version)};
   if (!opened.library.why_not.empty()) opened.library.version = 0;
   return opened;
 }
@@ -63,12 +57,6 @@ const Opened& OpenOnce() {
 }
 
 }  // namespace
-
-std::string CudnnVersionText(size_t version) {
-  constexpr size_t kMajor = 10000, kMinor = 100;
-  return std::to_string(version / kMajor) + "." + std::to_string(version % kMajor / kMinor) + "." +
-         std::to_string(version % kMinor);
-}
 
 const CudnnLibrary& OpenCudnn() { return OpenOnce().library; }
 

@@ -6,14 +6,12 @@
 #include <cstddef>
 #include <string>
 
+#include "runtime/cuda/cudnn_floors.h"
+
 struct cudnnContext;  // what cuDNN's handles point to
 struct CUstream_st;
 
 namespace amp::cuda {
-
-// Versions as cuDNN counts them: 91900 for 9.19.0.
-inline constexpr size_t kLeastCudnn = 90800;              // plans for a device that is described, not there
-inline constexpr size_t kLeastCudnnForAttention = 91501;  // graphs of CUDA replay older attention wrongly
 
 // What is there: `version` 0 and why not, or cuDNN of kLeastCudnn or newer. Stays open.
 struct CudnnLibrary {
@@ -22,9 +20,6 @@ struct CudnnLibrary {
   std::string why_not;
 };
 const CudnnLibrary& OpenCudnn();
-
-// "9.19.0"
-std::string CudnnVersionText(size_t version);
 
 // What runs plans, on the device that the thread uses, in the order of the stream. Null, and why not: one line.
 // REQUIRES: OpenCudnn has opened it.

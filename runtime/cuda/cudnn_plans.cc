@@ -383,6 +383,8 @@ CudnnPointers PointersOf(const LibraryAttention& attention) {
 
 std::unique_ptr<CudnnPlan> PlanConvolution(const LibraryConvolution& convolution, const CudnnTarget& target,
                                            std::string& why_not) {
+  why_not = WhyTooOld(convolution, OpenCudnn().version);
+  if (!why_not.empty()) return nullptr;
   const Describe describe = [&](Graph& graph) {
     return convolution.gives_weights ? DescribeWeightGradient(convolution, graph)
                                      : DescribeConvolution(convolution, graph);
@@ -395,11 +397,8 @@ std::unique_ptr<CudnnPlan> PlanConvolution(const LibraryConvolution& convolution
 
 std::unique_ptr<CudnnPlan> PlanAttention(const LibraryAttention& attention, const CudnnTarget& target,
                                          std::string& why_not) {
-  if (OpenCudnn().version < kLeastCudnnForAttention) {
-    why_not = "cuDNN " + CudnnVersionText(OpenCudnn().version) + " is too old for attention: expected " +
-              CudnnVersionText(kLeastCudnnForAttention) + " or newer";
-    return nullptr;
-  }
+  why_not = WhyTooOld(attention, OpenCudnn().version);
+  if (!why_not.empty()) return nullptr;
   const Describe describe = [&](Graph& graph) { return DescribeAttention(attention, graph); };
   return PlanBest(describe, {.storage = attention.storage}, target, why_not);
 }

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <iterator>
 
+#include "runtime/device/raw/device_table.h"
+
 namespace amp::cuda {
 namespace {
 
@@ -62,7 +64,8 @@ std::vector<int64_t> KeyOf(const LibraryAttention& a) {
 // "cuDNN 9.19.0 eng41_k2=4, Tensor Cores"
 std::string TextOf(const CudnnPlan& plan, bool is_float32) {
   const bool uses = plan.uses_tensor_cores();
-  const char* const how = is_float32 ? (uses ? "TF32" : "strict float32") : (uses ? "Tensor Cores" : "no Tensor Cores");
+  const char* const how = is_float32 ? (uses ? "TF32" : "strict float32: no TF32, no BF16x9 emulation")
+                                     : (uses ? "Tensor Cores" : "no Tensor Cores");
   return "cuDNN " + CudnnVersionText(OpenCudnn().version) + " " + plan.engine() + ", " + how;
 }
 
@@ -72,10 +75,12 @@ bool IsAligned(const CudnnPointers& pointers) {
                      [](const auto& each) { return reinterpret_cast<uintptr_t>(each.second) % kAlignment == 0; });
 }
 
-int Refuse(const std::string& why_not, char* text) {
-  std::snprintf(text, device::kMaxOperationText, "%s", why_not.c_str());
-  return device::kNotTaken;
+// The error, with what there is to say in `text`.
+int Answer(int error, const std::string& what, char* text) {
+  std::snprintf(text, device::kMaxOperationText, "%s", what.c_str());
+  return error;
 }
+int Refuse(const std::string& why_not, char* text) { return Answer(device::kNotTaken, why_not, text); }
 
 }  // namespace
 
@@ -99,17 +104,17 @@ std::string LibraryOperations::OpenLibrary(cudaStream_t stream) {
   return why_not;
 }
 
-std::string LibraryOperations::Reserve(size_t workspace_bytes) {
-  if (workspace_bytes <= workspace_bytes_) return "";
+int LibraryOperations::Reserve(size_t workspace_bytes) {
+  if (workspace_bytes <= workspace_bytes_) return 0;
   const size_t size_bytes = std::max(workspace_bytes, 2 * workspace_bytes_);
   void* workspace = nullptr;
-  if (cudaMalloc(&workspace, size_bytes) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // does not last
-    return "the device is out of memory for cuDNN's workspace";
+  if (const int error = cudaMalloc(&workspace, size_bytes); error != 0) {
+    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
+    return error;
   }
   workspaces_.push_back(workspace);
   workspace_bytes_ = size_bytes;
-  return "";
+  return 0;
 }
 
 template <typename Operation, typename MakePlan>
@@ -126,15 +131,16 @@ int LibraryOperations::Run(const Operation& operation, MakePlan make_plan, bool 
   if (entry.plan == nullptr) return Refuse(entry.text, text);
   const CudnnPointers pointers = PointersOf(operation);
   if (!IsAligned(pointers)) return Refuse("an operand that begins between multiples of 16 bytes", text);
-  if (const std::string why_not = Reserve(entry.plan->workspace_bytes()); !why_not.empty())
-    return Refuse(why_not, text);
+  if (const int error = Reserve(entry.plan->workspace_bytes()); error != 0) {
+    return Answer(error, "no workspace of " + std::to_string(entry.plan->workspace_bytes()) + " bytes for cuDNN", text);
+  }
   const std::string failure =
       entry.plan->Run(target_.handle, pointers, workspaces_.empty() ? nullptr : workspaces_.back());
   // Where CUDA itself has no complaint, others may compute it.
   const int error = failure.empty() ? 0 : cudaGetLastError();
   if (!failure.empty() && error == 0) return Refuse(failure, text);
-  std::snprintf(text, device::kMaxOperationText, "%s", failure.empty() ? entry.text.c_str() : failure.c_str());
-  return error;
+  const bool is_slow = failure.empty() && !is_float32 && !entry.plan->uses_tensor_cores();
+  return Answer(is_slow ? device::kWithoutTensorCores : error, failure.empty() ? entry.text : failure, text);
 }
 
 int LibraryOperations::Convolve(const LibraryConvolution& convolution, cudaStream_t stream, char* text) {

@@ -26,7 +26,7 @@ class LibraryOperations {
   LibraryOperations(const LibraryOperations&) = delete;
   LibraryOperations& operator=(const LibraryOperations&) = delete;
 
-  // 0, kNotTaken, or an error of CUDA. `text`: see runtime/device/raw/library_operations.h.
+  // 0, kNotTaken, kWithoutTensorCores, or an error of CUDA. `text`: see runtime/device/raw/library_operations.h.
   int Convolve(const device::LibraryConvolution& convolution, cudaStream_t stream, char* text);
   int Attend(const device::LibraryAttention& attention, cudaStream_t stream, char* text);
 
@@ -41,7 +41,7 @@ class LibraryOperations {
   template <typename Operation, typename MakePlan>
   int Run(const Operation& operation, MakePlan make_plan, bool is_float32, cudaStream_t stream, char* text);
   std::string OpenLibrary(cudaStream_t stream);  // why not, or nothing
-  std::string Reserve(size_t workspace_bytes);   // the same
+  int Reserve(size_t workspace_bytes);           // 0 or an error of CUDA
 
   const int ordinal_;
   std::mutex mutex_;

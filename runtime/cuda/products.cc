@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "runtime/cuda/pick_fastest.h"
+#include "runtime/device/raw/device_table.h"
 
 namespace amp::cuda {
 namespace {
@@ -41,14 +42,20 @@ cublasComputeType_t ComputeOf(const ProductArguments& product) {
   return UsesTf32(product) ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
 
-// What algorithms may compute with.
-uint64_t AllowedFlags(const ProductArguments& product) {
-  if (product.storage == Storage::kFloat32 && !UsesTf32(product)) {
-    return CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+bool IsStrict(const ProductArguments& product) { return product.storage == Storage::kFloat32 && !UsesTf32(product); }
+
+// What algorithms may compute with. Emulations of float32 are Tensor Cores' work on inputs of other types, so that strict
+// float32 bars them as it bars TF32, whatever CUBLAS_EMULATE_SINGLE_PRECISION asks for.
+uint64_t AllowedFlags(const ProductArguments& product, Products::Units units) {
+  constexpr uint64_t kSums = CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F;
+  if (IsStrict(product)) return CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  if (product.storage == Storage::kFloat32) {
+    return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
+           CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32;
   }
-  return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F |
-         CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+  return (units == Products::Units::kTensorCores ? CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK
+                                                 : CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK) |
+         kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
 }
 
 // What the addresses of the matrices, and of all of a batch, have in common: algorithms are chosen for it.
@@ -70,10 +77,16 @@ std::string CapabilityText(int algorithm, uint64_t flags) {
   return text;
 }
 
+// The error, with what there is to say in `text`.
+int Answer(int error, const std::string& what, char* text) {
+  std::snprintf(text, device::kMaxProductText, "%s", what.c_str());
+  return error;
+}
+
 // Of float32: whether it was rounded on its way in.
 const char* StrictnessText(const ProductArguments& product) {
   if (product.storage != Storage::kFloat32) return "";
-  return UsesTf32(product) ? ", TF32 allowed" : ", strict float32";
+  return UsesTf32(product) ? ", TF32 allowed, no BF16x9 emulation" : ", strict float32: no TF32, no BF16x9 emulation";
 }
 
 }  // namespace
@@ -102,7 +115,7 @@ struct Products::Plan {
   }
 };
 
-Products::Products(int ordinal) : ordinal_(ordinal) {}
+Products::Products(int ordinal, Units units) : ordinal_(ordinal), units_(units) {}
 
 Products::~Products() {
   plans_.clear();
@@ -110,23 +123,32 @@ Products::~Products() {
   if (workspace_ != nullptr) static_cast<void>(cudaFree(workspace_));
 }
 
-const char* Products::OpenLibrary(char* why_not) {
-  if (handle_ != nullptr) return nullptr;
-  library_ = OpenCublasLt(why_not, device::kMaxProductText);
-  if (library_ == nullptr) return why_not;
+int Products::OpenLibrary(char* text) {
+  if (handle_ != nullptr) return 0;
+  library_ = OpenCublasLt(text, device::kMaxProductText);
+  if (library_ == nullptr) return device::kNoLibrary;
   cudaDeviceProp properties = {};
-  if (cudaGetDeviceProperties(&properties, ordinal_) != cudaSuccess) return "the device does not say what it is";
+  if (const int error = cudaGetDeviceProperties(&properties, ordinal_); error != 0) {
+    return Answer(error, "the device does not say what it is", text);
+  }
   device_text_ =
       std::string(properties.name) + " " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
   constexpr int kHopper = 9;
   constexpr size_t kMebibyte = size_t{1} << 20;
   workspace_bytes_ = (properties.major >= kHopper ? 32 : 4) * kMebibyte;
-  if (workspace_ == nullptr && cudaMalloc(&workspace_, workspace_bytes_) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());  // does not last
+  if (const int error = workspace_ == nullptr ? cudaMalloc(&workspace_, workspace_bytes_) : 0; error != 0) {
+    if (error == device::kOutOfMemory) static_cast<void>(cudaGetLastError());  // does not last
     workspace_ = nullptr;
-    return "the device is out of memory for cuBLASLt's workspace";
+    return Answer(error, "no workspace of " + std::to_string(workspace_bytes_ / kMebibyte) + " MiB for cuBLASLt", text);
   }
-  return library_->create(&handle_) == CUBLAS_STATUS_SUCCESS ? nullptr : "cublasLtCreate failed";
+  const cublasStatus_t status = library_->create(&handle_);
+  if (status == CUBLAS_STATUS_SUCCESS) return 0;
+  handle_ = nullptr;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) {
+    static_cast<void>(cudaGetLastError());
+    return Answer(device::kOutOfMemory, "cublasLtCreate finds none", text);
+  }
+  return Answer(device::kNoLibrary, "cublasLtCreate failed (status " + std::to_string(status) + ")", text);
 }
 
 const char* Products::Describe(const ProductArguments& product, Plan& plan) const {
@@ -180,7 +202,7 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
   const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
                                               sizeof(reductions)) == CUBLAS_STATUS_SUCCESS;
-  const uint64_t allowed = AllowedFlags(product);
+  const uint64_t allowed = AllowedFlags(product, units_);
   is_set = is_set && library_->set_preference(preference, CUBLASLT_MATMUL_PREF_IMPL_MASK, &allowed, sizeof(allowed)) ==
                          CUBLAS_STATUS_SUCCESS;
   int count = 0;
@@ -209,6 +231,11 @@ const char* Products::Choose(const ProductArguments& product, const Key& key, cu
                                                    sizeof(algorithm), &written) == CUBLAS_STATUS_SUCCESS &&
                        library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
                                                 sizeof(flags), &written) == CUBLAS_STATUS_SUCCESS;
+  // A library that does not keep to the mask, or a choice from a file that says otherwise.
+  const uint64_t barred = flags & ~AllowedFlags(product, units_);
+  if (is_told && product.storage == Storage::kFloat32 && barred != 0) {
+    return "cuBLASLt's algorithm for it is no float32 of the kind that is allowed";
+  }
   plan.text = (is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is") +
               plan.text + StrictnessText(product);
   return nullptr;
@@ -304,22 +331,20 @@ cublasStatus_t Products::Run(const ProductArguments& product, cudaStream_t strea
 
 int Products::Multiply(const ProductArguments& product, cudaStream_t stream, char* text) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  char opening[device::kMaxProductText] = "";
-  const char* why_not = OpenLibrary(opening);
-  Plan* const plan = why_not == nullptr ? &PlanFor(product, stream) : nullptr;
-  if (plan != nullptr && !plan->why_not.empty()) why_not = plan->why_not.c_str();
-  if (why_not == nullptr && product.bias != nullptr &&
-      library_->set_operation(plan->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias,
-                              sizeof(product.bias)) != CUBLAS_STATUS_SUCCESS) {
-    why_not = "cuBLASLt does not take the bias";
+  if (const int error = OpenLibrary(text); error != 0) return error;
+  const Plan& plan = PlanFor(product, stream);
+  if (!plan.why_not.empty()) return Answer(device::kNoProduct, plan.why_not, text);
+  if (product.bias != nullptr &&
+      library_->set_operation(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias, sizeof(product.bias)) !=
+          CUBLAS_STATUS_SUCCESS) {
+    return Answer(device::kNoProduct, "cuBLASLt does not take the bias", text);
   }
-  std::snprintf(text, device::kMaxProductText, "%s", why_not == nullptr ? plan->text.c_str() : why_not);
-  if (why_not != nullptr) return device::kNoProduct;
-  const cublasStatus_t status = Run(product, stream, *plan);
-  if (status == CUBLAS_STATUS_SUCCESS) return 0;
-  std::snprintf(text, device::kMaxProductText, "cublasLtMatmul failed (status %d)", static_cast<int>(status));
-  const int error = cudaGetLastError();
-  return error != 0 ? error : cudaErrorUnknown;
+  const cublasStatus_t status = Run(product, stream, plan);
+  if (status == CUBLAS_STATUS_SUCCESS) return Answer(0, plan.text, text);
+  int error = cudaGetLastError();
+  if (error == 0 && status == CUBLAS_STATUS_ALLOC_FAILED) error = device::kOutOfMemory;
+  return Answer(error != 0 ? error : cudaErrorUnknown, "cublasLtMatmul failed (status " + std::to_string(status) + ")",
+                text);
 }
 
 }  // namespace amp::cuda

@@ -2,8 +2,8 @@
 // UseChoices they propose, and the fastest that way is taken, and remembered by whoever gave the choices.
 //
 // Matrices are row by row here and column by column there, so that y = a b is asked for as y' = b' a'. Everything is
-// accumulated in float32. float32 itself is computed with its own multiplications alone, nothing emulated in 16 bits,
-// and in TF32 only where that is allowed. The algorithm's own word for what it computes with is in the text that a report shows.
+// accumulated in float32. float32 itself is computed with its own multiplications alone, nothing emulated in 16 bits
+// (BF16x9), and in TF32 only where that is allowed. The algorithm's own word for what it computes with is in the text that a report shows.
 #ifndef AMP_RUNTIME_CUDA_PRODUCTS_H_
 #define AMP_RUNTIME_CUDA_PRODUCTS_H_
 
@@ -25,20 +25,25 @@ namespace amp::cuda {
 
 class Products {
  public:
-  explicit Products(int ordinal);
+  // What 16-bit products may be computed by: anything, or else Tensor Cores alone, so that what has no algorithm there is not
+  // taken.
+  enum class Units { kAny, kTensorCores };
+
+  explicit Products(int ordinal, Units units = Units::kAny);
   ~Products();
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
 
   void UseChoices(const device::Choices* choices);
-  // 0, kNoProduct, or an error of CUDA. `text`: see runtime/device/raw/product.h.
+  // 0, kNoProduct, kNoLibrary, or an error of CUDA. `text`: see runtime/device/raw/product.h.
   int Multiply(const device::ProductArguments& product, cudaStream_t stream, char* text);
 
  private:
   struct Plan;
   using Key = std::tuple<int, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int>;
 
-  const char* OpenLibrary(char* why_not);
+  // 0, or why not in `text` and the error.
+  int OpenLibrary(char* text);
   Plan& PlanFor(const device::ProductArguments& product, cudaStream_t stream);
   // What failed, or null.
   const char* Describe(const device::ProductArguments& product, Plan& plan) const;
@@ -56,6 +61,7 @@ class Products {
   std::string TextOf(const Key& key) const;
 
   const int ordinal_;
+  const Units units_;
   std::mutex mutex_;
   const CublasLt* library_ = nullptr;
   cublasLtHandle_t handle_ = nullptr;

@@ -13,7 +13,6 @@ const CudnnLibrary& OpenCudnn() {
   static const CudnnLibrary& none = *new CudnnLibrary{.why_not = kWhyNot};
   return none;
 }
-std::string CudnnVersionText(size_t) { return "none"; }
 
 cudnnContext* MakeCudnnHandle(CUstream_st*, std::string& why_not) {
   why_not = kWhyNot;

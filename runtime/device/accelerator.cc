@@ -32,15 +32,29 @@ void Accelerator::Note(int error) {
   first_error_.compare_exchange_strong(none, error);
 }
 
-absl::Status Accelerator::Status() const {
-  const int error = first_error_;
-  if (error == 0) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat(name_, " failed: ", table_.error_text(error), " (error ", error, ")"));
+void Accelerator::NoteShortOfMemory() {
+  const absl::MutexLock lock(&short_mutex_);
+  short_of_memory_.insert(std::this_thread::get_id());
+  is_short_of_memory_ = true;
+}
+
+absl::Status Accelerator::Status() {
+  if (const int error = first_error_; error != 0) {
+    const std::string text = absl::StrCat(name_, " failed: ", table_.error_text(error), " (error ", error, ")");
+    return error == device::kOutOfMemory ? LimitError(text) : absl::AbortedError(text);
+  }
+  if (!is_short_of_memory_) return absl::OkStatus();
+  const absl::MutexLock lock(&short_mutex_);
+  const bool is_short = short_of_memory_.erase(std::this_thread::get_id()) > 0;
+  is_short_of_memory_ = !short_of_memory_.empty();
+  return is_short ? LimitError("the device is out of memory for a list that a kernel reads") : absl::OkStatus();
 }
 
 absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
   static_assert(device::kNoProduct == device::kNotTaken);
   if (error == device::kNotTaken) return absl::UnimplementedError(text);
+  if (error == device::kOutOfMemory) return LimitError("the device is out of memory: ", text);
+  if (error == device::kNoLibrary) return absl::AbortedError(absl::StrCat(name_, ": ", text));
   Note(error);
   const absl::Status status = Status();
   if (error == 0) return status;
@@ -57,7 +71,26 @@ absl::Status Accelerator::Multiply(const device::ProductArguments& product, std:
 absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution, std::string& text) {
   char what[device::kMaxOperationText] = "";
   const int error = table_.convolve(table_.self, &convolution, what);
-  return AfterLibrary(error, text = what);
+  text = what;
+  const bool is_slow = error == device::kWithoutTensorCores;
+  if (is_slow || error == device::kNotTaken) {
+    const absl::MutexLock lock(&warning_mutex_);
+    of_convolution_ = text;
+  }
+  if (is_slow) NoteWithoutTensorCores();
+  return AfterLibrary(is_slow ? 0 : error, text);
+}
+
+void Accelerator::NoteWithoutTensorCores() {
+  const absl::MutexLock lock(&warning_mutex_);
+  if (std::exchange(has_warned_, true)) return;
+  warning_ = absl::StrCat("a convolution in 16 bits runs without Tensor Cores",
+                          of_convolution_.empty() ? "" : absl::StrCat(": ", Escaped(of_convolution_)));
+}
+
+std::string Accelerator::TakeWarning() {
+  const absl::MutexLock lock(&warning_mutex_);
+  return std::exchange(warning_, {});
 }
 
 absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std::string& text) {
@@ -202,7 +235,7 @@ std::shared_ptr<const void> Accelerator::Share(absl::Span<const std::byte> list)
   if (is_recording_) return nullptr;
   const std::shared_ptr<void> memory = Allocate(list.size());
   if (memory == nullptr) {
-    Note(device::kOutOfMemory);
+    NoteShortOfMemory();
     return nullptr;
   }
   Note(table_.copy_in(table_.self, memory.get(), list.data(), list.size()));

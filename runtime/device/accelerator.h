@@ -6,8 +6,9 @@
 //   AMP_ASSIGN_OR_RETURN(const Tensor y, device->CopyOut(on_device, nullptr));
 //
 // All happens in the order in which it is asked for. What fails after it was asked for is found out later: then Status,
-// Finish and CopyOut give the first error from there on, of code kAborted. Any thread may use a device; it must outlive
-// the tensors in its memory.
+// Finish and CopyOut give the first error from there on, of code kAborted, or kResourceExhausted where the device ran out
+// of memory by itself. Where there is no memory for what is asked for, nothing has happened, and it can be asked for
+// again. Any thread may use a device; it must outlive the tensors in its memory.
 #ifndef AMP_RUNTIME_DEVICE_ACCELERATOR_H_
 #define AMP_RUNTIME_DEVICE_ACCELERATOR_H_
 
@@ -15,7 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -80,12 +83,18 @@ class Accelerator : public TensorMemory, private ElementMover {
     Note(table_.kernels.launches[static_cast<size_t>(Arguments::kKernel)](table_.self, &arguments));
   }
 
-  // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library is
-  // missing or does not do it, and nothing has happened then.
+  // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library does
+  // not do it, and nothing has happened then; kAborted where that is missing; kResourceExhausted, no memory for it.
   absl::Status Multiply(const device::ProductArguments& product, std::string& text);
-  // The same of convolutions and attention.
+  // The same of convolutions and attention, but kUnimplemented, too, where their library is missing: others compute them.
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
   absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
+
+  // A convolution in 16 bits was computed by other units than those that are there for it; not of one whose channels are
+  // groups of their own, which no Tensor Core computes.
+  void NoteWithoutTensorCores();
+  // What whoever runs a model should know, in one line and once; empty: nothing.
+  std::string TakeWarning();
 
   // ---- means over the ranks of a data-parallel run, each with a device of its own (raw/ranks.h)
   // All ranks call it with one device each; afterwards `ranks_text` names the library. Errors, the same on all ranks:
@@ -105,7 +114,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   }
 
   // A list where kernels see it, for as long as the pointer lives. Lists of one content are one, and stay for a while.
-  // Null where that failed, which Status tells.
+  // Null where that failed, which Status tells: where there was no memory for it, once, in the same thread.
   std::shared_ptr<const void> Share(absl::Span<const std::byte> list);
   template <typename T>
   std::shared_ptr<const void> Share(const std::vector<T>& list) {
@@ -124,7 +133,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   // REQUIRES: a recording of this device; what it reads and writes is where it was then.
   absl::Status Replay(const Recording& recording);
 
-  absl::Status Status() const;
+  absl::Status Status();
   absl::Status Finish();  // waits for everything
 
  private:
@@ -140,6 +149,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   void SetZero(Tensor& to) override;
 
   void Note(int error);
+  void NoteShortOfMemory();
   // What a library said, and with which error.
   absl::Status AfterLibrary(int error, const std::string& text);
   // For what a recording cannot have: tells the one under way, if there is one.
@@ -151,6 +161,14 @@ class Accelerator : public TensorMemory, private ElementMover {
   std::string ranks_text_;  // empty: it has joined none
   const device::DeviceTable table_;
   std::atomic<int> first_error_ = 0;
+  std::atomic<bool> is_short_of_memory_ = false;  // somebody is
+  absl::Mutex short_mutex_;
+  std::set<std::thread::id> short_of_memory_ ABSL_GUARDED_BY(short_mutex_);  // who has not been told yet
+  absl::Mutex warning_mutex_;
+  std::string of_convolution_
+      ABSL_GUARDED_BY(warning_mutex_);  // what the library said of one that it did not take last
+  std::string warning_ ABSL_GUARDED_BY(warning_mutex_);
+  bool has_warned_ ABSL_GUARDED_BY(warning_mutex_) = false;
   absl::Mutex order_;
   std::atomic<bool> is_recording_ = false, is_broken_ = false;
   absl::Mutex lists_mutex_;

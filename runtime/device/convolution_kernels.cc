@@ -67,7 +67,9 @@ absl::Status Convolve(KernelContext& context) {
   for (const EpilogueStep& step : StepsOf(context)) {
     convolve.steps[convolve.num_steps++] = *ResultStepOf(context, step, shape.y);
   }
-  context.resources().device->Start(convolve);
+  Accelerator& device = *context.resources().device;
+  device.Start(convolve);
+  if (x.dtype() != DType::kFloat32 && !shape.IsDepthwise()) device.NoteWithoutTensorCores();
   return absl::OkStatus();
 }
 

@@ -41,9 +41,9 @@ absl::StatusOr<std::shared_ptr<Accelerator>> OpenCudaDevice(int ordinal) {
   if (object.entry == nullptr) return DeviceError("the kernels cannot be opened: ", Escaped(object.why_not));
   device::DeviceTable table;
   char why_not[device::kMaxWhyNot] = "";
-  if (reinterpret_cast<decltype(&AmpCudaOpen)>(object.entry)(ordinal, &table, why_not) != 0) {
-    return DeviceError(Escaped(why_not));
-  }
+  const int error = reinterpret_cast<decltype(&AmpCudaOpen)>(object.entry)(ordinal, &table, why_not);
+  if (error == device::kOutOfMemory) return LimitError(Escaped(why_not));
+  if (error != 0) return DeviceError(Escaped(why_not));
   return std::make_shared<Accelerator>(absl::StrCat("cuda:", ordinal), table);
 }
 

@@ -208,7 +208,10 @@ absl::Status ConvWeightGradient(KernelContext& context) {
                                                   .group_filters = static_cast<uint32_t>(g.dim(1) / shape.groups),
                                                   .axes = {}};
   SetDeviceAxes(shape.window, convolve.axes);
-  context.resources().device->Start(convolve);
+  Accelerator& device = *context.resources().device;
+  device.Start(convolve);
+  const bool is_depthwise = shape.groups > 1 && shape.groups == x.dim(1);
+  if (x.dtype() != DType::kFloat32 && !is_depthwise) device.NoteWithoutTensorCores();
   return absl::OkStatus();
 }
 

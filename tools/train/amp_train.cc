@@ -11,6 +11,7 @@
 #include "ir/base/status.h"
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
+#include "runtime/device/accelerator.h"
 #include "tools/phase_times.h"
 #include "tools/train/batch_plan.h"
 #include "tools/train/launcher.h"
@@ -20,6 +21,7 @@
 #include "tools/train/stop_signals.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/train_loop.h"
+#include "tools/tuning_file.h"
 
 namespace amp {
 namespace {
@@ -241,6 +243,19 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   return absl::OkStatus();
 }
 
+// With --autotune: products as the file has them, and what is new into it, once for all ranks.
+absl::Status TrainTuned(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
+                        ToolOutput& output) {
+  if (a.autotune.empty()) return InFile(Escaped(a.model), Train(a, streams, results, ranks, output));
+  const absl::StatusOr<std::unique_ptr<TuningFile>> tuning = TuningFile::Open(a.autotune);
+  AMP_RETURN_IF_ERROR(ranks.Agree(tuning.status()));
+  a.session.device->UseChoices(&(*tuning)->choices());
+  const absl::Status status = Train(a, streams, results, ranks, output);
+  a.session.device->UseChoices(nullptr);
+  const absl::Status saved = ranks.IsFirst() ? (*tuning)->Save() : absl::OkStatus();
+  return status.ok() ? saved : InFile(Escaped(a.model), status);
+}
+
 // The first rank speaks for all.
 ToolStreams StreamsOf(const Ranks& ranks, const ToolStreams& streams, bool is_quiet) {
   ToolStreams own = streams;
@@ -287,7 +302,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
   AMP_RETURN_IF_ERROR(ranks.Agree(device.status()));
   a.session.device = *std::move(device);
   AMP_RETURN_IF_ERROR(JoinDevices(a, streams, ranks));
-  AMP_RETURN_IF_ERROR(InFile(Escaped(a.model), Train(a, StreamsOf(ranks, streams, a.quiet), results, ranks, output)));
+  AMP_RETURN_IF_ERROR(TrainTuned(a, StreamsOf(ranks, streams, a.quiet), results, ranks, output));
   if (ranks.size() > 1)
     streams.warn(std::exchange(output.err, {}));  // the launcher ends the others with the first to go
   return ranks.Finish();

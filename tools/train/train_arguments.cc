@@ -108,6 +108,8 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
          "--no-replay", [&a] { a.session.replay = false; },
          "start every kernel on a GPU, also in steps that it could replay")
       ->group(group);
+  AddFile(app, group, "--autotune", a.autotune, "FILE.json",
+          "time how a GPU's library does each product, take the fastest, and keep it in this file for later");
 }
 
 void DeclareResults(CLI::App& app, TrainArguments& a) {
@@ -180,6 +182,9 @@ absl::Status CheckCombinations(const TrainArguments& a) {
   if (a.data.empty()) return UsageError("expected --data NAME=FILE for each input, found none");
   if (a.batch < 1) return UsageError("--batch: expected at least 1, found 0");
   if (a.rank_timeout < 1) return UsageError("--rank-timeout: expected at least 1, found 0");
+  if (!a.autotune.empty() && !a.cuda_ordinal.has_value()) {
+    return UsageError("--autotune is for --device cuda, which is not there");
+  }
   if (a.checkpoint_every > 0 && a.checkpoint.empty()) {
     return UsageError("--checkpoint-every is for --checkpoint, which is not there");
   }
@@ -210,6 +215,7 @@ std::map<std::string, std::string> StepFlags(const TrainArguments& a, double lea
                                               {"--schedule", NameOf(kSchedules, a.schedule)},
                                               {"--seed", absl::StrCat(a.session.seed)},
                                               {"--shuffle", TextOrNone(a.shuffle)}};
+  if (!a.autotune.empty()) flags["--autotune"] = "on";  // other algorithms add up in another order
   if (a.schedule != RateSchedule::kConstant) flags["--epochs"] = absl::StrCat(a.epochs);  // at which it is down to 0
   return flags;
 }

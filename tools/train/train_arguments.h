@@ -36,6 +36,7 @@ struct TrainArguments {
   bool curve = false, quiet = false, verbose = false;
   SessionOptions session;
   std::optional<int> cuda_ordinal;  // nothing: the processor
+  std::string autotune;             // a file
   bool takes_own_gpu = false;       // of several ranks each takes the GPU of its number on its machine
   std::string text;                 // of --help or --version: to be printed, and nothing else done; else empty
 };

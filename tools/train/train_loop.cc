@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "runtime/device/accelerator.h"
 #include "tools/train/epoch_order.h"
 #include "tools/train/judge_batch.h"
 
@@ -95,6 +96,7 @@ class Loop {
     progress_.totals.seconds += std::chrono::duration<double>(Clock::now() - start).count();
     task_.streams->show_progress(absl::StrFormat("epoch %d/%d %s loss %.4f", progress_.epoch + 1, args_.epochs,
                                                  Bar(progress_.next_batch, num_batches_), figures.loss));
+    WarnOfDevice();
     WarnOfSkips(step);
     WarnOfLoss(step);
     return absl::OkStatus();
@@ -133,6 +135,11 @@ class Loop {
     totals.judged += figures.judged;
     totals.right += figures.right;
     progress_.curve.Add(figures.loss);
+  }
+
+  void WarnOfDevice() {
+    const std::string warning = args_.session.device == nullptr ? "" : args_.session.device->TakeWarning();
+    if (!warning.empty()) task_.streams->warn(absl::StrCat("amp-train: warning: ", warning, "\n"));
   }
 
   void WarnOfSkips(const TrainStep& step) {

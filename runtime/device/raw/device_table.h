@@ -5,7 +5,8 @@
 //   if (AmpCudaOpen(ordinal, &table, why_not) == 0) { ... table.close(table.self); }
 //
 // Everything happens in the order in which it is asked for, on one stream; copies to the processor wait for it, all else
-// does not. Errors are numbers other than 0 that `error_text` knows; one that is no kOutOfMemory lasts. Any thread may call.
+// does not. Errors are numbers other than 0 that `error_text` knows; one that is no kOutOfMemory lasts, and so does that of a copy,
+// a kernel or `finish`. Any thread may call.
 #ifndef AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_
 #define AMP_RUNTIME_DEVICE_RAW_DEVICE_TABLE_H_
 
@@ -31,9 +32,11 @@ struct DeviceTable {
   int (*copy_out)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;
   int (*set_zero)(void* self, void* to, size_t size_bytes) = nullptr;
   int (*finish)(void* self) = nullptr;  // waits
-  // kNoProduct where the library is missing, or does not do it. `text`: of kMaxProductText bytes.
+  // kNoProduct where the library does not do it, kNoLibrary where it is missing; kOutOfMemory, for the library, with what
+  // for in `text`. `text`: of kMaxProductText bytes.
   int (*multiply)(void* self, const ProductArguments* product, char* text) = nullptr;
-  // kNotTaken where the library is missing, or does not do it. `text`: of kMaxOperationText bytes.
+  // kNotTaken where the library is missing, or does not do it; kWithoutTensorCores where that is how it did it; kOutOfMemory
+  // as above. `text`: of kMaxOperationText bytes.
   int (*convolve)(void* self, const LibraryConvolution* convolution, char* text) = nullptr;
   int (*attend)(void* self, const LibraryAttention* attention, char* text) = nullptr;
   // Operations are timed when they are asked for first, and the fastest way is kept; null: as before.

@@ -17,6 +17,7 @@ namespace amp::device {
 // Why an operation was not taken, in one line; or the library's name for what it did.
 inline constexpr size_t kMaxOperationText = 256;
 inline constexpr int kNotTaken = -2;
+inline constexpr int kWithoutTensorCores = -4;  // no error: 16 bits, computed by other units
 
 // y = steps(convolution of x with w + bias), row by row, or with the channels of x, w, y and of what the steps read for each
 // element beside each other: as if they were the last axis. See ConvolveArguments (convolution.h) for the axes. Where

@@ -29,7 +29,8 @@ struct ProductArguments {
 
 // What a product did not do, and why; or the library's name for what it did.
 inline constexpr size_t kMaxProductText = 160;
-inline constexpr int kNoProduct = -2;  // `text` says why; nothing has happened
+inline constexpr int kNoProduct = -2;  // the library does not do it; `text` says why; nothing has happened
+inline constexpr int kNoLibrary = -3;  // there is none that can be used; the same
 
 }  // namespace amp::device
 

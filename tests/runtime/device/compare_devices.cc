@@ -1,10 +1,10 @@
 // Runs models on a device and on the processor, with the same inputs, and prints how far the outputs are apart. Inputs are
 // those of FOLDER/refs/NAME.npz beside FOLDER/NAME.onnx (arrays "in::NAME"), where there are any, else made up.
 //
-//   compare_devices [--device double|cuda] [--tolerance X] [--fused] [--all] [--explain] MODEL.onnx...
+//   compare_devices [--device double|cuda] [--type T | --tolerance X] [--fused] [--all] [--explain] MODEL.onnx...
 //   model.onnx     12 of 40 instructions on double, 3 copies in, 1 out, relative error 1.2e-07
 //
-// --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
+// --type: float32, float16 or bfloat16, which the models' values have: the tolerance is that of model_bounds.h. // --fused: the device computes nodes together, as it does for users; the processor never does. double is the test double,
 // which computes as the kernels of a device do, but without --all for convolutions, which would take it minutes:
 // device_kernels_test and conformance_on_double have those. --explain: which operators the processor ran, and why, but for
 // arithmetic with shapes. Exit code 1 where an output is off by more than the tolerance, or a model runs in one place
@@ -13,16 +13,19 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "runtime/all_kernels.h"
 #include "runtime/compare_values.h"
 #include "runtime/npy.h"
 #include "runtime/random_inputs.h"
 #include "runtime/session.h"
+#include "tests/runtime/device/model_bounds.h"
 #include "tests/runtime/device/named_device.h"
 
 namespace amp {
@@ -30,7 +33,8 @@ namespace {
 
 struct Arguments {
   std::string device = "double";
-  double tolerance = 1e-4;
+  DType type = DType::kFloat32;
+  std::optional<double> tolerance;
   bool is_fused = false, is_all = false, explains = false;
   std::vector<std::string> models;
 };
@@ -110,6 +114,21 @@ absl::StatusOr<Outcome> RunRepeatedly(const std::string& model, const SessionOpt
   return outcome;
 }
 
+struct Tolerance {
+  double most = 0;
+  absl::string_view why;  // it is more than that of others
+};
+
+std::string Remark(const Tolerance& tolerance) {
+  return tolerance.why.empty() ? "" : absl::StrCat("; may be ", tolerance.most, ": ", tolerance.why);
+}
+
+Tolerance ToleranceFor(const std::string& name, const Arguments& arguments) {
+  if (arguments.tolerance.has_value()) return {*arguments.tolerance, ""};
+  const ModelBound* const own = FindIllConditioned(name, arguments.type);
+  return own == nullptr ? Tolerance{BoundOf(arguments.type), ""} : Tolerance{own->bound, own->why};
+}
+
 // Nothing to compare where the processor does not run it either.
 enum class Verdict { kAgree, kDiffer, kNotRun };
 
@@ -126,16 +145,18 @@ Verdict Compare(const std::string& model, const std::shared_ptr<Accelerator>& de
                 std::string((found.ok() ? expected : found).status().message()).c_str());
     return both_fail ? Verdict::kNotRun : Verdict::kDiffer;
   }
+  const Tolerance tolerance = ToleranceFor(name, arguments);
   ValueDifference difference;
   for (size_t i = 0; i < expected->outputs.size(); ++i) {
     difference.Add(CompareValues(expected->outputs[i], found->outputs[i]));
   }
-  const bool agree = difference.misfit.empty() && difference.new_non_finite == 0 && difference.unequal == 0 &&
-                     difference.relative_error <= arguments.tolerance;
-  std::printf("%-34s %4d of %4d instructions on %s, %2d copies in, %2d out, relative error %.2g%s%s\n", name.c_str(),
+  const bool is_close =
+      difference.new_non_finite == 0 && difference.unequal == 0 && difference.relative_error <= tolerance.most;
+  const bool agree = difference.misfit.empty() && (is_close || tolerance.most == kAnything);
+  std::printf("%-34s %4d of %4d instructions on %s, %2d copies in, %2d out, relative error %.2g%s%s%s\n", name.c_str(),
               found->counts.on_device, found->counts.all, device->name().c_str(), static_cast<int>(found->copies.in),
               static_cast<int>(found->copies.out), difference.relative_error, agree ? "" : " FAILED ",
-              difference.misfit.c_str());
+              difference.misfit.c_str(), Remark(tolerance).c_str());
   if (arguments.explains) {
     for (const auto& [what, count] : found->left) std::printf("    %3d x %s\n", count, what.c_str());
   }
@@ -149,6 +170,8 @@ Arguments Parse(int count, char** words) {
       arguments.device = words[++i];
     } else if (std::strcmp(words[i], "--tolerance") == 0 && i + 1 < count) {
       arguments.tolerance = std::stod(words[++i]);
+    } else if (std::strcmp(words[i], "--type") == 0 && i + 1 < count) {
+      arguments.type = ParseDType(words[++i]).value_or(DType::kUndefined);
     } else if (std::strcmp(words[i], "--fused") == 0) {
       arguments.is_fused = true;
     } else if (std::strcmp(words[i], "--all") == 0) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs all real models on a device and on the processor, as they are and rewritten to both 16-bit types: their outputs must
-agree within the bound of the type, and runs end in both places or in neither.
+agree within the bounds of model_bounds.h, and runs end in both places or in neither.
 
     tests/runtime/device/device_models.py --program build/tests/compare_devices --tool build/tools/amp-rewrite [--device cuda]
 
@@ -13,11 +13,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-
-# Relative errors: both places round every 16-bit value, after sums in another order.
-BOUNDS = {"float32": 1e-4, "float16": 0.01, "bfloat16": 0.05}
-# Where the device computes nodes together it rounds fewer values; in bfloat16 one model's tiny output is all rounding.
-FUSED_BOUNDS = {"float32": 1e-4, "float16": 0.05}
 
 
 def rewritten(tool, models, dtype, folder):
@@ -32,16 +27,16 @@ def rewritten(tool, models, dtype, folder):
             print(f"{model.name}: not rewritten to {dtype}: {done.stderr.strip()[:200]}")
 
 
-def run(args, models, dtype, bound, *flags):
+def run(args, models, dtype, *flags):
     print(f"{' '.join([dtype, *flags])}:", flush=True)
-    command = [args.program, "--device", args.device, "--tolerance", str(bound), *flags, *models]
+    command = [args.program, "--device", args.device, "--type", dtype, *flags, *models]
     return subprocess.run(command, check=False).returncode
 
 
 def compare(args, models, dtype):
-    worst = run(args, models, dtype, BOUNDS[dtype])
-    if worst != 8 and dtype in FUSED_BOUNDS:  # 8: there is no such device
-        worst = max(worst, run(args, models, dtype, FUSED_BOUNDS[dtype], "--fused"))
+    worst = run(args, models, dtype)
+    if worst != 8:  # 8: there is no such device
+        worst = max(worst, run(args, models, dtype, "--fused"))
     return worst
 
 

@@ -1,31 +1,63 @@
 #!/usr/bin/env bash
 # What only an NVIDIA GPU shows, as one table: kernels, sessions and products against the reference there, real models there
-# against the processor, in three types, and how long models take. The programs are those on the PATH; see tools/dev
-# gpu-check, which builds them, and tools/dev gpu-bundle, which packs them with this script.
+# against the processor, in three types, ONNX's own cases, how long models take, how long elsewhere, and each goal with its
+# verdict. The programs are those on the PATH; see tools/dev gpu-check, which builds them, and tools/dev gpu-bundle, which
+# packs them with this script.
 #
-#   gpu_check.sh FOLDER     where models/*.onnx and models/refs/*.npz are; exit code 8 without a GPU, 1 where a check fails
+#   gpu_check.sh FOLDER [checks|times|peers|all]     in FOLDER, as far as they are there: models/*.onnx and models/refs/*.npz,
+#                                                    conformance/node.tar.xz, data/mnist/*.gz
+#
+# Ends within nine minutes; what there was no time for is in the table, and a failure. Exit code 8 without a GPU, 1 where a
+# check fails; a goal that is missed is no failure.
 # shellcheck disable=SC2317 # some functions are called by `step`
 set -uo pipefail
 here="$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd)"
 folder="${1:?a folder with models}"
+part="${2:-all}"
+[[ $part =~ ^(checks|times|peers|all)$ ]] || { echo "gpu_check.sh: error: expected checks, times, peers or all, found '$part'" >&2; exit 2; }
 scratch="$(mktemp -d)"
 log="$scratch/log"
 trap 'rm -rf "$scratch"' EXIT
 failed=0
+export figures="$scratch/figures"
+: > "$figures"
+# shellcheck source=tests/runtime/device/gpu_figures.sh
+source "$here/gpu_figures.sh"
+export deadline
 
-# step NAME COMMAND...: one line of the table; what the command printed only where it failed.
+# step SECONDS NAME COMMAND...: one line of the table; what the command printed only where it failed. A command is limited
+# by `run`.
 step() {
-  local name="$1" start=$SECONDS code=0
-  shift
+  limit="$1"
+  local name="$2" start=$SECONDS
+  code=0  # for `show`
+  shift 2
+  if (($(left) <= 0)); then
+    printf '%-22s NO TIME\n' "$name"
+    : > "$log"
+    failed=1
+    return
+  fi
   "$@" > "$log" 2>&1 || code=$?
   if ((code == 0)); then
-    printf '%-22s ok      %4d s  %s\n' "$name" $((SECONDS - start)) "$(grep -vE '^(=*|)$' "$log" | tail -n 1 | cut -c1-90)"
+    printf '%-22s ok      %4d s  %s\n' "$name" $((SECONDS - start)) "$(grep -vE '^(=*|figure .*)$' "$log" | tail -n 1 | cut -c1-90)"
   else
-    printf '%-22s FAILED  %4d s  exit code %d\n' "$name" $((SECONDS - start)) "$code"
+    printf '%-22s FAILED  %4d s  exit code %d%s\n' "$name" $((SECONDS - start)) "$code" \
+      "$( ((code == 124 || code == 137)) && echo ", out of time")"
     tail -n 30 "$log" | sed 's/^/    /'
     failed=1
   fi
 }
+
+# show SECONDS NAME COMMAND...: the same, with all that it printed but for figures, which are noted.
+show() {
+  step "$@"
+  sed -n 's/^figure //p' "$log" >> "$figures"
+  ((code == 0)) && grep -v '^figure ' "$log" | sed 's/^/    /'
+}
+
+# run PROGRAM ARGUMENTS...: within what the step is given.
+run() { limited "$limit" "$@"; }
 
 # Folders of NVIDIA's libraries among the packages of a Python, for machines that have them nowhere else.
 libraries_of_python() {
@@ -39,7 +71,7 @@ print(":".join(str(folder) for place in places for folder in sorted(pathlib.Path
 PYTHON
 }
 
-# compare_types DTYPE TOLERANCE: the real models, rewritten to that type, there and on the processor.
+# compare_types DTYPE: the real models, rewritten to that type, there and on the processor.
 compare_types() {
   local models=("$folder"/models/*.onnx)
   if [[ $1 != float32 ]]; then
@@ -47,16 +79,27 @@ compare_types() {
     ln -sfn "$folder/models/refs" "$scratch/$1/refs"
     for model in "${models[@]}"; do
       # Models that the tool refuses are left out; which, its own tests say.
-      amp-rewrite "$model" -o "$scratch/$1/$(basename "$model")" --dtype "$1" > /dev/null 2>&1 || true
+      run amp-rewrite "$model" -o "$scratch/$1/$(basename "$model")" --dtype "$1" > /dev/null 2>&1 || true
     done
     models=("$scratch/$1"/*.onnx)
   fi
-  compare_devices --device cuda --fused --tolerance "$2" "${models[@]}"
+  run compare_devices --device cuda --fused --type "$1" "${models[@]}"
+}
+
+# ONNX's own cases.
+conform() {
+  local archive="$folder/conformance/node.tar.xz" cases="$folder/conformance/node"
+  if [[ ! -d $cases ]]; then
+    [[ -e $archive ]] || { echo "not done: no $archive"; return 0; }
+    cases="$scratch/node"
+    tar -C "$scratch" -xf "$archive" || return 1
+  fi
+  run run_cases "$cases" --exceptions "$here/../conformance_exceptions.txt" --device cuda
 }
 
 # sanitize PROGRAM ARGUMENTS...: places out of bounds and errors that nobody asked for, where the tool knows the machine.
 sanitize() {
-  timeout 500 compute-sanitizer --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
+  run compute-sanitizer --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
   local code=$?
   if grep -q 'not supported' "$scratch/sanitized"; then
     echo "not done: the tool does not support this machine"
@@ -66,8 +109,41 @@ sanitize() {
   return "$code"
 }
 
+check_all() {
+  step 20 "opening" run open_device_test
+  show 60 "units of products" run gpu_products kinds
+  step 90 "kernels, products" run device_kernels_test
+  step 60 "sessions, replay" run device_session_test
+  step 60 "training steps" run device_steps_test
+  step 20 "cuBLASLt" run cublaslt_test
+  step 60 "training" run device_training_test
+  step 60 "real models, float32" compare_types float32
+  step 60 "real models, float16" compare_types float16
+  step 60 "real models, bfloat16" compare_types bfloat16
+}
+
+take_times() {
+  show 60 "products 8192^3" run gpu_products best 8192
+  "$here/gpu_times.sh" cuda full "$folder" || failed=1
+}
+
+compare_with_peers() {
+  if command -v python3 > /dev/null; then
+    show 400 "peers" run python3 "$here/gpu_peers.py"
+  else
+    printf '%-22s not there: no python3 to import PyTorch or ONNX Runtime\n' "peers"
+  fi
+}
+
+# Last, as it may take all the time that there is.
+sanitize_all() {
+  command -v compute-sanitizer > /dev/null || return 0
+  step 120 "sanitizer, models" sanitize compare_devices --device cuda --fused "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
+  step 500 "sanitizer, kernels" sanitize device_kernels_test
+}
+
 amp-run --version
-echo "date: $(date -u +%F)"
+echo "date: $(date -u +%F), part: $part"
 amp-run --devices | grep -E '^(cpu|gpu|cuda|driver)' || true
 if command -v nvidia-smi > /dev/null; then
   nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit --format=csv,noheader 2> /dev/null |
@@ -81,18 +157,10 @@ fi
 of_python="$(libraries_of_python)"
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}${of_python:+:$of_python}"
 
-step "opening" open_device_test
-step "kernels, products" device_kernels_test
-step "sessions, replay" device_session_test
-step "training steps" device_steps_test
-command -v cublaslt_test > /dev/null && step "cuBLASLt" cublaslt_test
-step "training" device_training_test
-step "real models, float32" compare_types float32 1e-4
-step "real models, float16" compare_types float16 0.01
-step "real models, bfloat16" compare_types bfloat16 0.05
-if command -v compute-sanitizer > /dev/null; then
-  step "sanitizer, kernels" sanitize device_kernels_test
-  step "sanitizer, models" sanitize compare_devices --device cuda --fused "$folder"/models/{mnist_mlp_original,cct_2_opset20}.onnx
-fi
-"$here/gpu_times.sh" cuda || failed=1
+[[ $part == checks || $part == all ]] && check_all
+[[ $part == times || $part == all ]] && take_times
+[[ $part == checks || $part == all ]] && step 120 "ONNX's cases" conform
+[[ $part == peers || $part == all ]] && compare_with_peers
+[[ $part == checks || $part == all ]] && sanitize_all
+[[ $part != checks ]] && judge
 exit "$failed"

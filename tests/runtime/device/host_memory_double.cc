@@ -279,10 +279,18 @@ void UseChoices(void* self, const device::Choices* choices) {
   Of(self).choices = choices;
 }
 
+int LacksWorkspace(char* text, size_t size) {
+  std::snprintf(text, size, "no workspace for the double");
+  return device::kOutOfMemory;
+}
+
 int Multiply(void* self, const device::ProductArguments* product, char* text) {
-  if (!Of(self).limits.has_products) {
-    std::snprintf(text, device::kMaxProductText, "the double has no products");
-    return device::kNoProduct;
+  const DoubleLimits& limits = Of(self).limits;
+  if (!limits.has_workspaces) return LacksWorkspace(text, device::kMaxProductText);
+  if (!limits.has_products || !limits.takes_products) {
+    std::snprintf(text, device::kMaxProductText, "the double %s",
+                  limits.has_products ? "takes none" : "has no products");
+    return limits.has_products ? device::kNoProduct : device::kNoLibrary;
   }
   std::snprintf(text, device::kMaxProductText, "product of the double%s", Tf32Text(*product));
   const absl::MutexLock lock(&Of(self).mutex);
@@ -314,12 +322,18 @@ int Operate(void* self, const Operation* operation, char* text) {
     opened.is_broken = true;
     return device::kNotTaken;
   }
+  if (!opened.limits.has_workspaces) return LacksWorkspace(text, device::kMaxOperationText);
   ++opened.state->operations;
   if constexpr (requires { operation->channels_last; }) opened.state->channels_last += operation->channels_last ? 1 : 0;
-  return DoOrRecord(opened, [copy = *operation] {
+  const int error = DoOrRecord(opened, [copy = *operation] {
     compute(copy);
     return 0;
   });
+  if constexpr (requires { operation->channels_last; }) {
+    const bool is_slow = !opened.limits.has_tensor_cores && operation->storage != device::Storage::kFloat32;
+    if (error == 0 && is_slow) return device::kWithoutTensorCores;
+  }
+  return error;
 }
 
 int NameRanks(void* self, char* id, char* text) {

@@ -18,7 +18,10 @@ struct DoubleLimits {
   size_t memory_bytes = std::numeric_limits<size_t>::max();
   int launches = std::numeric_limits<int>::max();  // the next one fails, with error 700
   bool has_products = true;                        // else it is as a device without its library
+  bool takes_products = true;                      // else it is as one whose library has no algorithm for them
+  bool has_workspaces = true;                      // for its libraries, else it is out of memory for these
   bool has_operations = true;                      // the same of convolutions and attention
+  bool has_tensor_cores = true;                    // for convolutions in 16 bits
   bool adds_bias = true;                           // to convolutions
   bool takes_channels_last = true;                 // of convolutions
   bool has_recordings = true;

@@ -114,19 +114,35 @@ TEST_CASE("device: what is behind a product is done by the library, by a chain, 
   CHECK(KernelsOf(*session) == std::vector<std::string>{"device MatMul"});
 }
 
-TEST_CASE("device: without its library products run on the processor, which says so") {
+const SessionText kProduct = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,4] x) => (float[n,4] y) { h = MatMul (x, w) y = Relu (h) })",
+                              .constants = {{"w", RandomTensor(DType::kFloat32, {4, 4})}}};
+
+TEST_CASE("device: without its library products are an error, never a run on the processor") {
   SessionOptions options;
   options.device = OpenHostMemoryDouble(nullptr, {.has_products = false});
-  const auto session = MakeSession({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
-    g (float[n,4] x) => (float[n,4] y) { h = MatMul (x, w) y = Relu (h) })",
-                                    .constants = {{"w", RandomTensor(DType::kFloat32, {4, 4})}}},
+  const auto session = MakeSession(kProduct, options);
+  for (int run = 0; run < 2; ++run) {
+    const absl::Status status = session->Run({{"x", RandomTensor(DType::kFloat32, {3, 4})}}).status();
+    CHECK(ExitCode(status) == 8);
+    CHECK_THAT(std::string(status.message()), Contains("double: the double has no products"));
+  }
+  const auto without = MakeSession({.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n,4] x) => (float[n,4] y) { y = Relu (x) })"},
                                    options);
+  CHECK(without->Run({{"x", RandomTensor(DType::kFloat32, {3, 4})}}).ok());  // nobody asks for it
+}
+
+TEST_CASE("device: products that its library has no algorithm for run on the processor, which says so") {
+  SessionOptions options;
+  options.device = OpenHostMemoryDouble(nullptr, {.takes_products = false});
+  const auto session = MakeSession(kProduct, options);
   RunSession(*session, {{"x", RandomTensor(DType::kFloat32, {3, 4})}});
   // The product and what is behind it are not one where the device lacks the product.
   const Instruction& product = session->program().blocks[kMainGraph][0].parts[0];
   const absl::MutexLock lock(&product.site->mutex);
   CHECK_FALSE(product.site->row->runs_on_device);
-  CHECK_THAT(product.site->why_not_better, Contains("device: the double has no products"));
+  CHECK_THAT(product.site->why_not_better, Contains("device: the double takes none"));
 }
 
 }  // namespace

@@ -204,6 +204,41 @@ TEST_CASE("a device without memory is a limit, one that fails is exit code 8, an
   CHECK_THAT(std::string(failed.message()), Contains("Add") && Contains("double failed: planted (error 700)"));
 }
 
+TEST_CASE("no memory for a list that a kernel reads is a limit, told once, and does not last") {
+  // Of n indices: x and y have 4 n bytes each, the list of places 8 n.
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
+    g (float[n] x, int64[n] i) => (float[n] y) { y = Gather (x, i) })"};
+  const auto session = MakeSession(text, WithDouble(nullptr, {.memory_bytes = 12000}));
+  const auto inputs = [](int64_t n) {
+    std::vector<int64_t> indices(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) indices[static_cast<size_t>(i)] = n - 1 - i;
+    return NamedDatums{{"x", RandomTensor(DType::kFloat32, {n})}, {"i", Tensor::OfInts(indices)}};
+  };
+  const absl::Status status = TryToRun(*session, inputs(1000)).status();
+  CHECK(ExitCode(status) == 5);
+  CHECK_THAT(std::string(status.message()),
+             Contains("Gather") && Contains("the device is out of memory for a list that a kernel reads"));
+  const NamedDatums few = inputs(10);
+  CHECK(DifferenceOf(RunSession(*session, few), RunSession(*MakeSession(text), few), 0) == "");
+}
+
+TEST_CASE("no memory for a library's workspace is a limit, whatever the library, and nobody else takes over") {
+  const std::string head = R"(<ir_version: 10, opset_import: ["" : 21]> g )";
+  const SessionText product = {.text = head + "(float[4,8] x) => (float[4,8] y) { y = MatMul (x, w) }",
+                               .constants = {{"w", RandomTensor(DType::kFloat32, {8, 8})}}};
+  const SessionText convolution = {
+      .text = head + "(float[1,4,8] x) => (float[1,2,6] y) { h = Conv (x, w) y = Relu (h) }",
+      .constants = {{"w", RandomTensor(DType::kFloat32, {2, 4, 3})}}};
+  for (const auto& [text, dims] : {std::pair(product, Dims{4, 8}), std::pair(convolution, Dims{1, 4, 8})}) {
+    const auto session = MakeSession(text, WithDouble(nullptr, {.has_workspaces = false}));
+    for (int run = 0; run < 2; ++run) {
+      const absl::Status status = TryToRun(*session, {{"x", RandomTensor(DType::kFloat32, dims)}}).status();
+      CHECK(ExitCode(status) == 5);
+      CHECK_THAT(std::string(status.message()), Contains("the device is out of memory: no workspace for the double"));
+    }
+  }
+}
+
 TEST_CASE("several threads may run a session with a device") {
   const auto session = MakeSession(kChain, WithDouble());
   const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {30, 8})}};

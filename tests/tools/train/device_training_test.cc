@@ -294,6 +294,47 @@ TEST_CASE("amp-train trains, tests and goes on with --device") {
   CHECK(ordinals.size() == 1);
 }
 
+TEST_CASE("amp-train --autotune times each product once, and knows it the next time") {
+  const ScratchFolder folder;
+  const std::string step = MakeStep(folder, {"mlp", "9-5-3"}, {"--optimizer", "momentum"});
+  const NamedDatums batch = BatchOf({kBatch, 9}, 0);
+  const std::string data = folder.File("data.npz");
+  folder.Write("data.npz", *NpzBytes({{"x", *batch.at("x").tensor()}, {"labels", *batch.at("labels").tensor()}}));
+  const auto run = [&](const std::string& device, const std::string& file, const std::shared_ptr<DoubleState>& state) {
+    return RunAmpTrain({step, "--data", "x=" + data + ":x", "--data", "labels=" + data + ":labels", "--batch", "3",
+                        "--epochs", "3", "--device", device, "--autotune", file},
+                       {}, ResultsGoTo::kFile, {.open_device = [&](int) { return OpenHostMemoryDouble(state); }});
+  };
+  const std::string file = folder.File("t.json");
+  for (int time = 0; time < 2; ++time) {
+    const auto state = std::make_shared<DoubleState>();
+    const ToolOutput output = run("cuda", file, state);
+    INFO(output.err);
+    CHECK(output.exit_code == 0);
+    CHECK((state->timed > 0) == (time == 0));
+  }
+  CHECK_THAT(folder.Read("t.json"), Contains("double 3 5 9"));
+  CHECK(run("cpu", file, nullptr).err == "amp-train: error: --autotune is for --device cuda, which is not there\n");
+  const ToolOutput other = run("cuda", folder.Write("notes.json", "notes"), nullptr);
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, Contains("notes.json: expected a file that --autotune wrote"));
+}
+
+TEST_CASE("amp-train: a convolution in 16 bits without Tensor Cores is said once") {
+  const ScratchFolder folder;
+  const std::string step = MakeStep(folder, {"cnn"}, {"--policy", "mixed_float16"});
+  folder.Write("data.npz", *NpzBytes({{"x", *Tensor::Create(DType::kUint8, {4, 28, 28})},
+                                      {"labels", Tensor::OfInts({0, 1, 2, 3})}}));
+  const std::string data = folder.File("data.npz");
+  const TrainHost host = {.open_device = [](int) { return OpenHostMemoryDouble(nullptr, {.has_operations = false}); }};
+  const ToolOutput output = RunAmpTrain({step, "--data", "x=" + data + ":x", "--data", "labels=" + data + ":labels",
+                                         "--batch", "2", "--epochs", "2", "--device", "cuda"},
+                                        {}, ResultsGoTo::kFile, host);
+  CHECK(output.exit_code == 0);
+  CHECK(output.err ==
+        "amp-train: warning: a convolution in 16 bits runs without Tensor Cores: the double has no library\n");
+}
+
 TEST_CASE("amp-train without a GPU is one line") {
   const TrainHost host = {.open_device = [](int) -> absl::StatusOr<std::shared_ptr<Accelerator>> {
     return absl::UnimplementedError("no NVIDIA driver");

@@ -1,0 +1,19 @@
+// Stands in for CUDA's runtime where files of runtime/cuda are tested by themselves: memory is the processor's, the device
+// an H200, and the test says how much memory is left. Programs with it are not linked with CUDA's own.
+#ifndef AMP_TESTS_RUNTIME_DEVICE_FAKE_CUDA_RUNTIME_H_
+#define AMP_TESTS_RUNTIME_DEVICE_FAKE_CUDA_RUNTIME_H_
+
+#include <cstddef>
+
+namespace amp {
+
+struct FakeCudaRuntime {
+  size_t room_bytes = size_t{1} << 40;
+  int live_blocks = 0;
+  int last_error = 0;
+};
+FakeCudaRuntime& FakeCuda();
+
+}  // namespace amp
+
+#endif  // AMP_TESTS_RUNTIME_DEVICE_FAKE_CUDA_RUNTIME_H_
