@@ -7,7 +7,8 @@ The models are those of real_models.py, with the same inputs and references. flo
 reference, integers equal. 16 bits: inside the bound of rounding.py against the float32 reference, and within AGREEMENT of that bound of what rounding.py
 computes (onnxruntime with every rounding applied), as fusions leave roundings out. Without them (--no-fuse: every value is rounded where the model has it,
 as for amp-rewrite --verify) both round the same values, and differ by the order of sums alone: within AGREEMENT_ONE_BY_ONE of the bound, half of the real
-models within MEDIAN_ONE_BY_ONE of it, NaN, Inf and integers where the other has them. Absent folder: exit 77 (skipped).
+models within MEDIAN_ONE_BY_ONE of it, NaN, Inf and integers where the other has them. The light models are run once more on the inputs that ONNX's own test runner makes,
+for which outputs are stored beside them. Absent folder: exit 77 (skipped).
 """
 import argparse
 import pathlib
@@ -62,6 +63,16 @@ def float_feeds(feeds):
     return {name: np.asarray(value) for name, value in feeds.items()}
 
 
+def evenly_spaced(shape):
+    """From 0 to just below 1: what ONNX's test runner feeds the light models (onnx.backend.test.runner, generate_dummy_data)."""
+    count = np.prod(shape)
+    return (np.arange(count).reshape(shape) / count).astype(np.float32)
+
+
+def stored_tensor(path):
+    return onnx.numpy_helper.to_array(onnx.TensorProto.FromString(path.read_bytes()))
+
+
 class Judge:
     def __init__(self, subjects, tool, runner, folder):
         self.subjects, self.tool, self.runner, self.folder = subjects, tool, runner, pathlib.Path(folder)
@@ -80,6 +91,8 @@ class Judge:
         if subject.reference is None:
             print(f"{subject.name:34} no reference: not run")
             return
+        if subject.is_light and "float32" in dtypes:
+            self._judge_stored(subject)
         for dtype in dtypes:
             if subject.is_light and dtype == "float16":
                 continue  # constants reach 1e31
@@ -116,6 +129,18 @@ class Judge:
             return self.expect(not inside, f"{label}: listed as outside ({listed}) and is inside: take it off the list")
         return self.expect(inside, f"{label}: error {difference.worst:.3g} at {difference.where!r}, bound {limit:.3g}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}")
 
+
+    def _judge_stored(self, subject):
+        """Of the nine models eight end in a Softmax of equal scores, as all weights of a layer are: the ninth, densenet121, has scores to compare."""
+        outputs, what = self.runner.run(subject.path, {name: evenly_spaced(array.shape) for name, array in subject.feeds.items()})
+        label = f"{subject.name} on ONNX's inputs"
+        if outputs is None:
+            return self.expect(False, f"{label}: {what}")
+        stored = {v.name: stored_tensor(subject.path.with_name(f"{subject.name}_output_{i}.pb")) for i, v in enumerate(subject.model.graph.output)}
+        difference = rounding.compare(stored, outputs)
+        print(f"{label}: error {difference.worst:.2g} against the stored outputs")
+        inside = difference.worst <= FLOAT32_ERROR and not difference.new_bad and not difference.wrong
+        return self.expect(inside, f"{label}: error {difference.worst:.3g} at {difference.where!r}, {difference.new_bad} new NaN / Inf; {'; '.join(difference.wrong)}")
 
     def _judge_one_by_one(self, subject, dtype, path, rounded, limit):
         """The relative L2 error as text."""
