@@ -34,3 +34,37 @@ TEST_CASE("a scale that is not above 0 is an error") {
                                     .output = "int8[1,1]"}),
                           "expected a scale above 0, found 0"));
 }
+
+TEST_CASE("com.microsoft::QGemm adds its bias to the sums, and quantises where the output has a scale") {
+  const std::string given =
+      "uint8[2,1] a = {3, 5}, float half = {0.5}, uint8 one = {1}, int8[2,2] b = {1, 2, 3, 4}, float[2] scales = {1, "
+      "2}, "
+      "int8[2] zeros = {0, 1}, int32[2] c = {1, -1}, float quarter = {0.25}, uint8 zero = {128}";
+  // a transposed without its zero point: {2, 4}; b transposed: columns {1, 2} and {2, 3} without theirs
+  const std::string node =
+      "y = com.microsoft.QGemm<transA = 1, transB = 1, alpha = 2.0>(a, half, one, b, scales, zeros, c";
+  const std::string imports = R"(, "com.microsoft" : 1)";
+  CHECK(Computed({.imports = imports, .given = given, .node = node + ")", .output = "float[1,2]"}) ==
+        "float32[1,2]: 11 30");
+  CHECK(Computed({.imports = imports, .given = given, .node = node + ", quarter, zero)", .output = "uint8[1,2]"}) ==
+        "uint8[1,2]: 172 248");
+  CHECK(absl::StrContains(Computed({.imports = imports,
+                                    .given = "uint8[1] a = {1}, float one = {1}, uint8 zero = {0}",
+                                    .node = "y = com.microsoft.QGemm(a, one, zero, a, one, zero)",
+                                    .output = "float[1,1]"}),
+                          "expected a matrix, found uint8[1]"));
+}
+
+TEST_CASE("com.microsoft::QLinearSoftmax goes along one axis, or before opset 13 along all from there") {
+  const auto softmax = [](const std::string& attributes) {
+    return Computed({.imports = R"(, "com.microsoft" : 1)",
+                     .given = "uint8[1,2,2] x = {128, 128, 128, 128}, float one = {1}, uint8 zero = {128}, "
+                              "float scale = {0.00390625}, uint8 none = {0}",
+                     .node = "y = com.microsoft.QLinearSoftmax<" + attributes + ">(x, one, zero, scale, none)",
+                     .output = "uint8[1,2,2]"});
+  };
+  CHECK(softmax("opset = 13") == "uint8[1,2,2]: 128 128 128 128");
+  CHECK(softmax("opset = 11") == "uint8[1,2,2]: 64 64 64 64");
+  CHECK(softmax("opset = 11, axis = 0") == "uint8[1,2,2]: 64 64 64 64");
+  CHECK(softmax("opset = 13, axis = 0") == "uint8[1,2,2]: 255 255 255 255");
+}
