@@ -42,6 +42,7 @@ amp_judge(conformance_on_double 600 conformance.py --program $<TARGET_FILE:run_c
   --exceptions ${CMAKE_SOURCE_DIR}/tests/runtime/conformance_exceptions.txt)
 amp_judge(executor 1800 executor.py --run $<TARGET_FILE:amp-run> ${tool})
 amp_judge(classical 120 classical.py --run $<TARGET_FILE:amp-run> ${tool})
+amp_judge(optimised 600 optimised.py --run $<TARGET_FILE:amp-run> ${tool})
 amp_judge(training 600 training.py ${tool} --run $<TARGET_FILE:amp-run>)
 amp_judge(mnist 600 mnist.py $<TARGET_FILE:amp-train> $<TARGET_FILE:amp-rewrite>)
 amp_judge(gradients 600 gradients.py --program $<TARGET_FILE:differentiate_models>)
