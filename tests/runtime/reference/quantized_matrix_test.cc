@@ -55,6 +55,42 @@ TEST_CASE("com.microsoft::QGemm adds its bias to the sums, and quantises where t
                           "expected a matrix, found uint8[1]"));
 }
 
+TEST_CASE("com.microsoft::QLinearAveragePool means what numbers stand for, and padding 0") {
+  const auto pooled = [](const std::string& attributes) {
+    return Computed(
+        {.imports = R"(, "com.microsoft" : 1)",
+         .given = "uint8[1,1,3] x = {110, 120, 130}, float one = {1}, uint8 zero = {100}, float half = {0.5}",
+         .node = "y = com.microsoft.QLinearAveragePool<kernel_shape = [2], pads = [1, 0]" + attributes +
+                 ">(x, one, zero, half, zero)",
+         .output = "uint8[1,1,3]"});
+  };
+  CHECK(pooled("") == "uint8[1,1,3]: 120 130 150");
+  CHECK(pooled(", count_include_pad = 1") == "uint8[1,1,3]: 110 130 150");
+  CHECK(absl::StrContains(pooled(", channels_last = 1"), "channels_last: expected 0"));
+}
+
+TEST_CASE("com.microsoft::QLinearWhere takes one or the other, at the output's scale") {
+  CHECK(Computed({.imports = R"(, "com.microsoft" : 1)",
+                  .given = "bool[2,1] c = {1, 0}, int8[2] a = {10, 20}, int8 b = {-8}, float one = {1}, float half = "
+                           "{0.5}, int8 two = {2}, int8 zero = {0}",
+                  .node = "y = com.microsoft.QLinearWhere(c, a, one, zero, b, half, two, half, two)",
+                  .output = "int8[2,2]"}) == "int8[2,2]: 22 42 -8 -8");
+}
+
+TEST_CASE("com.microsoft has QuantizeLinear and DequantizeLinear of 16 and 4 bits") {
+  const std::string given = "float[2] x = {1, -100}, float half = {0.5}, int16 one = {1}";
+  const std::string imports = R"(, "com.microsoft" : 1)";
+  CHECK(Computed({.imports = imports,
+                  .given = given,
+                  .node = "y = com.microsoft.QuantizeLinear(x, half, one)",
+                  .output = "int16[2]"}) == "int16[2]: 3 -199");
+  CHECK(Computed(
+            {.imports = imports,
+             .given = given,
+             .node = "q = com.microsoft.QuantizeLinear(x, half, one) y = com.microsoft.DequantizeLinear(q, half, one)",
+             .output = "float[2]"}) == "float32[2]: 1 -100");
+}
+
 TEST_CASE("com.microsoft::QLinearSoftmax goes along one axis, or before opset 13 along all from there") {
   const auto softmax = [](const std::string& attributes) {
     return Computed({.imports = R"(, "com.microsoft" : 1)",
