@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "ir/base/limits.h"
 #include "ir/base/status.h"
+#include "ir/base/utf8.h"
 #include "ir/file/tensor_view.h"
 #include "runtime/compare_values.h"
 #include "runtime/kernel/shape_math.h"
@@ -102,7 +103,46 @@ absl::StatusOr<Tensor> WritableForm(const Tensor& tensor) {
   if (dtype == DType::kInt4 || dtype == DType::kInt2) return tensor.Reinterpreted(DType::kInt8);
   if (dtype == DType::kUint4 || dtype == DType::kUint2) return tensor.Reinterpreted(DType::kUint8);
   if (IsMinifloat(dtype)) return AsFloat32(tensor);
-  return UsageError("expected a tensor of numbers, found ", tensor.TypeText());
+  return UsageError("expected a tensor of numbers or strings, found ", tensor.TypeText());
+}
+
+struct NpyContent {
+  std::string descr, payload;
+};
+
+absl::StatusOr<std::u32string> CharactersOf(absl::string_view text) {
+  std::u32string characters;
+  while (!text.empty()) {
+    const Utf8Character character = FirstCharacter(text);
+    if (character.length == 0) return UsageError("expected strings of UTF-8, found '", Escaped(text), "'");
+    characters += static_cast<char32_t>(character.code);
+    text.remove_prefix(character.length);
+  }
+  return characters;
+}
+
+// As NumPy has them: four bytes for each character, and zeros up to the length of the longest.
+absl::StatusOr<NpyContent> ContentOfStrings(const Tensor& tensor) {
+  std::vector<std::u32string> all;
+  size_t longest = 1;
+  for (const std::string& text : tensor.elements<std::string>()) {
+    AMP_ASSIGN_OR_RETURN(all.emplace_back(), CharactersOf(text));
+    longest = std::max(longest, all.back().size());
+  }
+  NpyContent content{.descr = absl::StrCat("<U", longest), .payload = ""};
+  for (std::u32string& text : all) {
+    text.resize(longest);
+    content.payload.append(reinterpret_cast<const char*>(text.data()), longest * sizeof(char32_t));
+  }
+  return content;
+}
+
+absl::StatusOr<NpyContent> ContentOf(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kString) return ContentOfStrings(tensor);
+  AMP_ASSIGN_OR_RETURN(const Tensor written, WritableForm(tensor));
+  const auto payload = written.bytes();
+  return NpyContent{.descr = *CodeOfType(written.dtype()),
+                    .payload = {reinterpret_cast<const char*>(payload.data()), payload.size()}};
 }
 
 }  // namespace
@@ -143,20 +183,16 @@ absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes) {
 }
 
 absl::StatusOr<std::string> NpyBytes(const Tensor& tensor) {
-  AMP_ASSIGN_OR_RETURN(const Tensor written, WritableForm(tensor));
-  const Dims& dims = written.dims();
+  AMP_ASSIGN_OR_RETURN(const NpyContent content, ContentOf(tensor));
+  const Dims& dims = tensor.dims();
   const std::string shape = absl::StrCat("(", absl::StrJoin(dims, ", "), dims.size() == 1 ? ",)" : ")");
-  std::string header =
-      absl::StrCat("{'descr': '", *CodeOfType(written.dtype()), "', 'fortran_order': False, 'shape': ", shape, ", }");
+  std::string header = absl::StrCat("{'descr': '", content.descr, "', 'fortran_order': False, 'shape': ", shape, ", }");
   constexpr size_t kPreamble = 10;
   header.append(kHeaderAlignment - (kPreamble + header.size() + 1) % kHeaderAlignment, ' ');
   header += '\n';
   std::string bytes(kMagic);
   bytes += {'\x01', '\x00', static_cast<char>(header.size() & 0xff), static_cast<char>(header.size() >> 8)};
-  bytes += header;
-  const auto payload = written.bytes();
-  bytes.append(reinterpret_cast<const char*>(payload.data()), payload.size());
-  return bytes;
+  return absl::StrCat(bytes, header, content.payload);
 }
 
 }  // namespace amp

@@ -22,14 +22,27 @@ const std::string& NameOf(const Session& session, size_t output) {
   return session.model().value(session.outputs()[output]).name;
 }
 
+// A sequence is its elements, "y/0", "y/1"; a map two tensors, "y/keys" and "y/values".
+absl::Status AppendTensors(const std::string& name, const Datum& datum, NamedTensors& tensors) {
+  if (datum.tensor() != nullptr) {
+    tensors.emplace_back(name, *datum.tensor());
+  } else if (const Map* map = datum.map(); map != nullptr) {
+    tensors.emplace_back(absl::StrCat(name, "/keys"), map->keys);
+    tensors.emplace_back(absl::StrCat(name, "/values"), map->values);
+  } else if (const Sequence* sequence = datum.sequence(); sequence != nullptr) {
+    for (size_t i = 0; i < sequence->elements.size(); ++i) {
+      AMP_RETURN_IF_ERROR(AppendTensors(absl::StrCat(name, "/", i), sequence->elements[i], tensors));
+    }
+  } else {
+    return UsageError("output '", Escaped(name), "': expected something to write, found ", datum.TypeText());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<NamedTensors> AsTensors(const Session& session, const std::vector<Datum>& outputs) {
   NamedTensors tensors;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = NameOf(session, i);
-    if (outputs[i].tensor() == nullptr) {
-      return UsageError("output '", Escaped(name), "': expected a tensor to write, found ", outputs[i].TypeText());
-    }
-    tensors.emplace_back(name, *outputs[i].tensor());
+    AMP_RETURN_IF_ERROR(AppendTensors(NameOf(session, i), outputs[i], tensors));
   }
   return tensors;
 }

@@ -10,7 +10,8 @@
 
 namespace amp {
 
-// An archive of all. Errors: kInvalidArgument for outputs that are no tensors of numbers, kUnavailable.
+// An archive of all; of a sequence y the elements y/0, y/1 and so on, of a map y/keys and y/values. Errors:
+// kInvalidArgument for empty optionals and what NpyBytes refuses (runtime/npy.h), kUnavailable.
 absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path);
 
 // A file for each in `folder`, which is made if there is none. Characters of names that may mean something to a file

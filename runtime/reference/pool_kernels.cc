@@ -10,6 +10,7 @@
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/quantized.h"
 #include "runtime/reference/window.h"
 
 namespace amp {
@@ -52,17 +53,22 @@ void VisitImageWindows(const Window& window, const Tensor& x, Visit visit) {
   });
 }
 
-absl::Status Pool(KernelContext& context, const Window& window, const PoolFunction& function) {
-  const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const Tensor wide, ToFloat64(x));
+// Of a tensor of float64.
+absl::StatusOr<Tensor> PoolDoubles(const Tensor& x, const Window& window, const PoolFunction& function) {
   AMP_ASSIGN_OR_RETURN(Tensor result, FilledFloat64(OutputDims(window, x.dim(0), x.dim(1)), 0));
   const auto images = static_cast<size_t>(ElementsBetween(x.dims(), 0, 2));
-  const size_t image_size = images == 0 ? 0 : Doubles(wide).size() / images;
+  const size_t image_size = images == 0 ? 0 : Doubles(x).size() / images;
   const auto out = result.mutable_elements<double>();
   VisitImageWindows(window, x, [&](size_t image, size_t output, absl::Span<const int64_t> places, double size) {
-    out[output] = function(Doubles(wide).subspan(image * image_size, image_size), places, size);
+    out[output] = function(Doubles(x).subspan(image * image_size, image_size), places, size);
   });
-  AMP_ASSIGN_OR_RETURN(Tensor y, FromAccumulator(result, x.dtype()));
+  return result;
+}
+
+absl::Status Pool(KernelContext& context, const Window& window, const PoolFunction& function) {
+  AMP_ASSIGN_OR_RETURN(const Tensor wide, ToFloat64(context.Input(0)));
+  AMP_ASSIGN_OR_RETURN(const Tensor result, PoolDoubles(wide, window, function));
+  AMP_ASSIGN_OR_RETURN(Tensor y, FromAccumulator(result, context.Input(0).dtype()));
   context.SetOutput(0, std::move(y));
   return absl::OkStatus();
 }
@@ -92,6 +98,20 @@ absl::StatusOr<PoolFunction> Norm(const Node& node) {
 absl::Status AveragePool(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
   return Pool(context, window, Average(GetInt(context.node(), "count_include_pad", 0) != 0));
+}
+
+// com.microsoft: of quantised numbers, X with scale and zero point, then those of Y. Padding stands for 0.
+absl::Status QLinearAveragePool(KernelContext& context) {
+  if (GetInt(context.node(), "channels_last", 0) != 0) return ModelError("channels_last: expected 0, found another");
+  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const Quantization of_x, ReadQuantization(context, 1, 2));
+  AMP_ASSIGN_OR_RETURN(const Quantization of_y, ReadQuantization(context, 3, 4));
+  AMP_ASSIGN_OR_RETURN(const Tensor x, Dequantize(context.Input(0), of_x));
+  const bool counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0;
+  AMP_ASSIGN_OR_RETURN(const Tensor means, PoolDoubles(x, window, Average(counts_padding)));
+  AMP_ASSIGN_OR_RETURN(Tensor y, Quantize(means, of_y, context.Input(0).dtype()));
+  context.SetOutput(0, std::move(y));
+  return absl::OkStatus();
 }
 
 absl::Status LpPool(KernelContext& context) {
@@ -233,6 +253,7 @@ absl::Status MaxUnpool(KernelContext& context) {
 
 constexpr KernelRow kRows[] = {
     {"AveragePool", AveragePool},
+    {"QLinearAveragePool", QLinearAveragePool, "com.microsoft"},
     {"MaxPool", MaxPool},
     {"LpPool", LpPool},
     {"GlobalAveragePool", GlobalAveragePool},

@@ -225,10 +225,13 @@ absl::Status DynamicQuantizeLinear(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// com.microsoft has the same two for types that ai.onnx's took later: 16 and 4 bits before opset 21.
 constexpr KernelRow kRows[] = {
     {"DequantizeLinear", DequantizeLinear},
+    {"DequantizeLinear", DequantizeLinear, "com.microsoft"},
     {"DynamicQuantizeLinear", DynamicQuantizeLinear},
     {"QuantizeLinear", QuantizeLinear},
+    {"QuantizeLinear", QuantizeLinear, "com.microsoft"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/float_cells.h"
 #include "runtime/reference/fused_activation.h"
 #include "runtime/reference/quantized.h"
 
@@ -50,6 +51,37 @@ absl::Status QLinearLeakyRelu(KernelContext& context) {
 }
 
 absl::Status QLinearSigmoid(KernelContext& context) { return OfOne(context, SigmoidOf); }
+
+// Inputs: a condition; then what is taken where it holds, and where not, each with scale and zero point.
+absl::Status QLinearWhere(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const Tensor condition, ToFloat64(context.Input(0)));
+  AMP_ASSIGN_OR_RETURN(const Tensor x, DequantizeInput(context, 1));
+  AMP_ASSIGN_OR_RETURN(const Tensor y, DequantizeInput(context, 4));
+  AMP_ASSIGN_OR_RETURN(const Tensor left,
+                       MapPairs(condition, x, [](double holds, double value) { return holds != 0 ? value : 0; }));
+  AMP_ASSIGN_OR_RETURN(const Tensor right,
+                       MapPairs(condition, y, [](double holds, double value) { return holds != 0 ? 0 : value; }));
+  AMP_ASSIGN_OR_RETURN(const Tensor z, MapPairs(left, right, std::plus<double>()));
+  AMP_ASSIGN_OR_RETURN(const Quantization quantization, ReadQuantization(context, 7, 8));
+  AMP_ASSIGN_OR_RETURN(Tensor quantized, Quantize(z, quantization, context.Input(1).dtype()));
+  context.SetOutput(0, std::move(quantized));
+  return absl::OkStatus();
+}
+
+// Along one axis, or, as before opset 13, along that axis and all behind it.
+absl::Status QLinearSoftmax(KernelContext& context) {
+  constexpr int64_t kOneAxisSince = 13;
+  AMP_ASSIGN_OR_RETURN(Tensor x, DequantizeInput(context, 0));
+  const bool is_old = GetInt(context.node(), "opset", kOneAxisSince) < kOneAxisSince;
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", is_old ? 1 : -1), x.rank()));
+  std::vector<size_t> axes = {axis};
+  while (is_old && axes.back() + 1 < x.rank()) axes.push_back(axes.back() + 1);
+  TransformCells(x.dims(), axes, x.mutable_elements<double>(), [](size_t, absl::Span<double> elements) {
+    const double sum = SumOfExponentials(elements);
+    for (double& element : elements) element = std::exp(element) / sum;
+  });
+  return QuantizeOutput(context, x, 3);
+}
 
 absl::Status QLinearGlobalAveragePool(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, DequantizeInput(context, 0));
@@ -109,6 +141,8 @@ constexpr KernelRow kRows[] = {
     {"QLinearMul", QLinearMul, "com.microsoft"},
     {"QLinearLeakyRelu", QLinearLeakyRelu, "com.microsoft"},
     {"QLinearSigmoid", QLinearSigmoid, "com.microsoft"},
+    {"QLinearWhere", QLinearWhere, "com.microsoft"},
+    {"QLinearSoftmax", QLinearSoftmax, "com.microsoft"},
     {"QLinearGlobalAveragePool", QLinearGlobalAveragePool, "com.microsoft"},
     {"QLinearConcat", QLinearConcat, "com.microsoft"},
 };

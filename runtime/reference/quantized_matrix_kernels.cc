@@ -126,6 +126,33 @@ absl::Status DynamicQuantizeMatMul(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// A matrix without its zero point, transposed where `flag` says so. Zero points along columns are those of the result.
+absl::StatusOr<Tensor> GemmFactor(const KernelContext& context, size_t port, absl::string_view flag) {
+  if (context.Input(port).rank() != 2) return ModelError("expected a matrix, found ", context.Input(port).TypeText());
+  AMP_ASSIGN_OR_RETURN(Tensor x, ToFloat64(context.Input(port)));
+  if (GetInt(context.node(), flag, 0) != 0) {
+    AMP_ASSIGN_OR_RETURN(x, TransposeMatrices(x));
+  }
+  AMP_ASSIGN_OR_RETURN(const Tensor zero, Parameters(context, port + 2, 0, Along::kColumns));
+  return Centered(x, zero);
+}
+
+// com.microsoft: the bias is added to the sums; without a scale of the output it is floats.
+absl::Status QGemm(KernelContext& context) {
+  constexpr size_t kScaleOfY = 7;
+  AMP_ASSIGN_OR_RETURN(const Tensor a, GemmFactor(context, 0, "transA"));
+  AMP_ASSIGN_OR_RETURN(const Tensor b, GemmFactor(context, 3, "transB"));
+  AMP_ASSIGN_OR_RETURN(Tensor sums, MultiplyMatrices(a, b));
+  AMP_RETURN_IF_ERROR(AddLastAxisBias(context, 6, sums));
+  AMP_ASSIGN_OR_RETURN(Tensor product, ScaleProduct(context, sums, 1, 4));
+  const double alpha = GetFloat(context.node(), "alpha", 1);
+  for (double& element : product.mutable_elements<double>()) element *= alpha;
+  if (context.HasInput(kScaleOfY)) return QuantizeOutput(context, product, kScaleOfY, kScaleOfY + 1);
+  AMP_ASSIGN_OR_RETURN(Tensor y, FromAccumulator(product, DType::kFloat32));
+  context.SetOutput(0, std::move(y));
+  return absl::OkStatus();
+}
+
 // [M] becomes [M, 1, ..], of the rank of a filter; one number stays as it is.
 absl::StatusOr<Tensor> PerFilter(const KernelContext& context, size_t port, double fallback, const Tensor& w) {
   AMP_ASSIGN_OR_RETURN(const Tensor numbers, Parameters(context, port, fallback, Along::kFilters));
@@ -182,6 +209,7 @@ constexpr KernelRow kRows[] = {
     {"QLinearConv", QLinearConv},
     {"MatMulIntegerToFloat", MatMulIntegerToFloat, "com.microsoft"},
     {"DynamicQuantizeMatMul", DynamicQuantizeMatMul, "com.microsoft"},
+    {"QGemm", QGemm, "com.microsoft"},
 };
 
 }  // namespace

@@ -195,7 +195,9 @@ absl::StatusOr<Frames> ReadFrames(const KernelContext& context, int64_t signal_l
 }
 
 absl::Status Stft(KernelContext& context) {
-  const Tensor& x = context.Input(0);
+  const Tensor& given = context.Input(0);
+  // ONNX asks for [batch, length, 1]; ONNX Runtime also takes [batch, length].
+  const Tensor x = given.rank() == 2 ? given.Reshaped({given.dim(0), given.dim(1), 1}) : given;
   if (x.rank() != 3) return ModelError("expected a signal [batch,length,1 or 2], found ", x.TypeText());
   AMP_RETURN_IF_ERROR(CheckParts(x));
   if (x.dim(1) > kMaxElements) return LimitError("expected a shorter signal, found ", x.TypeText());

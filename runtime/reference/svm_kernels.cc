@@ -1,5 +1,11 @@
-// SVMRegressor: a sum over support vectors, or, where there are none, a linear model.
+// SVMRegressor: a sum over support vectors, or, where there are none, a linear model. SVMClassifier: such a sum for every
+// pair of classes, of which each votes for one; probabilities are those that agree best with what pairs say (T.-F. Wu,
+// C.-J. Lin, R. C. Weng: Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004, algorithm 2).
+//
+// ONNX's words leave open how scores become two and labels follow from them: this follows ONNX Runtime.
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -107,8 +113,173 @@ absl::Status SvmRegressor(KernelContext& context) {
   return WriteOutput(context, 0, DType::kFloat32, {static_cast<int64_t>(samples.count), 1}, all);
 }
 
+// One row of `vectors` after the other, [count, features].
+std::vector<double> Similarities(const Similarity& similarity, absl::Span<const double> sample,
+                                 absl::Span<const double> vectors) {
+  std::vector<double> all;
+  for (size_t at = 0; at < vectors.size(); at += sample.size()) {
+    all.push_back(similarity.Of(sample, vectors.subspan(at, sample.size())));
+  }
+  return all;
+}
+
+// Every two classes have a score, positive for the first one: (0, 1), (0, 2), ..., (1, 2), ...
+struct PairedClasses {
+  size_t classes = 0;
+  std::vector<size_t> ends;  // of each class's vectors among all
+  Similarity similarity;
+  std::vector<double> vectors, coefficients;  // [vectors, features]; [classes - 1, vectors]
+  std::vector<double> rho, prob_a, prob_b;    // [pairs], the last two also empty
+
+  // Of the vectors of `of`, in the pair with `against`, whose row comes one earlier where it is the later class.
+  double PartOfScore(absl::Span<const double> similarities, size_t of, size_t against) const {
+    const double* row = coefficients.data() + (against < of ? against : against - 1) * similarities.size();
+    double sum = 0;
+    for (size_t i = of == 0 ? 0 : ends[of - 1]; i < ends[of]; ++i) sum += row[i] * similarities[i];
+    return sum;
+  }
+
+  std::vector<double> Scores(absl::Span<const double> sample) const {
+    const std::vector<double> similarities = Similarities(similarity, sample, vectors);
+    std::vector<double> scores;
+    for (size_t i = 0; i < classes; ++i) {
+      for (size_t j = i + 1; j < classes; ++j) {
+        scores.push_back(PartOfScore(similarities, i, j) + PartOfScore(similarities, j, i) + rho[scores.size()]);
+      }
+    }
+    return scores;
+  }
+
+  size_t ClassOfMostVotes(absl::Span<const double> scores) const {
+    std::vector<double> votes(classes);
+    size_t pair = 0;
+    for (size_t i = 0; i < classes; ++i) {
+      for (size_t j = i + 1; j < classes; ++j) votes[scores[pair++] > 0 ? i : j] += 1;
+    }
+    return IndexOfLargest(votes);
+  }
+};
+
+absl::StatusOr<PairedClasses> ReadPairedClasses(const KernelContext& context, size_t classes, size_t features) {
+  PairedClasses model{.classes = classes,
+                      .ends = {},
+                      .similarity = {},
+                      .vectors = Floats(context, "support_vectors"),
+                      .coefficients = Floats(context, "coefficients"),
+                      .rho = Floats(context, "rho"),
+                      .prob_a = Floats(context, "prob_a"),
+                      .prob_b = Floats(context, "prob_b")};
+  AMP_ASSIGN_OR_RETURN(model.similarity, ReadSimilarity(context));
+  size_t count = 0;
+  for (const int64_t vectors : GetInts(context.node(), "vectors_per_class").value_or(std::vector<int64_t>())) {
+    if (vectors < 0 || vectors > kMaxElements) return ModelError("vectors_per_class: found ", vectors);
+    model.ends.push_back(count += static_cast<size_t>(vectors));
+  }
+  if (model.ends.size() != classes || classes < 2) {
+    return ModelError("vectors_per_class: expected a number for each of two or more classes, found ", model.ends.size(),
+                      " for ", classes);
+  }
+  const size_t pairs = classes * (classes - 1) / 2;
+  const auto fits = [&](const std::vector<double>& list) { return list.empty() || list.size() == pairs; };
+  const bool has_vectors = count > 0 && features > 0 && model.vectors.size() / count == features &&
+                           model.vectors.size() % count == 0 && model.coefficients.size() / count == classes - 1 &&
+                           model.coefficients.size() % count == 0;
+  if (has_vectors && model.rho.size() == pairs && fits(model.prob_a) && model.prob_b.size() == model.prob_a.size()) {
+    return model;
+  }
+  return ModelError("expected ", count, " vectors of ", features, " features, as many coefficients for each of ",
+                    classes, " classes but one, and a number in rho, prob_a and prob_b for each of ", pairs,
+                    " pairs, found ", model.vectors.size(), " and ", model.coefficients.size(), " numbers, ",
+                    model.rho.size(), ", ", model.prob_a.size(), " and ", model.prob_b.size());
+}
+
+// The matrix that is to be least for the probabilities p: sum over pairs of (says[j][i] p[i] - says[i][j] p[j])^2.
+std::vector<double> CouplingMatrix(absl::Span<const double> says, size_t classes) {
+  std::vector<double> q(classes * classes);
+  for (size_t i = 0; i < classes; ++i) {
+    for (size_t j = 0; j < classes; ++j) {
+      if (i == j) continue;
+      q[i * classes + i] += says[j * classes + i] * says[j * classes + i];
+      q[i * classes + j] = -says[j * classes + i] * says[i * classes + j];
+    }
+  }
+  return q;
+}
+
+// `says`: [classes, classes], of each pair how likely it is the class of the row. Stops where all is as near as libsvm
+// takes for enough.
+std::vector<double> CouplePairs(absl::Span<const double> says, size_t classes) {
+  constexpr int kRounds = 100;
+  const double enough = 0.005 / static_cast<double>(classes);
+  const std::vector<double> q = CouplingMatrix(says, classes);
+  std::vector<double> p(classes, 1 / static_cast<double>(classes)), qp(classes);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < classes; ++i) {
+      qp[i] = std::inner_product(p.begin(), p.end(), q.begin() + static_cast<std::ptrdiff_t>(i * classes), 0.0);
+    }
+    double pqp = std::inner_product(p.begin(), p.end(), qp.begin(), 0.0);
+    if (std::all_of(qp.begin(), qp.end(), [&](double x) { return std::fabs(x - pqp) < enough; })) break;
+    for (size_t i = 0; i < classes; ++i) {
+      const double own = q[i * classes + i], change = (pqp - qp[i]) / own, whole = 1 + change;
+      p[i] += change;
+      pqp = (pqp + change * (change * own + 2 * qp[i])) / (whole * whole);
+      for (size_t j = 0; j < classes; ++j) {
+        qp[j] = (qp[j] + change * q[i * classes + j]) / whole;
+        p[j] /= whole;
+      }
+    }
+  }
+  return p;
+}
+
+std::vector<double> Probabilities(const PairedClasses& model, absl::Span<const double> scores) {
+  constexpr double kLeast = 1e-7;
+  std::vector<double> says(model.classes * model.classes);
+  size_t pair = 0;
+  for (size_t i = 0; i < model.classes; ++i) {
+    for (size_t j = i + 1; j < model.classes; ++j, ++pair) {
+      const double likely = 1 / (1 + std::exp(model.prob_a[pair] * scores[pair] + model.prob_b[pair]));
+      says[i * model.classes + j] = std::clamp(likely, kLeast, 1 - kLeast);
+      says[j * model.classes + i] = 1 - says[i * model.classes + j];
+    }
+  }
+  return CouplePairs(says, model.classes);
+}
+
+// Without probabilities, one score of two classes becomes two, and more classes have one for each pair.
+std::vector<double> OutputScores(const PairedClasses& model, std::vector<double> scores, PostTransform transform) {
+  if (!model.prob_a.empty()) {
+    scores = Probabilities(model, scores);
+  } else if (model.classes == 2) {
+    return ScoresOfTwo(scores[0], transform,
+                       transform == PostTransform::kNone ? SecondClass::kOpposite : SecondClass::kComplement);
+  }
+  ApplyPostTransform(transform, absl::MakeSpan(scores));
+  return scores;
+}
+
+absl::Status SvmClassifier(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const Samples samples, ReadSamples(context));
+  AMP_ASSIGN_OR_RETURN(const ClassLabels labels, ReadClassLabels(context, "classlabels_ints"));
+  AMP_ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(context));
+  AMP_ASSIGN_OR_RETURN(const PairedClasses model, ReadPairedClasses(context, labels.size(), samples.features));
+  std::vector<double> all;
+  std::vector<size_t> classes;
+  for (size_t i = 0; i < samples.count; ++i) {
+    std::vector<double> scores = model.Scores(samples.row(i));
+    classes.push_back(model.ClassOfMostVotes(scores));
+    scores = OutputScores(model, std::move(scores), transform);
+    all.insert(all.end(), scores.begin(), scores.end());
+  }
+  AMP_RETURN_IF_ERROR(WriteLabels(context, labels, classes));
+  const size_t width = model.prob_a.empty() && model.classes > 2 ? model.rho.size() : model.classes;
+  const Dims dims = {static_cast<int64_t>(samples.count), static_cast<int64_t>(width)};
+  return WriteOutput(context, 1, DType::kFloat32, dims, all);
+}
+
 constexpr KernelRow kRows[] = {
     {"SVMRegressor", SvmRegressor, "ai.onnx.ml"},
+    {"SVMClassifier", SvmClassifier, "ai.onnx.ml"},
 };
 
 }  // namespace

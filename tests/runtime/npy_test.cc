@@ -54,6 +54,21 @@ TEST_CASE("bfloat16 is read from two bytes of no type, and written as float32") 
   CHECK(written->elements<float>()[0] == 1.0f);
 }
 
+TEST_CASE("strings are written as NumPy has them, characters of four bytes") {
+  const std::vector<std::string> texts = {"a\xc3\xa9", "", "b"};
+  const absl::StatusOr<std::string> bytes = NpyBytes(Tensor::Of<std::string>(DType::kString, {3}, texts));
+  REQUIRE(bytes.ok());
+  CHECK(absl::StrContains(*bytes, "{'descr': '<U2', 'fortran_order': False, 'shape': (3,), }"));
+  const std::string zeros(12, '\0');
+  CHECK(absl::EndsWith(*bytes,
+                       absl::StrCat("\na", zeros.substr(0, 3), "\xe9", zeros.substr(0, 11), "b", zeros.substr(0, 7))));
+
+  const std::vector<std::string> latin1 = {"\xe9"};
+  const absl::StatusOr<std::string> refused = NpyBytes(Tensor::Of<std::string>(DType::kString, {1}, latin1));
+  REQUIRE(!refused.ok());
+  CHECK(absl::StrContains(refused.status().message(), "expected strings of UTF-8, found '\\xe9'"));
+}
+
 TEST_CASE("headers that lie are refused") {
   CHECK(absl::StrContains(Complaint("PK"), "expected a .npy file"));
   CHECK(absl::StrContains(Complaint(File("", "").substr(0, 8) + "\xff\xff  "), "header of 65535 bytes"));

@@ -59,6 +59,26 @@ TEST_CASE("outputs are written as an archive, or a file each") {
   CHECK(y->elements<float>() == absl::Span<const float>({-1, 3}));
 }
 
+TEST_CASE("of sequences and maps every tensor is written") {
+  const Runs runs;
+  runs.WriteModel("model.onnx", R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>
+    g (float[n,2] x) => (seq(float[n,2]) s, seq(map(int64, float)) z) {
+      y = Neg (x)
+      s = SequenceConstruct (x, y)
+      z = ai.onnx.ml.ZipMap <classlabels_int64s = [7, 5]> (x)
+    })");
+  runs.Succeeds({"--inputs", "@sample.npz", "--outputs", "@out.npz"});
+  const absl::StatusOr<NamedTensors> written = ReadNpz(runs.folder().File("out.npz"));
+  REQUIRE(written.ok());
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : *written) names.push_back(name);
+  CHECK(names == std::vector<std::string>{"s/0", "s/1", "z/0/keys", "z/0/values"});
+  CHECK(written->at(2).second.elements<int64_t>() == absl::Span<const int64_t>({7, 5}));
+  CHECK(written->at(3).second.elements<float>() == written->at(0).second.elements<float>());
+  runs.Succeeds({"--inputs", "@sample.npz", "--output-dir", "@out"});
+  CHECK(runs.folder().Has("out/z_0_keys.npy"));
+}
+
 TEST_CASE("names of outputs cannot lead out of the folder, nor onto each other") {
   const Runs runs;
   runs.WriteModel("model.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>

@@ -34,3 +34,73 @@ TEST_CASE("a scale that is not above 0 is an error") {
                                     .output = "int8[1,1]"}),
                           "expected a scale above 0, found 0"));
 }
+
+TEST_CASE("com.microsoft::QGemm adds its bias to the sums, and quantises where the output has a scale") {
+  const std::string given =
+      "uint8[2,1] a = {3, 5}, float half = {0.5}, uint8 one = {1}, int8[2,2] b = {1, 2, 3, 4}, float[2] scales = {1, "
+      "2}, "
+      "int8[2] zeros = {0, 1}, int32[2] c = {1, -1}, float quarter = {0.25}, uint8 zero = {128}";
+  // a transposed without its zero point: {2, 4}; b transposed: columns {1, 2} and {2, 3} without theirs
+  const std::string node =
+      "y = com.microsoft.QGemm<transA = 1, transB = 1, alpha = 2.0>(a, half, one, b, scales, zeros, c";
+  const std::string imports = R"(, "com.microsoft" : 1)";
+  CHECK(Computed({.imports = imports, .given = given, .node = node + ")", .output = "float[1,2]"}) ==
+        "float32[1,2]: 11 30");
+  CHECK(Computed({.imports = imports, .given = given, .node = node + ", quarter, zero)", .output = "uint8[1,2]"}) ==
+        "uint8[1,2]: 172 248");
+  CHECK(absl::StrContains(Computed({.imports = imports,
+                                    .given = "uint8[1] a = {1}, float one = {1}, uint8 zero = {0}",
+                                    .node = "y = com.microsoft.QGemm(a, one, zero, a, one, zero)",
+                                    .output = "float[1,1]"}),
+                          "expected a matrix, found uint8[1]"));
+}
+
+TEST_CASE("com.microsoft::QLinearAveragePool means what numbers stand for, and padding 0") {
+  const auto pooled = [](const std::string& attributes) {
+    return Computed(
+        {.imports = R"(, "com.microsoft" : 1)",
+         .given = "uint8[1,1,3] x = {110, 120, 130}, float one = {1}, uint8 zero = {100}, float half = {0.5}",
+         .node = "y = com.microsoft.QLinearAveragePool<kernel_shape = [2], pads = [1, 0]" + attributes +
+                 ">(x, one, zero, half, zero)",
+         .output = "uint8[1,1,3]"});
+  };
+  CHECK(pooled("") == "uint8[1,1,3]: 120 130 150");
+  CHECK(pooled(", count_include_pad = 1") == "uint8[1,1,3]: 110 130 150");
+  CHECK(absl::StrContains(pooled(", channels_last = 1"), "channels_last: expected 0"));
+}
+
+TEST_CASE("com.microsoft::QLinearWhere takes one or the other, at the output's scale") {
+  CHECK(Computed({.imports = R"(, "com.microsoft" : 1)",
+                  .given = "bool[2,1] c = {1, 0}, int8[2] a = {10, 20}, int8 b = {-8}, float one = {1}, float half = "
+                           "{0.5}, int8 two = {2}, int8 zero = {0}",
+                  .node = "y = com.microsoft.QLinearWhere(c, a, one, zero, b, half, two, half, two)",
+                  .output = "int8[2,2]"}) == "int8[2,2]: 22 42 -8 -8");
+}
+
+TEST_CASE("com.microsoft has QuantizeLinear and DequantizeLinear of 16 and 4 bits") {
+  const std::string given = "float[2] x = {1, -100}, float half = {0.5}, int16 one = {1}";
+  const std::string imports = R"(, "com.microsoft" : 1)";
+  CHECK(Computed({.imports = imports,
+                  .given = given,
+                  .node = "y = com.microsoft.QuantizeLinear(x, half, one)",
+                  .output = "int16[2]"}) == "int16[2]: 3 -199");
+  CHECK(Computed(
+            {.imports = imports,
+             .given = given,
+             .node = "q = com.microsoft.QuantizeLinear(x, half, one) y = com.microsoft.DequantizeLinear(q, half, one)",
+             .output = "float[2]"}) == "float32[2]: 1 -100");
+}
+
+TEST_CASE("com.microsoft::QLinearSoftmax goes along one axis, or before opset 13 along all from there") {
+  const auto softmax = [](const std::string& attributes) {
+    return Computed({.imports = R"(, "com.microsoft" : 1)",
+                     .given = "uint8[1,2,2] x = {128, 128, 128, 128}, float one = {1}, uint8 zero = {128}, "
+                              "float scale = {0.00390625}, uint8 none = {0}",
+                     .node = "y = com.microsoft.QLinearSoftmax<" + attributes + ">(x, one, zero, scale, none)",
+                     .output = "uint8[1,2,2]"});
+  };
+  CHECK(softmax("opset = 13") == "uint8[1,2,2]: 128 128 128 128");
+  CHECK(softmax("opset = 11") == "uint8[1,2,2]: 64 64 64 64");
+  CHECK(softmax("opset = 11, axis = 0") == "uint8[1,2,2]: 64 64 64 64");
+  CHECK(softmax("opset = 13, axis = 0") == "uint8[1,2,2]: 255 255 255 255");
+}

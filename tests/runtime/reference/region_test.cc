@@ -69,3 +69,12 @@ TEST_CASE("spectra that cannot be are errors") {
   fails("y = STFT(x, one, window, one)", "expected a window of frame_length 1, found float32[2]");
   fails("y = MelWeightMatrix(nine, nine, zero, low, high)", "a sample_rate of at least 1");
 }
+
+TEST_CASE("an STFT takes a real signal without an axis of one part, too") {
+  const std::string given = "float[1,4] x = {1, 2, 3, 4}, float[1,4,1] z = {1, 2, 3, 4}, int64 two = {2}";
+  const auto transformed = [&](const std::string& signal) {
+    return Computed({.given = given, .node = "y = STFT(" + signal + ", two, , two)", .output = "float[1,2,2,2]"});
+  };
+  CHECK(absl::StrContains(transformed("x"), "float32[1,2,2,2]: 3 0 -1 "));
+  CHECK(transformed("x") == transformed("z"));
+}
