@@ -53,16 +53,17 @@ uint64_t AllowedFlags(const ProductArguments& product, Products::Units units) {
     return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
            CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32;
   }
-  return (units == Products::Units::kTensorCores ? CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK
-                                                 : CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_TYPE_MASK) |
-         kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+  if (units == Products::Units::kTensorCores) {
+    return CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK | kSums | CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+  }
+  return ~uint64_t{CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F};  // whatever else newer libraries have flags for
 }
 
 // What the addresses of the matrices, and of all of a batch, have in common: algorithms are chosen for it.
 uint32_t AlignmentOf(const ProductArguments& product) {
   constexpr uintptr_t kMost = 256;
   const auto address = [](const void* matrix) { return reinterpret_cast<uintptr_t>(matrix); };
-  const uintptr_t all = address(product.a) | address(product.b) | address(product.y) | kMost;
+  const uintptr_t all = address(product.a) | address(product.b) | address(product.y) | address(product.addend) | kMost;
   return static_cast<uint32_t>(all & (~all + 1));
 }
 
@@ -303,7 +304,7 @@ Products::Plan& Products::PlanFor(const ProductArguments& product, cudaStream_t 
   const int flags = (product.transposes_a ? 1 : 0) | (product.transposes_b ? 2 : 0) |
                     (product.bias != nullptr ? 4 : 0) | (product.y_storage != product.storage ? 8 : 0) |
                     (product.allows_tf32 ? 16 : 0) | static_cast<int>(product.activation) << 5 |
-                    static_cast<int>(AlignmentOf(product)) << 8;
+                    (product.addend != nullptr ? 128 : 0) | static_cast<int>(AlignmentOf(product)) << 8;
   const Key key = {static_cast<int>(product.storage),
                    product.m,
                    product.n,
@@ -323,10 +324,10 @@ Products::Plan& Products::PlanFor(const ProductArguments& product, cudaStream_t 
 }
 
 cublasStatus_t Products::Run(const ProductArguments& product, cudaStream_t stream, const Plan& plan) const {
-  const float beta = 0;
+  const float beta = product.addend != nullptr ? 1 : 0;
   return library_->matmul(handle_, plan.operation, &product.alpha, product.b, plan.left, product.a, plan.right, &beta,
-                          product.y, plan.result, product.y, plan.result, &plan.algorithm, workspace_,
-                          plan.workspace_bytes, stream);
+                          product.addend != nullptr ? product.addend : product.y, plan.result, product.y, plan.result,
+                          &plan.algorithm, workspace_, plan.workspace_bytes, stream);
 }
 
 int Products::Multiply(const ProductArguments& product, cudaStream_t stream, char* text) {

@@ -16,6 +16,11 @@ bool IsRow(const Tensor& operand, int64_t columns) {
   return operand.num_elements() == columns && operand.rank() > 0 && operand.dims().back() == columns;
 }
 
+// One number for each element of the result, in the type of the product.
+bool IsWhole(const KernelContext& context, const Tensor& operand, const Dims& dims) {
+  return operand.dims() == dims && operand.dtype() == context.Input(0).dtype() && operand.layout() == Layout::kRowMajor;
+}
+
 ProductActivation ActivationOf(const EpilogueStep& step) {
   if (step.kind == EpilogueKind::kRelu && step.alpha == 0) return ProductActivation::kRelu;
   return step.kind == EpilogueKind::kGeluTanh ? ProductActivation::kGeluTanh : ProductActivation::kNone;
@@ -37,13 +42,19 @@ ChainProgram RestOf(const KernelContext& context, const ProductEpilogue& done, c
 
 }  // namespace
 
-ProductEpilogue FitProductEpilogue(const KernelContext& context, int64_t columns, bool has_bias) {
+ProductEpilogue FitProductEpilogue(const KernelContext& context, const Dims& dims, int64_t columns, bool has_bias) {
   ProductEpilogue fitted;
   const std::vector<EpilogueStep>& steps = context.epilogue().steps;
-  const bool starts_with_sum = !steps.empty() && steps[0].kind == EpilogueKind::kAdd && !has_bias;
-  if (starts_with_sum && IsRow(context.Input(steps[0].input), columns)) {
-    fitted.bias_port = steps[0].input;
-    fitted.num_steps = 1;
+  for (; fitted.num_steps < steps.size() && steps[fitted.num_steps].kind == EpilogueKind::kAdd; ++fitted.num_steps) {
+    const size_t port = steps[fitted.num_steps].input;
+    const Tensor& operand = context.Input(port);
+    if (!has_bias && !fitted.bias_port.has_value() && IsRow(operand, columns)) {
+      fitted.bias_port = port;
+    } else if (!fitted.addend_port.has_value() && IsWhole(context, operand, dims)) {
+      fitted.addend_port = port;
+    } else {
+      break;
+    }
   }
   if (fitted.num_steps < steps.size()) fitted.activation = ActivationOf(steps[fitted.num_steps]);
   if (fitted.activation != ProductActivation::kNone) ++fitted.num_steps;

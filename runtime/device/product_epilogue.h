@@ -1,6 +1,7 @@
 // What a product of matrices on a device does to its result: as much as the library does itself, the rest by one chain.
 //
 //   h = MatMul (x, W)   b = Add (h, bias)   g = Gelu (b)   y = Mul (g, s)      =>   product with bias, chain gelu, * s
+//   h = MatMul (x, W)   b = Add (h, bias)   y = Add (b, residual)              =>   product with bias and residual
 #ifndef AMP_RUNTIME_DEVICE_PRODUCT_EPILOGUE_H_
 #define AMP_RUNTIME_DEVICE_PRODUCT_EPILOGUE_H_
 
@@ -14,13 +15,14 @@
 namespace amp {
 
 struct ProductEpilogue {
-  std::optional<size_t> bias_port;  // an input of the node with its epilogue; nothing: the library adds none
+  std::optional<size_t> bias_port, addend_port;  // inputs of the node with its epilogue; nothing: the library adds none
   device::ProductActivation activation = device::ProductActivation::kNone;
   size_t num_steps = 0;  // of the epilogue, that these are
 };
 
-// `columns`: of the result; `has_bias`: of the node's own, so that the epilogue cannot have one.
-ProductEpilogue FitProductEpilogue(const KernelContext& context, int64_t columns, bool has_bias);
+// `dims`: of the result, of products with that many `columns`; `has_bias`: of the node's own, so that the epilogue cannot
+// have one.
+ProductEpilogue FitProductEpilogue(const KernelContext& context, const Dims& dims, int64_t columns, bool has_bias);
 
 // Whether there is more to do, to a result of the type of the operands.
 bool NeedsChain(const KernelContext& context, const ProductEpilogue& done);

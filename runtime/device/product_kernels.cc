@@ -81,11 +81,14 @@ absl::Status MultiplyEach(const ProductShape& shape, Accelerator& device, device
                result_bytes = static_cast<size_t>(product.m * product.n) * bytes;
   const auto *const a = static_cast<const std::byte*>(product.a), *const b = static_cast<const std::byte*>(product.b);
   auto* y = static_cast<std::byte*>(product.y);
+  const auto* addend = static_cast<const std::byte*>(product.addend);
   for (StridedWalk walk(batch, {steps(shape.a), steps(shape.b)}); !walk.AtEnd(); walk.Next(), y += result_bytes) {
     product.a = a + walk[0] * bytes;
     product.b = b + walk[1] * bytes;
     product.y = y;
+    product.addend = addend;
     AMP_RETURN_IF_ERROR(device.Multiply(product, text));
+    if (addend != nullptr) addend += result_bytes;
   }
   return absl::OkStatus();
 }
@@ -99,7 +102,7 @@ absl::Status Product(KernelContext& context) {
   const std::optional<ProductShape> shape = ShapeOf(context);
   const ProductForm form = FormOf(context);
   const std::optional<size_t> own_bias = OwnBias(context);
-  const ProductEpilogue epilogue = FitProductEpilogue(context, shape->n, own_bias.has_value());
+  const ProductEpilogue epilogue = FitProductEpilogue(context, shape->y_final, shape->n, own_bias.has_value());
   const std::optional<size_t> bias = own_bias.has_value() ? own_bias : epilogue.bias_port;
   if (const char* why = WhyNotChain(context, epilogue, shape->y_final)) return absl::UnimplementedError(why);
   const DType dtype = context.Input(0).dtype(), stores_as = context.epilogue().stores_as;
@@ -109,23 +112,25 @@ absl::Status Product(KernelContext& context) {
   if (y->dtype() != dtype) {
     AMP_ASSIGN_OR_RETURN(result, context.MakeScratch(dtype, shape->y_final));
   }
-  device::ProductArguments product = {.a = context.Input(0).data(),
-                                      .b = context.Input(1).data(),
-                                      .bias = bias.has_value() ? context.Input(*bias).data() : nullptr,
-                                      .y = result.mutable_data(),
-                                      .storage = StorageOf(dtype),
-                                      .y_storage = StorageOf(dtype),
-                                      .m = shape->m,
-                                      .n = shape->n,
-                                      .k = shape->k,
-                                      .batch = 1,
-                                      .a_step = 0,
-                                      .b_step = 0,
-                                      .transposes_a = shape->transposes_a,
-                                      .transposes_b = shape->transposes_b,
-                                      .activation = epilogue.activation,
-                                      .allows_tf32 = context.resources().allows_tf32,
-                                      .alpha = form.alpha};
+  device::ProductArguments product = {
+      .a = context.Input(0).data(),
+      .b = context.Input(1).data(),
+      .bias = bias.has_value() ? context.Input(*bias).data() : nullptr,
+      .addend = epilogue.addend_port.has_value() ? context.Input(*epilogue.addend_port).data() : nullptr,
+      .y = result.mutable_data(),
+      .storage = StorageOf(dtype),
+      .y_storage = StorageOf(dtype),
+      .m = shape->m,
+      .n = shape->n,
+      .k = shape->k,
+      .batch = 1,
+      .a_step = 0,
+      .b_step = 0,
+      .transposes_a = shape->transposes_a,
+      .transposes_b = shape->transposes_b,
+      .activation = epilogue.activation,
+      .allows_tf32 = context.resources().allows_tf32,
+      .alpha = form.alpha};
   ProductText& state = context.State<ProductText>();
   const absl::MutexLock lock(&state.mutex);
   Accelerator& device = *context.resources().device;

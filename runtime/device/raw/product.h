@@ -11,16 +11,18 @@ namespace amp::device {
 
 enum class ProductActivation : int32_t { kNone, kRelu, kGeluTanh };
 
-// y [m, n] = activation(alpha * a [m, k] b [k, n] + bias [n]), row by row, for each of `batch` products; accumulated in
-// float32.
+// y [m, n] = activation(alpha * a [m, k] b [k, n] + addend [m, n] + bias [n]), row by row, for each of `batch` products;
+// accumulated in float32.
 struct ProductArguments {
   const void *a, *b;
-  const void* bias;  // null: none
+  const void* bias;              // null: none
+  const void* addend = nullptr;  // the same
   void* y;
   Storage storage;    // of a, b and the bias
-  Storage y_storage;  // that, or float32
+  Storage y_storage;  // of y and the addend: that, or float32
   int64_t m, n, k;
-  int64_t batch, a_step, b_step;  // elements from one product to the next, 0: the same matrix; of y: m * n
+  int64_t batch, a_step,
+      b_step;  // elements from one product to the next, 0: the same matrix; of y and the addend: m * n
   bool transposes_a, transposes_b;
   ProductActivation activation;
   bool allows_tf32;  // to multiply float32 in TF32

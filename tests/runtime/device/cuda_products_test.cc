@@ -28,6 +28,8 @@ struct FakeLibrary {
   uint64_t mask = 0;
   cublasComputeType_t compute = CUBLAS_COMPUTE_16F;
   int products = 0;
+  float beta = -1;
+  const void* added = nullptr;
 };
 FakeLibrary fake;
 
@@ -73,9 +75,11 @@ cublasStatus_t GetCapability(const cublasLtMatmulAlgo_t* algorithm, cublasLtMatm
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t Multiply(cublasLtHandle_t, cublasLtMatmulDesc_t, const void*, const void*, cublasLtMatrixLayout_t,
-                        const void*, cublasLtMatrixLayout_t, const void*, const void*, cublasLtMatrixLayout_t, void*,
-                        cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t) {
+                        const void*, cublasLtMatrixLayout_t, const void* beta, const void* c, cublasLtMatrixLayout_t,
+                        void*, cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t) {
   ++fake.products;
+  std::memcpy(&fake.beta, beta, sizeof(fake.beta));
+  fake.added = c;
   return fake.multiplies;
 }
 
@@ -191,6 +195,19 @@ TEST_CASE("float32 is strict: neither TF32 nor BF16x9, which its text says") {
   fake.heeds_mask = false;
   CHECK(AskOnce(product).error == device::kNoProduct);
   CHECK_THAT(AskOnce(product).text, Contains("is no float32 of the kind that is allowed"));
+}
+
+TEST_CASE("what is added to a product is read by cuBLASLt; nothing else is") {
+  fake = {.algorithms = kOfFloat32};
+  device::ProductArguments product = ProductOf(device::Storage::kFloat32);
+  Products products(0);
+  CHECK(Ask(products, product).error == 0);
+  CHECK(fake.beta == 0);
+  float addend[4] = {};
+  product.addend = addend;
+  CHECK(Ask(products, product).error == 0);
+  CHECK(fake.beta == 1);
+  CHECK(fake.added == addend);
 }
 
 TEST_CASE("TF32 is for who allows it, and no other rounding with it") {

@@ -97,9 +97,10 @@ conform() {
   run run_cases "$cases" --exceptions "$here/../conformance_exceptions.txt" --device cuda
 }
 
-# sanitize PROGRAM ARGUMENTS...: places out of bounds and errors that nobody asked for, where the tool knows the machine.
+# sanitize PROGRAM ARGUMENTS...: places out of bounds, where the tool knows the machine. Calls that fail are left out: NVIDIA's
+# libraries try what may not be there.
 sanitize() {
-  run compute-sanitizer --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
+  run compute-sanitizer --report-api-errors no --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
   local code=$?
   if grep -q 'not supported' "$scratch/sanitized"; then
     echo "not done: the tool does not support this machine"

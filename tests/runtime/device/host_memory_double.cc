@@ -230,6 +230,9 @@ float ProductElement(const device::ProductArguments& product, int64_t which, int
            device::LoadFloat(product.b, product.storage, which * product.b_step + b);
   }
   sum *= product.alpha;
+  if (product.addend != nullptr) {
+    sum += device::LoadFloat(product.addend, product.y_storage, (which * m + row) * n + column);
+  }
   if (product.bias != nullptr) sum += device::LoadFloat(product.bias, product.storage, column);
   switch (product.activation) {
     case device::ProductActivation::kNone:
