@@ -47,6 +47,7 @@ absl::Span<const KernelRow> PoolKernels();
 absl::Span<const KernelRow> QuantizedMatrixKernels();
 absl::Span<const KernelRow> QuantizedContribKernels();
 absl::Span<const KernelRow> AttentionKernels();
+absl::Span<const KernelRow> FusedAttentionKernels();
 absl::Span<const KernelRow> LinearAttentionKernels();
 absl::Span<const KernelRow> RecurrentKernels();
 absl::Span<const KernelRow> ResizeKernels();

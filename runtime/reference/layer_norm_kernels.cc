@@ -2,11 +2,13 @@
 // Runtime's variants add a second input first, or leave the mean where it is.
 //
 // ONNX rounds what it normalized to the input's type before it is scaled; here all is float64, rounded once at the end.
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
 
 #include "runtime/kernel/cells.h"
+#include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/float_cells.h"
@@ -114,7 +116,92 @@ absl::Status SkipNormalization(KernelContext& context) {
   return WriteOutput(context, 0, x.dtype(), x.dims(), values);
 }
 
+// Row rows[i] of the table at `port` is added to the i-th part of `sums`.
+absl::Status AddTableRows(const KernelContext& context, size_t port, absl::Span<const double> rows,
+                          absl::Span<double> sums) {
+  const Tensor& table = context.Input(port);
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> entries, ReadFloats(context, port));
+  const size_t width = rows.empty() ? 0 : sums.size() / rows.size();
+  if (table.rank() != 2 || static_cast<size_t>(table.dim(1)) != width) {
+    return ModelError("input ", port, ": expected [rows,", width, "], found ", table.TypeText());
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!(rows[i] >= 0 && rows[i] < static_cast<double>(table.dim(0)))) {
+      return ModelError("input ", port, ": expected a row below ", table.dim(0), ", found ", rows[i]);
+    }
+    const double* const row = entries.data() + static_cast<size_t>(rows[i]) * width;
+    for (size_t k = 0; k < width; ++k) sums[i * width + k] += row[k];
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLikeIds(const Tensor& ids, const Tensor& others) {
+  if (others.dims() == ids.dims()) return absl::OkStatus();
+  return ModelError("expected the shape of ids ", ids.TypeText(), ", found ", others.TypeText());
+}
+
+// Of each [B, S] its place in S, unless input `port` says otherwise for all batches or each.
+absl::StatusOr<std::vector<double>> PositionsOf(const KernelContext& context, size_t port, const Tensor& ids) {
+  std::vector<double> stated;
+  if (context.HasInput(port)) {
+    const Tensor& positions = context.Input(port);
+    if (positions.rank() != 2 || positions.dim(1) != ids.dim(1) ||
+        (positions.dim(0) != 1 && positions.dim(0) != ids.dim(0))) {
+      return ModelError("input ", port, ": expected positions as ids ", ids.TypeText(), ", found ",
+                        positions.TypeText());
+    }
+    AMP_ASSIGN_OR_RETURN(stated, ReadDoubles(positions));
+  }
+  std::vector<double> all(static_cast<size_t>(ids.num_elements()));
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i] = stated.empty() ? static_cast<double>(i % static_cast<size_t>(ids.dim(1))) : stated[i % stated.size()];
+  }
+  return all;
+}
+
+// How many of each row of the mask at `port` are 1; 0 without a mask.
+absl::Status WriteMaskIndex(KernelContext& context, size_t port, const Tensor& ids) {
+  AMP_ASSIGN_OR_RETURN(Tensor * counts, context.MakeOutput(1, DType::kInt32, {ids.dim(0)}));
+  const auto out = counts->mutable_elements<int32_t>();
+  std::fill(out.begin(), out.end(), 0);
+  if (!context.HasInput(port)) return absl::OkStatus();
+  AMP_RETURN_IF_ERROR(CheckLikeIds(ids, context.Input(port)));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> mask, ReadDoubles(context.Input(port)));
+  for (size_t i = 0; i < mask.size(); ++i) out[i / static_cast<size_t>(ids.dim(1))] += mask[i] == 1 ? 1 : 0;
+  return absl::OkStatus();
+}
+
+// Inputs: ids [B, S] of words and of segments, tables of words, positions and segments, gamma, beta, mask, positions.
+absl::Status EmbedLayerNormalization(KernelContext& context) {
+  constexpr size_t kSegments = 1, kWords = 2, kMask = 7, kPositions = 8;
+  const Tensor& ids = context.Input(0);
+  const Tensor& words = context.Input(kWords);
+  if (ids.rank() != 2 || words.rank() != 2) {
+    return ModelError("expected ids [B, S] and words [rows, H], found ", ids.TypeText(), " and ", words.TypeText());
+  }
+  const Dims dims = {ids.dim(0), ids.dim(1), words.dim(1)};
+  AMP_ASSIGN_OR_RETURN(const Tensor checked, Tensor::Create(DType::kFloat64, dims));
+  std::vector<double> values(static_cast<size_t>(checked.num_elements()));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> rows, ReadDoubles(ids));
+  AMP_RETURN_IF_ERROR(AddTableRows(context, kWords, rows, absl::MakeSpan(values)));
+  AMP_ASSIGN_OR_RETURN(const std::vector<double> positions, PositionsOf(context, kPositions, ids));
+  AMP_RETURN_IF_ERROR(AddTableRows(context, kWords + 1, positions, absl::MakeSpan(values)));
+  if (context.HasInput(kSegments)) {
+    AMP_RETURN_IF_ERROR(CheckLikeIds(ids, context.Input(kSegments)));
+    AMP_ASSIGN_OR_RETURN(const std::vector<double> segments, ReadDoubles(context.Input(kSegments)));
+    AMP_RETURN_IF_ERROR(AddTableRows(context, kWords + 2, segments, absl::MakeSpan(values)));
+  }
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 2, words.dtype(), dims, values));
+  const Rule rule{Centre::kMean, GetFloat(context.node(), "epsilon", 1e-12f)};
+  AMP_ASSIGN_OR_RETURN(const Layers layers, NormalizeLayers(dims, -1, rule, absl::MakeSpan(values)));
+  AMP_RETURN_IF_ERROR(Combine(context, 5, dims, absl::MakeSpan(values), std::multiplies<>()));
+  AMP_RETURN_IF_ERROR(Combine(context, 6, dims, absl::MakeSpan(values), std::plus<>()));
+  AMP_RETURN_IF_ERROR(WriteMaskIndex(context, kMask, ids));
+  return WriteOutput(context, 0, words.dtype(), dims, values);
+}
+
 constexpr KernelRow kRows[] = {
+    {"EmbedLayerNormalization", EmbedLayerNormalization, "com.microsoft"},
     {"LayerNormalization", Normalization<Centre::kMean>},
     {"RMSNormalization", Normalization<Centre::kZero>},
     {"SimplifiedLayerNormalization", Normalization<Centre::kZero>},

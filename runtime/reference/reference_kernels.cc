@@ -47,6 +47,7 @@ std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, abs
       QuantizedMatrixKernels(),
       QuantizedContribKernels(),
       AttentionKernels(),
+      FusedAttentionKernels(),
       LinearAttentionKernels(),
       RecurrentKernels(),
       ResizeKernels(),
