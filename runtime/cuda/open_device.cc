@@ -143,7 +143,7 @@ const char* ErrorText(int error) {
 void Close(void* self) {
   std::unique_ptr<DeviceWithProducts> opened(&Of(self));
   if (UseDevice(self) != 0) return;
-  const cudaStream_t stream = opened->stream;
+  cudaStream_t stream = opened->stream;
   opened.reset();  // handles of libraries are bound to the stream
   static_cast<void>(cudaStreamDestroy(stream));
 }
