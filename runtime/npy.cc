@@ -129,6 +129,11 @@ absl::StatusOr<NpyContent> ContentOfStrings(const Tensor& tensor) {
     AMP_ASSIGN_OR_RETURN(all.emplace_back(), CharactersOf(text));
     longest = std::max(longest, all.back().size());
   }
+  // Each takes the room of the longest.
+  if (longest > static_cast<size_t>(kMaxElements) / std::max<size_t>(all.size(), 1)) {
+    return LimitError("expected strings of at most ", kMaxElements, " characters in all, found ", all.size(), " of ",
+                      longest);
+  }
   NpyContent content{.descr = absl::StrCat("<U", longest), .payload = ""};
   for (std::u32string& text : all) {
     text.resize(longest);

@@ -31,6 +31,9 @@ class InputMaker {
 
   absl::StatusOr<NamedDatums> Make() {
     AMP_RETURN_IF_ERROR(CheckNames());
+    for (const ValueId input : session_.inputs()) {
+      if (IsGiven(input)) BindSymbols(input);
+    }
     std::map<ValueId, Dims> dims;
     for (const ValueId input : session_.inputs()) {
       absl::StatusOr<Dims> found = DimsOf(input);
@@ -76,6 +79,15 @@ class InputMaker {
     for (const int64_t dim : dims) longest_ = std::max(longest_, dim);
   }
 
+  // What is given says how large its named dimensions are, of other inputs too.
+  void BindSymbols(ValueId input) {
+    const Dims given = GivenDims(input);
+    const std::vector<std::string> symbols = DimSymbols(model_, input);
+    for (size_t i = 0; i < symbols.size() && symbols.size() == given.size(); ++i) {
+      if (!symbols[i].empty()) given_symbols_.emplace(symbols[i], given[i]);
+    }
+  }
+
   absl::Status CannotMakeUp(ValueId input) const {
     const std::string name = Escaped(model_.value(input).name);
     return UsageError("input '", name, "': expected a tensor of known rank and type to make up, found ",
@@ -90,8 +102,11 @@ class InputMaker {
     for (size_t i = 0; i < dims->size(); ++i) {
       if ((*dims)[i] != kUnknownDim) continue;
       const auto stated = options_.dims.find(symbols[i]);
+      const auto given = given_symbols_.find(symbols[i]);
       const int64_t usual = i == 0 && dims->size() > 1 ? kFirstDim : kOtherDim;
-      (*dims)[i] = stated == options_.dims.end() ? usual : stated->second;
+      (*dims)[i] = stated != options_.dims.end()   ? stated->second
+                   : given != given_symbols_.end() ? given->second
+                                                   : usual;
     }
     return *dims;
   }
@@ -183,6 +198,7 @@ class InputMaker {
   const Model& model_;
   const RandomInputOptions& options_;
   std::mt19937_64 random_;
+  std::map<std::string, int64_t> given_symbols_;
   int64_t longest_ = 1;
 };
 

@@ -219,27 +219,35 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
 const char* Products::Choose(const ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const {
   constexpr size_t kMostProposals = 16;  // that are timed
   const std::string text = choices_ == nullptr ? "" : TextOf(key);
-  if (choices_ == nullptr || !Recall(text, plan)) {
+  if (choices_ == nullptr || !Recall(text, plan) || IsBarred(product, plan)) {
+    plan.text.clear();
     std::vector<cublasLtMatmulHeuristicResult_t> proposals(choices_ == nullptr ? 1 : kMostProposals);
     if (const char* const why_not = Propose(product, plan, proposals); why_not != nullptr) return why_not;
     plan.Take(proposals[0]);
     if (choices_ != nullptr) PickAndKeep(product, text, stream, plan, proposals);
   }
+  if (IsBarred(product, plan)) return "cuBLASLt's algorithm for it is no float32 of the kind that is allowed";
   int algorithm = -1;
-  uint64_t flags = 0;
   size_t written = 0;
-  const bool is_told = library_->get_configuration(&plan.algorithm, CUBLASLT_ALGO_CONFIG_ID, &algorithm,
-                                                   sizeof(algorithm), &written) == CUBLAS_STATUS_SUCCESS &&
-                       library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
-                                                sizeof(flags), &written) == CUBLAS_STATUS_SUCCESS;
-  // A library that does not keep to the mask, or a choice from a file that says otherwise.
-  const uint64_t barred = flags & ~AllowedFlags(product, units_);
-  if (is_told && product.storage == Storage::kFloat32 && barred != 0) {
-    return "cuBLASLt's algorithm for it is no float32 of the kind that is allowed";
-  }
-  plan.text = (is_told ? CapabilityText(algorithm, flags) : "cublasLt, an algorithm that does not say what it is") +
+  const std::optional<uint64_t> flags = FlagsOf(plan);
+  const bool is_told =
+      flags.has_value() && library_->get_configuration(&plan.algorithm, CUBLASLT_ALGO_CONFIG_ID, &algorithm,
+                                                       sizeof(algorithm), &written) == CUBLAS_STATUS_SUCCESS;
+  plan.text = (is_told ? CapabilityText(algorithm, *flags) : "cublasLt, an algorithm that does not say what it is") +
               plan.text + StrictnessText(product);
   return nullptr;
+}
+
+std::optional<uint64_t> Products::FlagsOf(const Plan& plan) const {
+  uint64_t flags = 0;
+  size_t written = 0;
+  const cublasStatus_t status = library_->get_capability(&plan.algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
+                                                         &flags, sizeof(flags), &written);
+  return status == CUBLAS_STATUS_SUCCESS ? std::optional(flags) : std::nullopt;
+}
+
+bool Products::IsBarred(const ProductArguments& product, const Plan& plan) const {
+  return product.storage == Storage::kFloat32 && (FlagsOf(plan).value_or(0) & ~AllowedFlags(product, units_)) != 0;
 }
 
 // ---- choosing by time -----------------------------------------------------------------------------------------------

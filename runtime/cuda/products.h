@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -50,6 +51,10 @@ class Products {
   const char* Choose(const device::ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const;
   const char* Propose(const device::ProductArguments& product, Plan& plan,
                       std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const;
+  // What the plan's algorithm computes with; nothing: it does not say.
+  std::optional<uint64_t> FlagsOf(const Plan& plan) const;
+  // Whether that is no float32 of the kind that is allowed: of a library that does not keep to the mask, or in a file.
+  bool IsBarred(const device::ProductArguments& product, const Plan& plan) const;
   // Whether there is a choice that is good here.
   bool Recall(const std::string& key, Plan& plan) const;
   void PickAndKeep(const device::ProductArguments& product, const std::string& key, cudaStream_t stream, Plan& plan,

@@ -73,9 +73,9 @@ absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution
   const int error = table_.convolve(table_.self, &convolution, what);
   text = what;
   const bool is_slow = error == device::kWithoutTensorCores;
-  if (is_slow || error == device::kNotTaken) {
+  if (convolution.storage != device::Storage::kFloat32) {  // of those that a warning is about
     const absl::MutexLock lock(&warning_mutex_);
-    of_convolution_ = text;
+    of_convolution_ = is_slow || error == device::kNotTaken ? text : "";
   }
   if (is_slow) NoteWithoutTensorCores();
   return AfterLibrary(is_slow ? 0 : error, text);
@@ -101,6 +101,7 @@ absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std:
 
 absl::Status Accelerator::Finish() {
   BreakRecording();
+  if (is_recording_) return absl::CancelledError("waiting while the device records");
   Note(table_.finish(table_.self));
   return Status();
 }

@@ -80,13 +80,18 @@ absl::StatusOr<Tensor> AddedByMask(const KernelContext& context, size_t port, co
   return added;
 }
 
-// Bars keys behind the query.
-void MaskFuture(Tensor& scores) {
+// Bars keys behind the query. Of other numbers of keys than queries ONNX Runtime leaves some queries without a mask.
+absl::Status MaskFuture(Tensor& scores) {
+  if (scores.dim(2) != scores.dim(3)) {
+    return ModelError("unidirectional: expected as many keys as queries, found ", scores.dim(3), " and ", scores.dim(2),
+                      ": no kernel for it");
+  }
   const auto queries = static_cast<size_t>(scores.dim(2)), keys = static_cast<size_t>(scores.dim(3));
   const auto all = scores.mutable_elements<double>();
   for (size_t i = 0; i < all.size(); ++i) {
     if (i % keys > i / keys % queries) all[i] = -std::numeric_limits<double>::infinity();
   }
+  return absl::OkStatus();
 }
 
 // All but the output have heads. Inputs `mask_port` and the one of the attention bias, 5 of both operators, may be absent.
@@ -107,7 +112,7 @@ absl::Status Attend(KernelContext& context, const Tensor& q, const Tensor& k, co
     AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(kAttentionBias)));
     AMP_RETURN_IF_ERROR(AddTo(scores, bias));
   }
-  if (GetInt(context.node(), "unidirectional", 0) != 0) MaskFuture(scores);
+  if (GetInt(context.node(), "unidirectional", 0) != 0) AMP_RETURN_IF_ERROR(MaskFuture(scores));
   const auto all = scores.mutable_elements<double>();
   const auto keys = static_cast<size_t>(scores.dim(3));
   for (size_t row = 0; row < all.size(); row += keys) SoftmaxRow(all.subspan(row, keys));
@@ -180,6 +185,9 @@ absl::Status MultiHeadAttention(KernelContext& context) {
       first += width;
     }
     AMP_ASSIGN_OR_RETURN(parts.emplace_back(), SplitHeads(context, part));
+  }
+  if (context.HasInput(kBias) && context.Input(kBias).dims() != Dims{first}) {
+    return ModelError("expected a bias as wide as query, key and value, found ", context.Input(kBias).TypeText());
   }
   return Attend(context, parts[0], parts[1], parts[2], kMask);
 }

@@ -117,11 +117,10 @@ absl::Status SkipNormalization(KernelContext& context) {
 }
 
 // Row rows[i] of the table at `port` is added to the i-th part of `sums`.
-absl::Status AddTableRows(const KernelContext& context, size_t port, absl::Span<const double> rows,
+absl::Status AddTableRows(const KernelContext& context, size_t port, absl::Span<const double> rows, size_t width,
                           absl::Span<double> sums) {
   const Tensor& table = context.Input(port);
   AMP_ASSIGN_OR_RETURN(const std::vector<double> entries, ReadFloats(context, port));
-  const size_t width = rows.empty() ? 0 : sums.size() / rows.size();
   if (table.rank() != 2 || static_cast<size_t>(table.dim(1)) != width) {
     return ModelError("input ", port, ": expected [rows,", width, "], found ", table.TypeText());
   }
@@ -180,16 +179,17 @@ absl::Status EmbedLayerNormalization(KernelContext& context) {
     return ModelError("expected ids [B, S] and words [rows, H], found ", ids.TypeText(), " and ", words.TypeText());
   }
   const Dims dims = {ids.dim(0), ids.dim(1), words.dim(1)};
+  const auto width = static_cast<size_t>(words.dim(1));
   AMP_ASSIGN_OR_RETURN(const Tensor checked, Tensor::Create(DType::kFloat64, dims));
   std::vector<double> values(static_cast<size_t>(checked.num_elements()));
   AMP_ASSIGN_OR_RETURN(const std::vector<double> rows, ReadDoubles(ids));
-  AMP_RETURN_IF_ERROR(AddTableRows(context, kWords, rows, absl::MakeSpan(values)));
+  AMP_RETURN_IF_ERROR(AddTableRows(context, kWords, rows, width, absl::MakeSpan(values)));
   AMP_ASSIGN_OR_RETURN(const std::vector<double> positions, PositionsOf(context, kPositions, ids));
-  AMP_RETURN_IF_ERROR(AddTableRows(context, kWords + 1, positions, absl::MakeSpan(values)));
+  AMP_RETURN_IF_ERROR(AddTableRows(context, kWords + 1, positions, width, absl::MakeSpan(values)));
   if (context.HasInput(kSegments)) {
     AMP_RETURN_IF_ERROR(CheckLikeIds(ids, context.Input(kSegments)));
     AMP_ASSIGN_OR_RETURN(const std::vector<double> segments, ReadDoubles(context.Input(kSegments)));
-    AMP_RETURN_IF_ERROR(AddTableRows(context, kWords + 2, segments, absl::MakeSpan(values)));
+    AMP_RETURN_IF_ERROR(AddTableRows(context, kWords + 2, segments, width, absl::MakeSpan(values)));
   }
   AMP_RETURN_IF_ERROR(WriteOutput(context, 2, words.dtype(), dims, values));
   const Rule rule{Centre::kMean, GetFloat(context.node(), "epsilon", 1e-12f)};

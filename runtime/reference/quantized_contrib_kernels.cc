@@ -73,7 +73,7 @@ absl::Status QLinearSoftmax(KernelContext& context) {
   constexpr int64_t kOneAxisSince = 13;
   AMP_ASSIGN_OR_RETURN(Tensor x, DequantizeInput(context, 0));
   const bool is_old = GetInt(context.node(), "opset", kOneAxisSince) < kOneAxisSince;
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", is_old ? 1 : -1), x.rank()));
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", -1), x.rank()));
   std::vector<size_t> axes = {axis};
   while (is_old && axes.back() + 1 < x.rank()) axes.push_back(axes.back() + 1);
   TransformCells(x.dims(), axes, x.mutable_elements<double>(), [](size_t, absl::Span<double> elements) {

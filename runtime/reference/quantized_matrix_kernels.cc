@@ -137,7 +137,7 @@ absl::StatusOr<Tensor> GemmFactor(const KernelContext& context, size_t port, abs
   return Centered(x, zero);
 }
 
-// com.microsoft: the bias is added to the sums; without a scale of the output it is floats.
+// com.microsoft: the bias is added to the sums; without scale and zero point of the output it is floats.
 absl::Status QGemm(KernelContext& context) {
   constexpr size_t kScaleOfY = 7;
   AMP_ASSIGN_OR_RETURN(const Tensor a, GemmFactor(context, 0, "transA"));
@@ -147,7 +147,8 @@ absl::Status QGemm(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor product, ScaleProduct(context, sums, 1, 4));
   const double alpha = GetFloat(context.node(), "alpha", 1);
   for (double& element : product.mutable_elements<double>()) element *= alpha;
-  if (context.HasInput(kScaleOfY)) return QuantizeOutput(context, product, kScaleOfY, kScaleOfY + 1);
+  if (context.HasInput(kScaleOfY) && context.HasInput(kScaleOfY + 1))
+    return QuantizeOutput(context, product, kScaleOfY, kScaleOfY + 1);
   AMP_ASSIGN_OR_RETURN(Tensor y, FromAccumulator(product, DType::kFloat32));
   context.SetOutput(0, std::move(y));
   return absl::OkStatus();

@@ -127,12 +127,14 @@ void LstmStep(const Pass& pass, absl::Span<double> h, absl::Span<double> c) {
   }
 }
 
-// A direction's state as the product with R reads it; that of sequences that have ended counts for the scale, too.
-std::vector<double> StateForProduct(const Layer& layer, size_t direction) {
-  std::vector<double> all;
+// A direction's state as the product with R of step `i` reads it. As in ONNX Runtime, that of a sequence counts for the
+// scale until the step behind its last one, and is zero from then on.
+std::vector<double> StateForProduct(const Layer& layer, size_t direction, size_t i) {
+  std::vector<double> all(layer.batch * layer.hidden_size, 0.0);
   for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
+    if (static_cast<size_t>(layer.lengths[sequence]) < i) continue;
     const auto h = absl::MakeSpan(layer.h).subspan(layer.StateAt(direction, sequence), layer.hidden_size);
-    all.insert(all.end(), h.begin(), h.end());
+    std::copy(h.begin(), h.end(), all.begin() + static_cast<ptrdiff_t>(sequence * layer.hidden_size));
   }
   if (layer.quantizes_state) RoundToQuantized(absl::MakeSpan(all));
   return all;
@@ -147,7 +149,7 @@ std::vector<double> RunLayer(Layer& layer, Step step) {
     const bool reversed = layer.starts_reversed || direction == 1;
     Pass pass(layer, direction);
     for (size_t i = 0; i < layer.num_steps; ++i) {
-      const std::vector<double> state = StateForProduct(layer, direction);
+      const std::vector<double> state = StateForProduct(layer, direction, i);
       for (size_t sequence = 0; sequence < layer.batch; ++sequence) {
         const auto length = static_cast<size_t>(layer.lengths[sequence]);
         if (i >= length) continue;
@@ -358,9 +360,12 @@ absl::Status DynamicQuantizeLstm(KernelContext& context) {
   const Tensor& r = context.Input(2);
   if (r.rank() != 3) return ModelError("R: expected 3 dimensions, found ", r.TypeText());
   AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, kLstmGates, kLstmActivations, r.dim(1)));
+  if (layer.batch_first) return ModelError("expected layout 0, found 1");
   AMP_ASSIGN_OR_RETURN(layer.w, ReadQuantizedWeights(context, layer, 1, layer.input_size, kScaleOfW));
   AMP_ASSIGN_OR_RETURN(layer.r, ReadQuantizedWeights(context, layer, 2, layer.hidden_size, kScaleOfR));
-  RoundToQuantized(absl::MakeSpan(layer.x));
+  const auto longest = std::max_element(layer.lengths.begin(), layer.lengths.end());
+  const size_t num_steps = longest == layer.lengths.end() ? 0 : static_cast<size_t>(*longest);
+  RoundToQuantized(absl::MakeSpan(layer.x).first(num_steps * layer.batch * layer.input_size));
   layer.quantizes_state = true;
   return RunLstm(context, layer);
 }

@@ -2,7 +2,8 @@
 // pair of classes, of which each votes for one; probabilities are those that agree best with what pairs say (T.-F. Wu,
 // C.-J. Lin, R. C. Weng: Probability Estimates for Multi-class Classification by Pairwise Coupling, 2004, algorithm 2).
 //
-// ONNX's words leave open how scores become two and labels follow from them: this follows ONNX Runtime.
+// ONNX's words leave open how scores become two and labels follow from them: this follows ONNX Runtime, but for
+// two classes behind PROBIT and for features that are NaN.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

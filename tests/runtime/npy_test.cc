@@ -67,6 +67,10 @@ TEST_CASE("strings are written as NumPy has them, characters of four bytes") {
   const absl::StatusOr<std::string> refused = NpyBytes(Tensor::Of<std::string>(DType::kString, {1}, latin1));
   REQUIRE(!refused.ok());
   CHECK(absl::StrContains(refused.status().message(), "expected strings of UTF-8, found '\\xe9'"));
+  // Each takes the room of the longest: 40 GB in all.
+  Tensor uneven = *Tensor::Create(DType::kString, {100000});
+  uneven.mutable_elements<std::string>()[7] = std::string(100000, 'x');
+  CHECK(absl::IsResourceExhausted(NpyBytes(uneven).status()));
 }
 
 TEST_CASE("headers that lie are refused") {

@@ -4,7 +4,7 @@
 //
 // Values are float32 in slots, truth values 0 and 1; every step rounds its result to the type that the model has there, so
 // that the result is that of the operators one by one. A thread computes a pack of elements, so that what a step is to do
-// is found out once for all of them: on an H100 that is most of the time otherwise.
+// is found out once for all of them: for each element by itself it would be most of the instructions.
 #ifndef AMP_RUNTIME_DEVICE_RAW_CHAIN_H_
 #define AMP_RUNTIME_DEVICE_RAW_CHAIN_H_
 

@@ -106,6 +106,13 @@ TEST_CASE("what is given does not change what is made up") {
   CHECK(NumbersOf(InputsOf(graph, {.given = {{"a", a}}}), "b") == NumbersOf(InputsOf(graph), "b"));
 }
 
+TEST_CASE("named dimensions are as large as those that are given; --dim wins") {
+  const std::string graph = "(float[n,k] x, float[n,k] m) => (float[n,k] y) { y = Sub (x, m) }";
+  const Tensor x = *Tensor::Create(DType::kFloat32, {3, 5});
+  CHECK(InputsOf(graph, {.given = {{"x", x}}}).at("m").TypeText() == "float32[3,5]");
+  CHECK(InputsOf(graph, {.dims = {{"k", 2}}, .given = {{"x", x}}}).at("m").TypeText() == "float32[3,2]");
+}
+
 TEST_CASE("what cannot be made up is named, with how to give it, and may be given") {
   const std::string sequence =
       "(seq(float[2]) parts, float[2] x) => (float[m] y) { y = ConcatFromSequence <axis = 0> (parts) }";

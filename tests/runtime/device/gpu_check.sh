@@ -102,7 +102,7 @@ conform() {
 sanitize() {
   run compute-sanitizer --report-api-errors no --error-exitcode 9 "$(command -v "$1")" "${@:2}" > "$scratch/sanitized" 2>&1
   local code=$?
-  if grep -q 'not supported' "$scratch/sanitized"; then
+  if ((code != 0)) && grep -qE '^=+ (Error: )?.*[Dd]evice not supported' "$scratch/sanitized"; then
     echo "not done: the tool does not support this machine"
     return 0
   fi

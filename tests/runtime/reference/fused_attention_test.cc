@@ -12,7 +12,8 @@ std::string Attended(const std::string& inputs, const std::string& attributes = 
   return Computed({.imports = kImports,
                    .given =
                        "float[1,2,1] q = {0, 0}, float[1,2,1] v = {0, 10}, int32[1] one = {1}, int32[1,2] last = {0, "
-                       "1}, int32[1,2] none = {0, 0}, float[1,1,2,2] high = {0, 0, 0, 99}, float[3] b = {0, 0, 5}",
+                       "1}, int32[1,2] none = {0, 0}, float[1,1,2,2] high = {0, 0, 0, 99}, float[3] b = {0, 0, 5}, "
+                       "float[4] wide = {0, 0, 5, 0}, float[1,3,1] keys = {0, 0, 0}",
                    .node = "y = com.microsoft.MultiHeadAttention<num_heads = 1" + attributes + ">(" + inputs + ")",
                    .output = "float[1,2,1]"});
 }
@@ -27,6 +28,10 @@ TEST_CASE("com.microsoft::MultiHeadAttention: masks by length and by key, and wh
   CHECK(Attended("q, q, v, , none") == "float32[1,2,1]: 5 5");
   CHECK(Attended("q, q, v, , , high") == "float32[1,2,1]: 5 10");
   CHECK(Attended("q, q, v", ", unidirectional = 1") == "float32[1,2,1]: 0 5");
+  CHECK(absl::StrContains(Attended("q, keys, keys", ", unidirectional = 1"),
+                          "expected as many keys as queries, found 3"));
+  CHECK(absl::StrContains(Attended("q, q, v, wide"),
+                          "expected a bias as wide as query, key and value, found float32[4]"));
   CHECK(absl::StrContains(Attended("q"), "found packed operands: no kernel for them"));
   CHECK(absl::StrContains(Attended("q, q, v, , , , q"), "input 6: expected none, found one: no kernel for it"));
 }
@@ -55,5 +60,10 @@ TEST_CASE("com.microsoft::EmbedLayerNormalization: tables, positions, counts of 
   };
   CHECK(embedded("y, z", "ids", "float[1,2,2]") == "float32[1,2,2]: 1.5 -0.5 -0.5 1.5");
   CHECK(embedded("z, y", "ids", "int32[1]") == "int32[1]: 1");
+  CHECK(Computed({.imports = kImports,
+                  .given = "int32[0,3] ids = {}, float[2,2] words = {0, 2, 2, 0}, float[3,2] places = {0, 0, 9, 9, 1, 1}, "
+                           "float[2] one = {1, 1}",
+                  .node = "y, z = com.microsoft.EmbedLayerNormalization(ids, , words, places, , one, one)",
+                  .output = "float[0,3,2]"}) == "float32[0,3,2]:");
   CHECK(absl::StrContains(embedded("y, z", "far", "float[1,2,2]"), "input 2: expected a row below 2, found 2"));
 }

@@ -48,6 +48,8 @@ TEST_CASE("com.microsoft::QGemm adds its bias to the sums, and quantises where t
         "float32[1,2]: 11 30");
   CHECK(Computed({.imports = imports, .given = given, .node = node + ", quarter, zero)", .output = "uint8[1,2]"}) ==
         "uint8[1,2]: 172 248");
+  CHECK(Computed({.imports = imports, .given = given, .node = node + ", quarter)", .output = "float[1,2]"}) ==
+        "float32[1,2]: 11 30");
   CHECK(absl::StrContains(Computed({.imports = imports,
                                     .given = "uint8[1] a = {1}, float one = {1}, uint8 zero = {0}",
                                     .node = "y = com.microsoft.QGemm(a, one, zero, a, one, zero)",
@@ -100,7 +102,8 @@ TEST_CASE("com.microsoft::QLinearSoftmax goes along one axis, or before opset 13
                      .output = "uint8[1,2,2]"});
   };
   CHECK(softmax("opset = 13") == "uint8[1,2,2]: 128 128 128 128");
-  CHECK(softmax("opset = 11") == "uint8[1,2,2]: 64 64 64 64");
+  CHECK(softmax("opset = 11") == "uint8[1,2,2]: 128 128 128 128");  // of axis -1, unlike ai.onnx's Softmax
+  CHECK(softmax("opset = 11, axis = 1") == "uint8[1,2,2]: 64 64 64 64");
   CHECK(softmax("opset = 11, axis = 0") == "uint8[1,2,2]: 64 64 64 64");
   CHECK(softmax("opset = 13, axis = 0") == "uint8[1,2,2]: 255 255 255 255");
 }

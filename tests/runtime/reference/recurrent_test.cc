@@ -1,5 +1,6 @@
 // Recurrent layers: activations, types, and inputs that do not fit.
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "tests/catch2.h"
 #include "tests/runtime/run_text.h"
 
@@ -70,6 +71,18 @@ TEST_CASE("DynamicQuantizeLSTM: 8-bit weights, states quantised step by step") {
                   .node = "all, last, y = com.microsoft.DynamicQuantizeLSTM<hidden_size = 2, direction = \"reverse\">"
                           "(x, w, r, b, lengths, h, , , s, z, s, z)",
                   .output = "float[1,2,2]"}) == "float32[1,2,2]: 0.2194 0.065123 0.669356 0.92116");
+  // What lies behind the end of a sequence counts for no scale beyond the longest one; its last state does, for a step.
+  const std::string padded = absl::StrReplaceAll(
+      weights, {{"float[2,2,2] x = {1, -0.5, 0.25, 2, -1, 0.5, 3, 0.125}",
+                 "float[4,2,2] x = {1, -0.5, 0.25, 2, -1, 0.5, 30, 12, 2, 1, 40, -50, 70, -60, 80, 90}"}});
+  CHECK(
+      Computed(
+          {.imports = ", \"com.microsoft\" : 1",
+           .given = padded + "float[1] ws = {0.02}, int8[1] wz = {3}, float[1] rs = {0.01}, int8[1] rz = {-2}, "
+                             "int32[2] lengths = {3, 1}",
+           .node = "y = com.microsoft.DynamicQuantizeLSTM<hidden_size = 2>(x, w, r, b, lengths, , , , ws, wz, rs, rz)",
+           .output = "float[4,1,2,2]"}) ==
+      "float32[4,1,2,2]: 0.293247 -0.235619 0.146548 0.456729 -0.0346844 0.219016 0 0 0.346988 0.0534133 0 0 0 0 0 0");
   CHECK(absl::StrContains(
       Computed({.imports = ", \"com.microsoft\" : 1",
                 .given = weights + "float[2] ws = {1, 1}, int8[1] wz = {3}, float[1] rs = {1}, int8[1] rz = {0}",
