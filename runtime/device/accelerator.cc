@@ -56,7 +56,7 @@ absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
   if (error == device::kOutOfMemory) return LimitError("the device is out of memory: ", text);
   if (error == device::kNoLibrary) return absl::AbortedError(absl::StrCat(name_, ": ", text));
   Note(error);
-  const absl::Status status = Status();
+  absl::Status status = Status();
   if (error == 0) return status;
   if (status.ok()) return absl::CancelledError(text);  // while the device records
   return absl::AbortedError(absl::StrCat(status.message(), ": ", text));
