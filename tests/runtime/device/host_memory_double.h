@@ -26,7 +26,7 @@ struct DoubleLimits {
   bool takes_channels_last = true;                 // of convolutions
   bool has_recordings = true;
   bool records_operations = true;  // else it breaks a recording by refusing what its library does alone
-  bool has_ranks = true;  // the library that joins ranks
+  bool has_ranks = true;           // the library that joins ranks
 };
 
 // What is left of it, also after it was closed.

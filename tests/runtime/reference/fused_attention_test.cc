@@ -61,8 +61,9 @@ TEST_CASE("com.microsoft::EmbedLayerNormalization: tables, positions, counts of 
   CHECK(embedded("y, z", "ids", "float[1,2,2]") == "float32[1,2,2]: 1.5 -0.5 -0.5 1.5");
   CHECK(embedded("z, y", "ids", "int32[1]") == "int32[1]: 1");
   CHECK(Computed({.imports = kImports,
-                  .given = "int32[0,3] ids = {}, float[2,2] words = {0, 2, 2, 0}, float[3,2] places = {0, 0, 9, 9, 1, 1}, "
-                           "float[2] one = {1, 1}",
+                  .given =
+                      "int32[0,3] ids = {}, float[2,2] words = {0, 2, 2, 0}, float[3,2] places = {0, 0, 9, 9, 1, 1}, "
+                      "float[2] one = {1, 1}",
                   .node = "y, z = com.microsoft.EmbedLayerNormalization(ids, , words, places, , one, one)",
                   .output = "float[0,3,2]"}) == "float32[0,3,2]:");
   CHECK(absl::StrContains(embedded("y, z", "far", "float[1,2,2]"), "input 2: expected a row below 2, found 2"));
