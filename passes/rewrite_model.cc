@@ -12,6 +12,7 @@
 #include "ir/operators/operator_facts.h"
 #include "ir/opset/opset_adapters.h"
 #include "passes/apply_decision.h"
+#include "passes/check_observed_names.h"
 #include "passes/make_decision.h"
 #include "passes/record/call_record.h"
 #include "passes/report/give_hints.h"
@@ -97,6 +98,18 @@ absl::Status InferAllTypes(RewriteState& state) {
   return absl::OkStatus();
 }
 
+// A step has more values than the forward model that was observed.
+absl::Status CheckRanges(RewriteState& state) {
+  if (state.settings.observed == nullptr || !state.step_line.empty()) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(std::vector<std::string> sentences,
+                       CheckObservedNames(state.model(), *state.settings.observed));
+  for (std::string& sentence : sentences) {
+    if (state.settings.strict) return UsageError(sentence);
+    state.model().AddWarning(std::move(sentence));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReleaseInputsAndOutputs(RewriteState& state) {
   AMP_ASSIGN_OR_RETURN(state.released, ReleaseIo(state.model(), state.settings.keep_io));
   return absl::OkStatus();
@@ -175,6 +188,7 @@ constexpr Row kSequence[] = {
     // the graph
     {Stage::kInfer, LeaveFloat32Step},
     {Stage::kInfer, InferAllTypes},
+    {Stage::kInfer, CheckRanges},
     {Stage::kInfer, ReleaseInputsAndOutputs},
     {Stage::kInfer, RememberCalls, TextOfTypes},
     {Stage::kLift, UnifyOpsets},

@@ -20,6 +20,7 @@ void CompareFloats(const Tensor& expected, const Tensor& found, ValueDifference&
       if (!IsSame(a[i], b[i])) ++result.new_non_finite;
       continue;
     }
+    ++result.compared;
     const double error = b[i] - a[i];
     squared_error += error * error;
     squared_a += a[i] * a[i];
@@ -62,6 +63,7 @@ ValueDifference CompareTensors(const Tensor& expected, const Tensor& found) {
   if (are_floats) {
     CompareFloats(expected, found, result);
   } else {
+    result.compared = result.elements;
     result.unequal = CountUnequal(expected, found);
   }
   return result;
@@ -77,6 +79,7 @@ void ValueDifference::Add(const ValueDifference& other) {
   new_non_finite += other.new_non_finite;
   unequal += other.unequal;
   elements += other.elements;
+  compared += other.compared;
 }
 
 ValueDifference CompareValues(const Datum& expected, const Datum& found) {

@@ -17,6 +17,7 @@ struct ValueDifference {
   int64_t new_non_finite = 0;  // elements that are not finite in one alone, or otherwise in the other
   int64_t unequal = 0;         // of integers, truth values and strings
   int64_t elements = 0;
+  int64_t compared = 0;  // of these: floats that are finite in both, and all that are no floats
 
   // The worst of both.
   void Add(const ValueDifference& other);

@@ -2,15 +2,17 @@
 #ifndef AMP_RUNTIME_OBSERVE_VALUES_H_
 #define AMP_RUNTIME_OBSERVE_VALUES_H_
 
-#include "absl/status/status.h"
+#include <cstdint>
+
+#include "absl/status/statusor.h"
 #include "ir/base/observed_values.h"
 #include "runtime/session.h"
 
 namespace amp {
 
-// Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included. Errors: those of
-// Session::Run.
-absl::Status ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed);
+// Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included, and gives how many of
+// them have a finite element. Errors: those of Session::Run.
+absl::StatusOr<int64_t> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed);
 
 }  // namespace amp
 

@@ -38,6 +38,12 @@ size_t RowOf(double a, double b) {
                      : static_cast<uint64_t>(q) - static_cast<uint64_t>(p));
 }
 
+// Of two 16-bit types bfloat16 is the coarser.
+DType Coarser(DType a, DType b) {
+  if (a == DType::kBfloat16 || b == DType::kBfloat16) return DType::kBfloat16;
+  return ElementBytes(a) <= ElementBytes(b) ? a : b;
+}
+
 bool IsComparable(DType type) {
   return VisitFloats(type, [](auto) {});
 }
@@ -61,16 +67,14 @@ std::string UlpHistogram::Text() const {
   return text;
 }
 
-UlpHistogram CountUlps(const Datum& expected, const Datum& found) {
+UlpHistogram CountUlps(const Datum& expected, const Datum& found, DType computed_in) {
   UlpHistogram histogram;
   const Tensor* a = expected.tensor();
   const Tensor* b = found.tensor();
   if (a == nullptr || b == nullptr || a->dims() != b->dims()) return histogram;
   if (!IsComparable(a->dtype()) || !IsComparable(b->dtype())) return histogram;
-  // Of two 16-bit types bfloat16 is the coarser.
-  const size_t width = std::min(ElementBytes(a->dtype()), ElementBytes(b->dtype()));
-  const bool has_bfloat16 = a->dtype() == DType::kBfloat16 || b->dtype() == DType::kBfloat16;
-  histogram.unit = has_bfloat16 ? DType::kBfloat16 : ElementBytes(a->dtype()) == width ? a->dtype() : b->dtype();
+  histogram.unit = Coarser(a->dtype(), b->dtype());
+  if (IsComparable(computed_in)) histogram.unit = Coarser(histogram.unit, computed_in);
   const std::vector<double> x = AsDoubles(*a), y = AsDoubles(*b);
   VisitFloats(histogram.unit, [&]<typename T>(TypeTag<T>) {
     for (size_t i = 0; i < x.size(); ++i) ++histogram.counts[RowOf<T>(x[i], y[i])];

@@ -16,7 +16,7 @@ namespace amp {
 // those that are further. Elements that are not finite in both count as equal or as furthest.
 struct UlpHistogram {
   static constexpr size_t kRows = 13;
-  DType unit = DType::kUndefined;  // the narrower of the two types, to which both are rounded
+  DType unit = DType::kUndefined;  // the narrowest type, to which both are rounded
   std::array<int64_t, kRows> counts{};
 
   // "ulps of float16: 0: 250, 1: 5, 2-3: 1"; rows without elements are left out.
@@ -26,7 +26,8 @@ struct UlpHistogram {
 };
 
 // Of two float tensors of equal shape (float16, bfloat16, float32, float64); unit is kUndefined for all others.
-UlpHistogram CountUlps(const Datum& expected, const Datum& found);
+// `computed_in`: a type that they came through, where that is narrower than their own.
+UlpHistogram CountUlps(const Datum& expected, const Datum& found, DType computed_in = DType::kUndefined);
 
 }  // namespace amp
 

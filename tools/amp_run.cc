@@ -63,8 +63,7 @@ absl::Status Compare(const RunArguments& arguments, const Session& session, cons
   }
   output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare, arguments.tolerance)
                                : comparison.Text(arguments.ulps);
-  if (comparison.verdict.empty()) return absl::OkStatus();
-  return InFile(arguments.compare, absl::FailedPreconditionError(comparison.verdict));
+  return InFile(arguments.compare, comparison.verdict);
 }
 
 absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,

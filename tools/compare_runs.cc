@@ -36,6 +36,10 @@ absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs
 
 std::string DifferenceText(const ValueDifference& difference) {
   if (!difference.misfit.empty()) return difference.misfit;
+  if (difference.compared == 0 && difference.new_non_finite == 0) {
+    return difference.elements == 0 ? "nothing to compare: it has no elements"
+                                    : absl::StrFormat("nothing to compare: none of %d elements is finite", difference.elements);
+  }
   std::string text = absl::StrFormat("relative L2 error %.3g, largest error %.3g, cosine %.9g",
                                      difference.relative_error, difference.largest_error, difference.cosine);
   if (difference.new_non_finite > 0) absl::StrAppendFormat(&text, ", %d newly not finite", difference.new_non_finite);
@@ -59,7 +63,7 @@ std::string NotFiniteText(const std::string& name, absl::string_view which) {
 
 nlohmann::ordered_json AsJson(const OutputComparison& output) {
   const ValueDifference& difference = output.difference;
-  nlohmann::ordered_json json = {{"name", TextOfBytes(output.name)}, {"elements", difference.elements}};
+  nlohmann::ordered_json json = {{"name", TextOfBytes(output.name)}, {"elements", difference.elements}, {"compared", difference.compared}};
   if (!difference.misfit.empty()) {
     json["misfit"] = difference.misfit;
     return json;
@@ -83,6 +87,18 @@ nlohmann::ordered_json AsJson(const RunCosts& costs) {
           {"weight_bytes", costs.weight_bytes}};
 }
 
+// bfloat16 or float16 where a value of either model is so, bfloat16 of both: what outputs that are float32 came through.
+DType LowestType(const Model& a, const Model& b) {
+  DType lowest = DType::kUndefined;
+  for (const Model* model : {&a, &b}) {
+    for (const ValueId id : model->AllValues()) {
+      const DType dtype = model->value(id).dtype;
+      if (IsLowFloat(dtype) && lowest != DType::kBfloat16) lowest = dtype;
+    }
+  }
+  return lowest;
+}
+
 absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& name) {
   for (size_t i = 0; i < session.outputs().size(); ++i) {
     if (session.model().value(session.outputs()[i]).name == name) return i;
@@ -99,16 +115,24 @@ absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session&
   const absl::StatusOr<WatchedRun> found = Run(other, declared);
   if (!found.ok()) return InFile(path, found.status());
   RunComparison comparison;
+  const DType lowest = LowestType(session.model(), other.model());
+  ValueDifference all;
   for (size_t i = 0; i < expected.outputs.size(); ++i) {
     const std::string& name = session.model().value(session.outputs()[i]).name;
     const absl::StatusOr<size_t> output = FindOutput(other, name);
     if (!output.ok()) return InFile(path, output.status());
     const Datum& of_other = found->outputs[*output];
     const ValueDifference difference = CompareValues(expected.outputs[i], of_other);
-    comparison.outputs.push_back({name, difference, CountUlps(expected.outputs[i], of_other)});
-    if (IsWithin(difference, tolerance) || !comparison.verdict.empty()) continue;
-    comparison.verdict = absl::StrCat("output '", Escaped(name), "': expected a relative error of at most ", tolerance,
-                                      ", found ", DifferenceText(difference));
+    comparison.outputs.push_back({name, difference, CountUlps(expected.outputs[i], of_other, lowest)});
+    all.Add(difference);
+    if (IsWithin(difference, tolerance) || !comparison.verdict.ok()) continue;
+    comparison.verdict =
+        absl::FailedPreconditionError(absl::StrCat("output '", Escaped(name), "': expected a relative error of at most ",
+                                                   tolerance, ", found ", DifferenceText(difference)));
+  }
+  if (comparison.verdict.ok() && all.compared == 0) {
+    comparison.verdict = UsageError("--compare: expected inputs on which outputs have finite elements, found none among ",
+                                    all.elements, " elements");
   }
   comparison.first_not_finite = NotFiniteName(session, expected);
   comparison.others_first_not_finite = NotFiniteName(other, *found);
@@ -121,15 +145,20 @@ std::string RunComparison::Text(bool with_ulps) const {
     absl::StrAppend(&text, Escaped(output.name), "  ", DifferenceText(output.difference), "\n");
     if (with_ulps && output.ulps.unit != DType::kUndefined) absl::StrAppend(&text, "  ", output.ulps.Text(), "\n");
   }
-  return absl::StrCat(text, NotFiniteText(first_not_finite, "MODEL"), NotFiniteText(others_first_not_finite, "OTHER"),
-                      costs.has_value() ? costs->Text() : "");
+  const auto is_finite = [](const OutputComparison& output) {
+    return output.difference.compared == output.difference.elements;
+  };
+  if (!verdict.ok() || !absl::c_all_of(outputs, is_finite)) {  // masks of infinities in between are nobody's fault
+    absl::StrAppend(&text, NotFiniteText(first_not_finite, "MODEL"), NotFiniteText(others_first_not_finite, "OTHER"));
+  }
+  return absl::StrCat(text, costs.has_value() ? costs->Text() : "");
 }
 
 std::string RunComparison::Json(const std::string& model, const std::string& other, double tolerance) const {
   nlohmann::ordered_json json = {{"model", TextOfBytes(model)},
                                  {"other", TextOfBytes(other)},
                                  {"tolerance", tolerance},
-                                 {"agree", verdict.empty()},
+                                 {"agree", verdict.ok()},
                                  {"outputs", nlohmann::ordered_json::array()}};
   for (const OutputComparison& output : outputs) json["outputs"].push_back(AsJson(output));
   if (!first_not_finite.empty()) json["first_not_finite"] = TextOfBytes(first_not_finite);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/compare_values.h"
 #include "runtime/session.h"
@@ -23,11 +24,12 @@ struct OutputComparison {
 struct RunComparison {
   std::vector<OutputComparison> outputs;
   std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
-  std::string verdict;                                    // why the two differ too much; empty where they do not
+  // kFailedPrecondition: the two differ too much; kInvalidArgument: there was no number to compare.
+  absl::Status verdict;
   std::optional<CostsOfTwo> costs = std::nullopt;         // where they were measured
 
-  // A line for each output, one more for its ulps where asked for, one for the first tensor of each model that is not
-  // finite, and what runs take.
+  // A line for each output, one more for its ulps where asked for, where they differ or are not finite one for
+  // the first tensor of each model that is not, and what runs take.
   std::string Text(bool with_ulps) const;
   // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}],
   // "iterations", "costs": {"model": {"median_ms", ...}, "other": ...}}

@@ -1,10 +1,13 @@
 #include "tools/run_on_data.h"
 
+#include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
+#include "runtime/compare_values.h"
 #include "runtime/observe_values.h"
 #include "runtime/random_inputs.h"
 #include "runtime/session.h"
@@ -29,12 +32,25 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const RewriteOptions& optio
   return MakeSession(options, [&] { return CopyModel(model.proto(), model.weights(), std::move(external)); });
 }
 
+// A sample that means something: of NaN alone nothing is to be learnt.
+absl::StatusOr<NamedDatums> ReadNumbers(const std::string& path, const Session& session) {
+  AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadSample(path, session));
+  for (const auto& [name, datum] : sample) {
+    const std::vector<double> elements = datum.tensor() == nullptr ? std::vector<double>() : AsDoubles(*datum.tensor());
+    const bool is_nan = !elements.empty() && absl::c_all_of(elements, [](double one) { return std::isnan(one); });
+    if (!is_nan) continue;
+    return InFile(Escaped(path), UsageError("input '", Escaped(name), "': expected numbers, found NaN in all of its ",
+                                            elements.size(), " elements"));
+  }
+  return sample;
+}
+
 absl::StatusOr<std::vector<NamedDatums>> Samples(const RewriteOptions& options, const Session& session) {
   std::vector<NamedDatums> samples;
   if (options.verify->empty()) {
     AMP_ASSIGN_OR_RETURN(samples.emplace_back(), MakeRandomInputs(session, {}));
   } else {
-    AMP_ASSIGN_OR_RETURN(samples.emplace_back(), ReadSample(*options.verify, session));
+    AMP_ASSIGN_OR_RETURN(samples.emplace_back(), ReadNumbers(*options.verify, session));
   }
   return samples;
 }
@@ -55,9 +71,14 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
     if (options.on_progress) {
       AMP_RETURN_IF_ERROR(options.on_progress({"calibrate", static_cast<int64_t>(i), std::ssize(options.calibration)}));
     }
-    AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadSample(path, *session));
-    const absl::Status run = ObserveValues(*session, sample, observed);
-    if (!run.ok()) return InFile(Escaped(path), run);
+    AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadNumbers(path, *session));
+    const absl::StatusOr<int64_t> finite = ObserveValues(*session, sample, observed);
+    if (!finite.ok()) return InFile(Escaped(path), finite.status());
+    if (*finite == 0 && !observed.empty()) {
+      return InFile(Escaped(path), UsageError("--calibration: expected data on which float32 values have finite "
+                                              "elements, found none in the ",
+                                              observed.size(), " float32 values of the model"));
+    }
   }
   return std::make_shared<const ObservedValues>(std::move(observed));
 }

@@ -41,7 +41,8 @@ std::string DifferenceText(const ValueDifference& difference) {
 struct OutputVerdict {
   size_t output = 0;
   ValueDifference worst;
-  int64_t unequal = 0, integers = 0;  // of integer outputs, over all samples
+  // Over all samples: of integer outputs, and of all.
+  int64_t unequal = 0, integers = 0, compared = 0, elements = 0;
 };
 
 double Badness(const ValueDifference& difference) {
@@ -67,7 +68,10 @@ class Verifier {
     AMP_RETURN_IF_ERROR(RunOriginal());
     AMP_RETURN_IF_ERROR(Report("verify", 1, 2));
     AMP_ASSIGN_OR_RETURN(const OutputVerdict verdict, Judge(task_.rewritten));
-    if (IsWithin(verdict.worst, task_.tolerance)) return Passed(verdict);
+    if (IsWithin(verdict.worst, task_.tolerance)) {
+      if (verdict.compared == 0) return NothingCompared(verdict);
+      return Passed(verdict);
+    }
     AMP_ASSIGN_OR_RETURN(const std::string divergence, DivergenceText());
     const std::string output = task_.original.model().value(task_.original.outputs()[verdict.output]).name;
     return absl::FailedPreconditionError(absl::StrCat("--verify: output '", Escaped(output),
@@ -95,6 +99,8 @@ class Verifier {
       AMP_ASSIGN_OR_RETURN(const std::vector<Datum> found, session.Run(task_.samples[i]));
       for (size_t output = 0; output < found.size(); ++output) {
         const ValueDifference difference = CompareValues(expected_[i][output], found[output]);
+        verdict.compared += difference.compared;
+        verdict.elements += difference.elements;
         verdict.unequal += difference.unequal;
         if (difference.unequal > 0) verdict.integers += difference.elements;
         if (Badness(difference) <= Badness(verdict.worst)) continue;
@@ -105,6 +111,12 @@ class Verifier {
     return verdict;
   }
 
+  // Two models that give no number agree on nothing.
+  static absl::Status NothingCompared(const OutputVerdict& verdict) {
+    return UsageError("--verify: expected inputs on which the outputs have finite elements to compare, found none among ",
+                      verdict.elements, " elements");
+  }
+
   std::string Passed(const OutputVerdict& verdict) const {
     std::string text = absl::StrFormat(
         "verified: largest relative error %.3g, expected at most %g, over %d output%s of %d sample%s",
@@ -112,6 +124,10 @@ class Verifier {
         task_.original.outputs().size() == 1 ? "" : "s", task_.samples.size(), task_.samples.size() == 1 ? "" : "s");
     if (verdict.unequal > 0) {
       absl::StrAppendFormat(&text, "; %d of %d integers differ", verdict.unequal, verdict.integers);
+    }
+    if (verdict.compared < verdict.elements) {
+      absl::StrAppendFormat(&text, "; %d of %d elements are finite and were compared", verdict.compared,
+                            verdict.elements);
     }
     return text;
   }

@@ -1,4 +1,5 @@
 // What amp-run tells of kernels, times and differences, and what it refuses for want of a kernel.
+#include <limits>
 #include <sstream>
 
 #include "absl/strings/numbers.h"
@@ -223,6 +224,47 @@ TEST_CASE("compare gives a model of another float type the inputs that it declar
       z = Sigmoid (y)
     })");
   CHECK_THAT(runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx"}), Contains("z  relative L2 error"));
+}
+
+TEST_CASE("compare of outputs without a finite element has compared nothing") {
+  const Runs runs;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  runs.folder().Write("nan.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {1, 2}, {nan, nan})}}));
+  runs.folder().Write("none.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {0, 2}, {})}}));
+  const auto fails = [&](const char* file, const char* what, const char* line) {
+    const ToolOutput output = runs.Run({"--inputs", file, "--compare", "@model.onnx"});
+    CHECK(output.exit_code == 2);
+    CHECK_THAT(output.err, Contains("--compare: expected inputs on which outputs have finite elements") && Contains(what));
+    CHECK_THAT(output.out, Contains(line));
+  };
+  fails("@nan.npz", "found none among 4 elements", "y  nothing to compare: none of 2 elements is finite");
+  fails("@none.npz", "found none among 0 elements", "y  nothing to compare: it has no elements");
+}
+
+TEST_CASE("infinities in between are not told where the outputs agree and are finite") {
+  const Runs runs;
+  constexpr absl::string_view kMasks = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] y) { l = Log (x) y = Exp (l) })";
+  runs.WriteModel("masks.onnx", kMasks);
+  runs.folder().Write("zero.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {1, 2}, {0, 1})}}));
+  const ToolOutput output = runs.Run({"--inputs", "@zero.npz", "--compare", "@masks.onnx"}, "@masks.onnx");
+  CHECK(output.exit_code == 0);
+  CHECK(!absl::StrContains(output.out, "not finite"));
+}
+
+TEST_CASE("float32 outputs are counted in units of the type that they came through") {
+  const Runs runs;
+  constexpr absl::string_view kLow = R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] y, float[n,2] z) {
+      h = Cast <to = 10> (x)
+      l = LeakyRelu <alpha = 0.5> (h)
+      y = Cast <to = 1> (l)
+      z = Sigmoid (y)
+    })";
+  runs.WriteModel("low.onnx", kLow);
+  const std::string text = runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@low.onnx", "--ulps"});
+  CHECK_THAT(text, Contains("ulps of float16: 0: 2"));
+  CHECK(!absl::StrContains(text, "ulps of float32"));
 }
 
 TEST_CASE("compare names the first tensor that is not finite") {

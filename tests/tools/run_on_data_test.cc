@@ -1,4 +1,6 @@
 // --calibration, --ranges and --verify, through the tool.
+#include <limits>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -95,6 +97,82 @@ TEST_CASE("files that are no ranges are refused") {
   CHECK(absl::StrContains(error_of("[]"), "expected ranges of schema 1"));
   CHECK(absl::StrContains(error_of(R"({"schema": 1, "values": {"h": {"elements": -1}}})"), "'elements'"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--ranges", run.folder.File("none")}), 6), "none"));
+}
+
+TEST_CASE("ranges of no value, or of another model's, are refused") {
+  const DataFolder run;
+  const auto error_of = [&](const std::string& values) {
+    const std::string file = run.folder.Write("ranges.json", absl::StrCat(R"({"schema": 1, "values": {)", values, "}}"));
+    return ErrorLine(run.RunTool({"--ranges", file}), 2);
+  };
+  CHECK(absl::StrContains(error_of(""), "ranges: expected those of the model's values ('x', 'a', 'h' and 2 more)"));
+  CHECK(absl::StrContains(error_of(""), "found no value"));
+  const std::string none = R"("float16": {"overflow": 0, "underflow": 0, "error": 0}, "bfloat16": {"overflow": 0,
+                              "underflow": 0, "error": 0}})";
+  CHECK(absl::StrContains(error_of(absl::StrCat(R"("q": {"elements": 2, "largest": 1, )", none)),
+                          "found others' ('q')"));
+}
+
+TEST_CASE("values without ranges, and ranges of none, are told, and refused by --strict") {
+  const DataFolder run;
+  const std::string file = run.folder.File("ranges.json");
+  CHECK(run.RunTool({"--calibration", run.SampleOf(0.1f), "--ranges", file, "--strict"}).exit_code == 0);
+  CHECK(run.RunTool({"--ranges", file, "--strict"}).exit_code == 0);
+  nlohmann::json ranges = nlohmann::json::parse(run.folder.Read("ranges.json"));
+  ranges["values"]["q"] = ranges["values"]["h"];
+  ranges["values"].erase("h");
+  ranges["values"]["b"]["elements"] = 0;
+  run.folder.Write("ranges.json", ranges.dump());
+  const ToolOutput output = run.RunTool({"--ranges", file});
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.err, "ranges: 2 of 5 float32 values have none ('h', 'b'), and are judged without"));
+  CHECK(absl::StrContains(output.err, "ranges: 1 of 5 are of no value of the model ('q')"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--ranges", file, "--strict"}), 2), "2 of 5 float32 values"));
+}
+
+// x may have any number of rows.
+constexpr absl::string_view kRows = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[n,2] x) => (float[n,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })";
+
+TEST_CASE("data without a number is no calibration, and verifies nothing") {
+  const DataFolder run(kRows);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  run.folder.Write("nan.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {1, 2}, {nan, nan})}}));
+  run.folder.Write("none.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {0, 2}, {})}}));
+  const auto error_of = [&](const std::string& flag, const std::string& file) {
+    std::vector<std::string> flags = {flag, run.folder.File(file)};
+    if (flag == "--verify") flags = {absl::StrCat(flag, "=", flags[1])};
+    return ErrorLine(run.RunTool(flags), 2);
+  };
+  for (const char* flag : {"--calibration", "--verify"}) {
+    CHECK(absl::StrContains(error_of(flag, "nan.npz"), "input 'x': expected numbers, found NaN in all of its 2 elements"));
+  }
+  CHECK(absl::StrContains(error_of("--calibration", "none.npz"), "expected data on which float32 values have finite"));
+  CHECK(absl::StrContains(error_of("--verify", "none.npz"), "have finite elements to compare, found none among 0"));
+  CHECK(!run.folder.Has("out.onnx"));
+}
+
+TEST_CASE("weights that are inputs, and models without float32, need no ranges") {
+  const DataFolder run(R"(<ir_version: 3, opset_import: ["" : 17]>
+    g (float[1,2] x, float[2,2] w) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })");
+  const std::string file = run.folder.File("ranges.json");
+  const std::string sample = run.SampleOf(0.1f);
+  CHECK(run.RunTool({"--calibration", sample, "--ranges", file, "--strict"}).exit_code == 0);
+  const DataFolder low(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float16[1,2] x) => (float16[1,2] y) { y = Relu (x) })");
+  const Tensor x = Tensor::Of<Float16>(DType::kFloat16, {1, 2}, {Float16(), Float16()});
+  const std::string half = low.folder.Write("half.npz", *NpzBytes({{"x", x}}));
+  CHECK(low.RunTool({"--calibration", half, "--strict"}).exit_code == 0);
+}
+
+TEST_CASE("how much of the outputs was compared is told where it is not all") {
+  const DataFolder run(kRows);
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {2, 2}, {1, 2, infinity, 1});
+  const std::string file = run.folder.Write("x.npz", *NpzBytes({{"x", x}}));
+  const ToolOutput output = run.RunTool({"--verify=" + file});
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.out, "; 2 of 4 elements are finite and were compared"));
 }
 
 TEST_CASE("flags that contradict each other are refused") {
