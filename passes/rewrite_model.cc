@@ -10,6 +10,7 @@
 #include "ir/graph/infer.h"
 #include "ir/graph/verify.h"
 #include "ir/operators/operator_facts.h"
+#include "ir/operators/private_layout.h"
 #include "ir/opset/opset_adapters.h"
 #include "passes/apply_decision.h"
 #include "passes/check_observed_names.h"
@@ -101,8 +102,7 @@ absl::Status InferAllTypes(RewriteState& state) {
 // A step has more values than the forward model that was observed.
 absl::Status CheckRanges(RewriteState& state) {
   if (state.settings.observed == nullptr || !state.step_line.empty()) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(std::vector<std::string> sentences,
-                       CheckObservedNames(state.model(), *state.settings.observed));
+  AMP_ASSIGN_OR_RETURN(std::vector<std::string> sentences, CheckObservedNames(state.model(), *state.settings.observed));
   for (std::string& sentence : sentences) {
     if (state.settings.strict) return UsageError(sentence);
     state.model().AddWarning(std::move(sentence));
@@ -138,6 +138,7 @@ absl::Status ExplainDecision(RewriteState& state) {
   if (const Reason why = ObstacleToCasts(model, state.settings.low)) {
     model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
   }
+  if (std::string layout = DescribePrivateLayout(model); !layout.empty()) model.AddWarning(std::move(layout));
   for (const ReplacedNorm& norm : state.replaced.norms) {
     state.writer.AddReplaced({norm.nodes, absl::StrCat(model.node(norm.unit.node).op_type(), " ", norm.path)});
   }

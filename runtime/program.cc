@@ -11,6 +11,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
+#include "ir/operators/private_layout.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/make_datum.h"
 
@@ -105,6 +106,10 @@ std::string InputTypesText(const Model& model, const Node& node) {
   return absl::StrCat("(", absl::StrJoin(types, ", "), ")");
 }
 
+std::string AdviceText(const Model& model, const Node& node) {
+  return IsPrivateLayout(node.domain()) ? absl::StrCat("; ", DescribePrivateLayout(model)) : "";
+}
+
 absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindKernels find) {
   const Node& node = model.node(id);
   Instruction instruction{.node = id};
@@ -113,7 +118,7 @@ absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindK
   instruction.kernels = FindNodeKernels(model, id, find);
   if (instruction.kernels.empty()) {
     return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id), " of ",
-                      InputTypesText(model, node));
+                      InputTypesText(model, node), AdviceText(model, node));
   }
   return instruction;
 }

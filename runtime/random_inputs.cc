@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -20,7 +21,7 @@
 namespace amp {
 namespace {
 
-constexpr int64_t kFirstDim = 1, kOtherDim = 16;
+constexpr int64_t kFirstDim = 1;
 constexpr absl::string_view kMaskWord = "mask";
 constexpr size_t kMostReaders = 1000;  // that the search for an input's meaning looks at
 
@@ -31,9 +32,7 @@ class InputMaker {
 
   absl::StatusOr<NamedDatums> Make() {
     AMP_RETURN_IF_ERROR(CheckNames());
-    for (const ValueId input : session_.inputs()) {
-      if (IsGiven(input)) BindSymbols(input);
-    }
+    SizeSymbols();
     std::map<ValueId, Dims> dims;
     for (const ValueId input : session_.inputs()) {
       absl::StatusOr<Dims> found = DimsOf(input);
@@ -51,6 +50,21 @@ class InputMaker {
       inputs.emplace(model_.value(input).name, std::move(tensor));  // given ones stay, and others have the same numbers
     }
     return inputs;
+  }
+
+  std::vector<std::string> UnsizedSymbols() {
+    for (const ValueId input : session_.inputs()) {
+      if (IsGiven(input)) BindSymbols(input);
+    }
+    std::vector<std::string> unsized;
+    for (const ValueId input : session_.inputs()) {
+      if (IsGiven(input)) continue;
+      for (const std::string& symbol : DimSymbols(model_, input)) {
+        const bool is_sized = symbol.empty() || sizes_.contains(symbol) || options_.dims.contains(symbol);
+        if (!is_sized && !absl::c_linear_search(unsized, symbol)) unsized.push_back(symbol);
+      }
+    }
+    return unsized;
   }
 
  private:
@@ -84,7 +98,19 @@ class InputMaker {
     const Dims given = GivenDims(input);
     const std::vector<std::string> symbols = DimSymbols(model_, input);
     for (size_t i = 0; i < symbols.size() && symbols.size() == given.size(); ++i) {
-      if (!symbols[i].empty()) given_symbols_.emplace(symbols[i], given[i]);
+      if (!symbols[i].empty()) sizes_.emplace(symbols[i], given[i]);
+    }
+  }
+
+  // Of what is left, names that are the first dimension of several are batches, wherever else they are.
+  void SizeSymbols() {
+    for (const ValueId input : session_.inputs()) {
+      if (IsGiven(input)) BindSymbols(input);
+    }
+    for (const auto& [name, size] : options_.dims) sizes_[name] = size;
+    for (const ValueId input : session_.inputs()) {
+      const std::vector<std::string> symbols = DimSymbols(model_, input);
+      if (symbols.size() > 1 && !symbols[0].empty()) sizes_.emplace(symbols[0], kFirstDim);
     }
   }
 
@@ -101,12 +127,12 @@ class InputMaker {
     const std::vector<std::string> symbols = DimSymbols(model_, input);
     for (size_t i = 0; i < dims->size(); ++i) {
       if ((*dims)[i] != kUnknownDim) continue;
-      const auto stated = options_.dims.find(symbols[i]);
-      const auto given = given_symbols_.find(symbols[i]);
-      const int64_t usual = i == 0 && dims->size() > 1 ? kFirstDim : kOtherDim;
-      (*dims)[i] = stated != options_.dims.end()   ? stated->second
-                   : given != given_symbols_.end() ? given->second
-                                                   : usual;
+      const auto sized = sizes_.find(symbols[i]);
+      const bool is_last = i + 1 == dims->size();
+      const bool is_first_of_several = i == 0 && !is_last;
+      const bool is_batch = is_first_of_several || (options_.only_last && symbols[i].empty() && !is_last);
+      const int64_t usual = is_batch ? kFirstDim : options_.other_dim;
+      (*dims)[i] = sized != sizes_.end() ? sized->second : usual;
     }
     return *dims;
   }
@@ -198,7 +224,7 @@ class InputMaker {
   const Model& model_;
   const RandomInputOptions& options_;
   std::mt19937_64 random_;
-  std::map<std::string, int64_t> given_symbols_;
+  std::map<std::string, int64_t> sizes_;  // of symbolic dimensions
   int64_t longest_ = 1;
 };
 
@@ -206,6 +232,10 @@ class InputMaker {
 
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options) {
   return InputMaker(session, options).Make();
+}
+
+std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options) {
+  return InputMaker(session, options).UnsizedSymbols();
 }
 
 }  // namespace amp

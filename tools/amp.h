@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -122,7 +123,8 @@ struct RewriteOptions {
   // Both models are run, every 16-bit rounding applied, and nothing is written where an output differs by more than the
   // tolerance: kFailedPrecondition. A file as above; "": inputs are made up by declared type and shape.
   std::optional<std::string> verify;
-  std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
+  std::map<std::string, int64_t> dims;  // symbolic dimensions of inputs that are made up
+  std::optional<double> tolerance;      // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this

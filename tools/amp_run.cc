@@ -92,12 +92,8 @@ absl::Status WriteProfile(const RunArguments& arguments, const Session& session,
   return absl::OkStatus();
 }
 
-absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
-                      PhaseTimes& phases, ToolOutput& output) {
-  const double load_ms = phases.TotalMs();
-  AMP_ASSIGN_OR_RETURN(const NamedDatums inputs, ReadRunInputs(arguments, session));
-  phases.End("inputs");
-  streams.show_progress("running");
+absl::Status RunOnInputs(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+                         double load_ms, const NamedDatums& inputs, ToolOutput& output) {
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, streams, output);
   if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
@@ -111,6 +107,17 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
   return absl::InternalError("no such mode of --bench");
 }
 
+absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+                      PhaseTimes& phases, ToolOutput& output) {
+  const double load_ms = phases.TotalMs();
+  std::string note;
+  const absl::StatusOr<NamedDatums> inputs = ReadRunInputs(arguments, session, note);
+  if (!inputs.ok()) return ExplainRun(inputs.status(), arguments, session);
+  if (!note.empty() && !arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", note, "\n");
+  phases.End("inputs");
+  streams.show_progress("running");
+  return ExplainRun(RunOnInputs(arguments, streams, session, load_ms, *inputs, output), arguments, session);
+}
 absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceOpener& open_device,
                  ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {

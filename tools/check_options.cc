@@ -83,6 +83,9 @@ absl::Status CheckRuns(const RewriteOptions& options) {
     return UsageError(options.calibration.empty() ? "--ranges" : "--calibration",
                       " is for a guard, and --guards none switches all of them off");
   }
+  if (!options.dims.empty() && options.verify != "") {
+    return UsageError("--dim is for inputs that are made up, of --verify without a file");
+  }
   if (!options.tolerance.has_value()) return absl::OkStatus();
   if (!options.verify.has_value()) return UsageError("--tolerance is about --verify, which is not asked for");
   if (*options.tolerance >= 0 && std::isfinite(*options.tolerance)) return absl::OkStatus();

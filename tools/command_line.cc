@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "CLI/CLI.hpp"
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
 
@@ -25,11 +27,27 @@ std::vector<std::string> Unexpected(const CLI::App& app) {
   return rest;
 }
 
-absl::Status UnknownArgument(const CLI::App& app) {
+// "; did you mean '--verify=x.npz'?" where an argument stands behind a flag that takes its value after "=" alone. What
+// stands there may have been taken for the model, and the model be the one too many.
+std::string MeantAsValue(const std::vector<std::string>& arguments, const std::vector<std::string>& flags,
+                         const std::string& unexpected) {
+  for (size_t i = 0; i + 1 < arguments.size(); ++i) {
+    const std::string& value = arguments[i + 1];
+    if (value != unexpected && !absl::EndsWith(value, ".npz")) continue;
+    if (!absl::c_linear_search(flags, arguments[i])) continue;
+    const std::string flag = arguments[i].substr(0, arguments[i].find('='));
+    return absl::StrCat("; did you mean '", flag, "=", Escaped(value), "'?");
+  }
+  return "";
+}
+
+absl::Status UnknownArgument(const CLI::App& app, const std::vector<std::string>& arguments,
+                             const std::vector<std::string>& flags_with_equals) {
   const std::vector<std::string> rest = Unexpected(app);
   const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
   if (!absl::StartsWith(first, "-"))
-    return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL");
+    return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL",
+                      MeantAsValue(arguments, flags_with_equals, first));
   if (app.get_option_no_throw(first) != nullptr) {
     return UsageError("'", Escaped(first), "' stands behind '--', which ends the flags; expected it before that");
   }
@@ -48,11 +66,11 @@ absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error)
 
 }  // namespace
 
-absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, std::vector<std::string> arguments) {
+absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<std::string>& arguments,
+                                             const std::vector<std::string>& flags_with_equals) {
   app.allow_extras();
   try {
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(arguments);
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
     return app.help();
   } catch (const CLI::CallForVersion& version) {
@@ -64,7 +82,7 @@ absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, std::vector<std::str
     std::replace(text.begin(), text.end(), '\n', ' ');
     return UsageError(Escaped(text));
   }
-  if (!Unexpected(app).empty()) return UnknownArgument(app);
+  if (!Unexpected(app).empty()) return UnknownArgument(app, arguments, flags_with_equals);
   return std::string();
 }
 

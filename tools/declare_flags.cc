@@ -161,9 +161,10 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "(exit 7); names the first value that does, and the --deny-node that mends it. --verify=FILE.npz: on\n"
                "this sample, else on inputs that are made up by declared type and shape")
       ->group(safety);
-  app.add_option("--tolerance", o.tolerance, "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]")
-      ->type_name("X")
-      ->group(safety);
+  add_strings(safety, "--dim", a.dims, "NAME=N",
+              "with --verify alone: a symbolic dimension of the inputs that are made up (repeatable)");
+  AddNumberAs(app, safety, "--tolerance", o.tolerance, 1e30,
+              "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
   app.add_option("--opset", a.opset,
                  WithDefault(absl::StrCat("auto: raise the opset where the low type needs it; N: lift to it, at most ",
                                           NewestAdaptedOpset()),

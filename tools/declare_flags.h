@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/amp.h"
 
@@ -18,6 +19,7 @@ struct Arguments {
   std::string input, output, report, explain, follow = "profile", opset = "auto";
   std::string verify, scale_weights;  // as explain: "true" without a value
   std::optional<std::string> keep_io;
+  std::vector<std::string> dims;
   std::string completion;
   bool print_lists = false, list_profiles = false, quiet = false, verbose = false;
   RewriteOptions options;

@@ -51,10 +51,10 @@ inline bool ParseNumber(const std::string& text, double& number) { return absl::
 
 std::string WithDefault(const std::string& help, const auto& value) { return absl::StrCat(help, " [", value, "]"); }
 
-// A flag whose value is a number from 0 to `largest`, whole if the type is.
-template <typename Number>
-void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
-               const std::string& help) {
+// A flag whose value is a number from 0 to `largest`, whole if the type is. `help` says what it is otherwise.
+template <typename Number, typename Value>
+void AddNumberAs(CLI::App& app, const std::string& group, const std::string& flag, Value& value, Number largest,
+                 const std::string& help) {
   app.add_option_function<std::string>(
          flag,
          [&value, flag, largest](const std::string& text) {
@@ -66,9 +66,15 @@ void AddNumber(CLI::App& app, const std::string& group, const std::string& flag,
            }
            value = number;
          },
-         WithDefault(help, value))
+         help)
       ->type_name("N")
       ->group(group);
+}
+
+template <typename Number>
+void AddNumber(CLI::App& app, const std::string& group, const std::string& flag, Number& value, Number largest,
+               const std::string& help) {
+  AddNumberAs(app, group, flag, value, largest, WithDefault(help, value));
 }
 
 // --max-nodes and the like.

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "ir/base/status.h"
+#include "runtime/kernel/tensor.h"
 
 namespace amp {
 
@@ -13,6 +14,19 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string&
     return UsageError(flag, ": expected ", expected, ", found '", Escaped(text), "'");
   }
   return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> dims;
+  for (const std::string& text : texts) {
+    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N"));
+    int64_t value = 0;
+    if (!absl::SimpleAtoi(pair.second, &value) || value < 0 || value > kMaxElements) {
+      return UsageError("--dim: expected a whole number from 0 to ", kMaxElements, ", found '", Escaped(text), "'");
+    }
+    dims[pair.first] = value;
+  }
+  return dims;
 }
 
 absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device) {

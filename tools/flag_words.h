@@ -2,9 +2,12 @@
 #ifndef AMP_TOOLS_FLAG_WORDS_H_
 #define AMP_TOOLS_FLAG_WORDS_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +18,9 @@ namespace amp {
 // kInvalidArgument.
 absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& flag, const std::string& text,
                                                               const std::string& expected);
+
+// Of --dim, "NAME=N" each: N from 0 on. Errors: kInvalidArgument.
+absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::string>& texts);
 
 // Of --device: the number of an NVIDIA GPU; nothing: the processor. Errors: kInvalidArgument.
 absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device);

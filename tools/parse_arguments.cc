@@ -10,6 +10,7 @@
 #include "tools/command_line.h"
 #include "tools/completion.h"
 #include "tools/flag_values.h"
+#include "tools/flag_words.h"
 
 namespace amp {
 namespace {
@@ -57,6 +58,7 @@ absl::Status Interpret(Arguments& a) {
     o.scale_weights = *scaling;
   }
   if (!a.verify.empty()) o.verify = a.verify == kWithoutValue ? "" : a.verify;
+  AMP_ASSIGN_OR_RETURN(o.dims, ReadDims(a.dims));
   o.report = !a.report.empty();
   if (a.report != "-") o.report_file = a.report;
   if (a.keep_io) {
@@ -78,7 +80,8 @@ absl::StatusOr<ParsedArguments> ParseArguments(const std::vector<std::string>& a
   ParsedArguments parsed;
   CLI::App app("", "amp-rewrite");
   DeclareFlags(app, parsed.arguments);
-  AMP_ASSIGN_OR_RETURN(parsed.text, ParseCommandLine(app, JoinDashedItems(arguments)));
+  AMP_ASSIGN_OR_RETURN(parsed.text,
+                       ParseCommandLine(app, JoinDashedItems(arguments), {"--verify", "--explain", "--scale-weights"}));
   if (!parsed.text.empty()) return parsed;
   AMP_RETURN_IF_ERROR(Interpret(parsed.arguments));
   if (!parsed.arguments.completion.empty()) parsed.text = BashCompletion(app);

@@ -59,7 +59,8 @@ void DeclareInputs(CLI::App& app, RunArguments& a, Words& words) {
       ->type_name("[=SEED]")
       ->group(group);
   AddRepeatable(app, "--dim", words.dims, "NAME=N", group,
-                "a symbolic dimension of made-up inputs; others: 1 where they come first, else 16 (repeatable)");
+                "a symbolic dimension of made-up inputs (repeatable). Others: 1 where they come first, else 16, or 64, "
+                "256 or 1024 where the model does not take fewer");
 }
 
 void DeclareOutputs(CLI::App& app, RunArguments& a) {
@@ -146,14 +147,7 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
   for (const std::string& text : words.inputs) {
     AMP_ASSIGN_OR_RETURN(a.input_files.emplace_back(), SplitPair("--input", text, "NAME=FILE"));
   }
-  for (const std::string& text : words.dims) {
-    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N"));
-    int64_t value = 0;
-    if (!absl::SimpleAtoi(pair.second, &value) || value < 0 || value > kMaxElements) {
-      return UsageError("--dim: expected a whole number from 0 to ", kMaxElements, ", found '", Escaped(text), "'");
-    }
-    a.dims[pair.first] = value;
-  }
+  AMP_ASSIGN_OR_RETURN(a.dims, ReadDims(words.dims));
   if (uint64_t seed = 0; absl::SimpleAtoi(words.random_seed, &seed)) {
     a.random_seed = seed;
     a.session.seed = seed;
@@ -191,6 +185,8 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> FlagsWithEquals() { return {"--random-inputs", "--no-fuse", "--bench"}; }
+
 // Flags whose value is not stated get their usual one: what follows them is none.
 std::vector<std::string> WithUsualValues(std::vector<std::string> arguments) {
   for (std::string& argument : arguments) {
@@ -217,7 +213,7 @@ absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& a
   DeclareInputs(app, a, words);
   DeclareOutputs(app, a);
   DeclareRest(app, a, words);
-  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithUsualValues(arguments)));
+  AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithUsualValues(arguments), WithUsualValues(FlagsWithEquals())));
   if (!a.text.empty()) return a;
   AMP_RETURN_IF_ERROR(Interpret(words, a));
   AMP_RETURN_IF_ERROR(CheckCombinations(app, a));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/tensor_content.h"
@@ -10,7 +11,7 @@
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/make_datum.h"
 #include "runtime/npy.h"
-#include "runtime/random_inputs.h"
+#include "tools/made_up_inputs.h"
 #include "tools/read_whole_file.h"
 #include "tools/sample_inputs.h"
 
@@ -29,6 +30,12 @@ absl::StatusOr<Datum> ReadDatum(const std::string& path, const Session& session,
   return Datum(std::move(tensor));
 }
 
+constexpr char kHowToGive[] = "--input NAME=FILE";
+
+RandomInputOptions HowToMakeUp(const RunArguments& arguments, NamedDatums given) {
+  return {.seed = *arguments.random_seed, .dims = arguments.dims, .given = std::move(given)};
+}
+
 absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& name) {
   const auto& names = session.model().graph(kMainGraph).names;
   const auto it = names.find(name);
@@ -41,7 +48,7 @@ absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& nam
 
 }  // namespace
 
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session) {
+absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session, std::string& note) {
   NamedDatums inputs;
   if (!arguments.inputs.empty()) {
     AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadSample(arguments.inputs, session));
@@ -54,8 +61,18 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
     inputs.insert_or_assign(name, *std::move(datum));
   }
   if (!arguments.random_seed.has_value()) return inputs;
-  return MakeRandomInputs(session,
-                          {.seed = *arguments.random_seed, .dims = arguments.dims, .given = std::move(inputs)});
+  AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, HowToMakeUp(arguments, std::move(inputs))));
+  if (made_up.other_dim != MadeUpInputs::kUsualDim) {
+    note = absl::StrCat("unknown dimensions of made-up inputs are ", made_up.other_dim, ", as the model takes none of ",
+                        MadeUpInputs::kUsualDim, "; --dim NAME=N sizes them");
+  }
+  return std::move(made_up.inputs);
+}
+
+absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session) {
+  // With --strict a refusal is what was asked for, and an error of another model is not about these inputs.
+  const bool may_be_inputs = arguments.random_seed.has_value() && !arguments.session.strict && !NamesAFile(status);
+  return may_be_inputs ? ExplainMadeUp(status, session, HowToMakeUp(arguments, {}), kHowToGive) : status;
 }
 
 absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session) {

@@ -2,15 +2,22 @@
 #ifndef AMP_TOOLS_RUN_INPUTS_H_
 #define AMP_TOOLS_RUN_INPUTS_H_
 
+#include <string>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
 #include "tools/run_arguments.h"
 
 namespace amp {
 
-// Made-up ones first, over which those of --inputs come, over which those of --input come. Errors: those of reading;
-// they name the file.
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session);
+// Made-up ones first, over which those of --inputs come, over which those of --input come. `note`: what sizes were made
+// up that are not the usual ones, else left as it is. Errors: those of reading, which name the file, and of
+// MakeFittingInputs.
+absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session, std::string& note);
+
+// What the run ended with, and where inputs were made up that they may not fit. See ExplainMadeUp.
+absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session);
 
 // The inputs as the model declares them, where that means another width of float. Errors: those of Tensor::Create.
 absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session);

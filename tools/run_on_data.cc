@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
 #include "runtime/compare_values.h"
 #include "runtime/observe_values.h"
-#include "runtime/random_inputs.h"
 #include "runtime/session.h"
+#include "tools/made_up_inputs.h"
 #include "tools/ranges_file.h"
 #include "tools/sample_inputs.h"
 #include "tools/verify_rewrite.h"
@@ -18,6 +19,7 @@
 namespace amp {
 namespace {
 
+constexpr char kHowToGive[] = "--verify=FILE.npz";
 constexpr double kFloat16Tolerance = 0.02, kBfloat16Tolerance = 0.1;
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const RewriteOptions& options, const ModelLoader& load) {
@@ -45,14 +47,26 @@ absl::StatusOr<NamedDatums> ReadNumbers(const std::string& path, const Session& 
   return sample;
 }
 
-absl::StatusOr<std::vector<NamedDatums>> Samples(const RewriteOptions& options, const Session& session) {
+// The inputs of --verify, and what is to be said of them.
+struct VerifiedOn {
   std::vector<NamedDatums> samples;
-  if (options.verify->empty()) {
-    AMP_ASSIGN_OR_RETURN(samples.emplace_back(), MakeRandomInputs(session, {}));
-  } else {
-    AMP_ASSIGN_OR_RETURN(samples.emplace_back(), ReadNumbers(*options.verify, session));
+  std::string note;
+};
+
+absl::StatusOr<VerifiedOn> Samples(const RewriteOptions& options, const Session& session) {
+  if (!options.verify->empty()) {
+    AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadNumbers(*options.verify, session));
+    return VerifiedOn{{std::move(sample)}, ""};
   }
-  return samples;
+  const RandomInputOptions how = {.dims = options.dims};
+  absl::StatusOr<MadeUpInputs> made_up = MakeFittingInputs(session, how);
+  if (!made_up.ok()) return ExplainMadeUp(made_up.status(), session, how, kHowToGive);
+  std::string note = " (inputs made up by declared type and shape";
+  if (made_up->other_dim != MadeUpInputs::kUsualDim) {
+    absl::StrAppend(&note, ", unknown dimensions ", made_up->other_dim, " as none of ", MadeUpInputs::kUsualDim,
+                    " fits");
+  }
+  return VerifiedOn{{std::move(made_up->inputs)}, note + ": give a file for real ones)"};
 }
 
 }  // namespace
@@ -88,20 +102,21 @@ absl::StatusOr<std::string> VerifyModel(const RewriteOptions& options, DType low
                                         const DenyingRewrite& deny) {
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> before, MakeSession(options, load));
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> after, MakeSession(options, rewritten, std::move(external)));
-  AMP_ASSIGN_OR_RETURN(const std::vector<NamedDatums> samples, Samples(options, *before));
+  AMP_ASSIGN_OR_RETURN(const VerifiedOn data, Samples(options, *before));
   const auto rewrite_denying = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<std::unique_ptr<Session>> {
     AMP_ASSIGN_OR_RETURN(const RewrittenModel denied, deny(nodes));
     return MakeSession(options, *denied.model, denied.external);
   };
   const double usual = low == DType::kFloat16 ? kFloat16Tolerance : kBfloat16Tolerance;
-  AMP_ASSIGN_OR_RETURN(std::string line, Verify({.original = *before,
-                                                 .rewritten = *after,
-                                                 .samples = samples,
-                                                 .tolerance = options.tolerance.value_or(usual),
-                                                 .deny = rewrite_denying,
-                                                 .on_progress = options.on_progress}));
-  if (options.verify->empty()) line += " (inputs made up by declared type and shape: give a file for real ones)";
-  return line;
+  const absl::StatusOr<std::string> line = Verify({.original = *before,
+                                                   .rewritten = *after,
+                                                   .samples = data.samples,
+                                                   .tolerance = options.tolerance.value_or(usual),
+                                                   .deny = rewrite_denying,
+                                                   .on_progress = options.on_progress});
+  if (line.ok()) return *line + data.note;
+  return options.verify->empty() ? ExplainMadeUp(line.status(), *before, {.dims = options.dims}, kHowToGive)
+                                 : line.status();
 }
 
 }  // namespace amp

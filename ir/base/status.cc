@@ -7,6 +7,8 @@
 namespace amp {
 namespace {
 
+constexpr absl::string_view kNamesAFile = "amp/names-a-file";
+
 // Length of the printable UTF-8 character that `text` begins with, 0 if there is none.
 size_t PrintableLength(absl::string_view text) {
   const auto [length, code] = FirstCharacter(text);
@@ -60,12 +62,13 @@ std::string Escaped(absl::string_view name) {
 }
 
 absl::Status InFile(absl::string_view file, absl::Status status) {
-  constexpr absl::string_view kNamed = "amp/names-a-file";
-  if (status.ok() || status.GetPayload(kNamed).has_value()) return status;
+  if (status.ok() || NamesAFile(status)) return status;
   absl::Status named(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));
-  named.SetPayload(kNamed, absl::Cord());
+  named.SetPayload(kNamesAFile, absl::Cord());
   return named;
 }
+
+bool NamesAFile(const absl::Status& status) { return status.GetPayload(kNamesAFile).has_value(); }
 
 std::string FirstOf(absl::Span<const std::string> names) {
   constexpr size_t kShown = 3;

@@ -55,6 +55,7 @@ int ExitCode(const absl::Status& status);
 std::string Escaped(absl::string_view name);
 // `status` with "FILE: " in front of its message, unless it names a file that way already: the innermost one counts.
 absl::Status InFile(absl::string_view file, absl::Status status);
+bool NamesAFile(const absl::Status& status);
 // "a, b, c and 2 more"
 std::string FirstOf(absl::Span<const std::string> names);
 // "'a', 'b', 'c' and 2 more", escaped; "none" of none: what there is, beside a name that is not.

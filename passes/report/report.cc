@@ -87,6 +87,11 @@ std::string TableRow(absl::Span<const std::string> cells, absl::Span<const size_
   return absl::StrCat(text, cells.back(), "\n");
 }
 
+// Constants and casts are what their readers are.
+bool IsFloat32OfItsOwn(const NodeReport& node) {
+  return node.type == TypeName(DType::kFloat32) && node.class_name != "constant" && node.class_name != "cast";
+}
+
 std::string NodeTable(const Report& report, Shown shown) {
   if (report.nodes.empty()) return "";
   constexpr size_t kWidestPath = 48, kWidestOperator = 24;
@@ -98,7 +103,7 @@ std::string NodeTable(const Report& report, Shown shown) {
   }
   std::string text = TableRow({"node", "operator", "class", "type", "why"}, widths);
   for (const NodeReport& node : report.nodes) {
-    if (shown == Shown::kFloat32 && node.type != TypeName(DType::kFloat32)) continue;
+    if (shown == Shown::kFloat32 && !IsFloat32OfItsOwn(node)) continue;
     text += TableRow({Escaped(node.path), Escaped(node.op_type), node.class_name, node.type, node.reason}, widths);
   }
   return text;

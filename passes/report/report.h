@@ -89,8 +89,8 @@ struct Report {
 
 // One JSON object, indented; the fields are documented in the README.
 std::string ReportJson(const Report& report);
-// A table for people: a line per node, the casts, the weights, totals and advice; or a line per node that stays float32,
-// totals and advice.
+// A table for people: a line per node, the casts, the weights, totals and advice; or a line per node that stays float32
+// (without constants and casts, which are what their readers are), totals and advice.
 enum class Shown { kAll, kFloat32 };
 std::string ReportText(const Report& report, Shown shown = Shown::kAll);
 // "512 B", "1.5 kB", "12.0 MB".

@@ -94,9 +94,9 @@ Compatibility WithoutGpu(const Hardware& hardware, DType low, Gate gate) {
   const std::string rest = absl::StrCat("o GPU (", why, "), and ", DTypeName(low), " is ", verdict);
   if (gate == Gate::kClosed) return {Level::kWarning, absl::StrCat("N", rest, NothingIsConverted(kIsFast))};
   const bool has_bfloat16 = low == DType::kFloat16 && CpuTarget(hardware.cpu).IsFastEnough(DType::kBfloat16);
-  const std::string other =
-      has_bfloat16 ? absl::StrCat(" bfloat16 is ", CpuVerdict(hardware.cpu, DType::kBfloat16), ": --dtype bfloat16.")
-                   : "";
+  const std::string other = has_bfloat16 ? absl::StrCat(" bfloat16 is ", CpuVerdict(hardware.cpu, DType::kBfloat16),
+                                                        "; --dtype bfloat16 chooses it.")
+                                         : "";
   return {Level::kWarning, absl::StrCat("May be slow: n", rest, ", no speed-up expected. ", WhichIsFast(low), other)};
 }
 
@@ -140,6 +140,11 @@ Compatibility CheckCompatibility(const Target& target, DType low) {
               absl::StrCat(target.name, " computes in ", type, ", but not fast", NothingIsConverted(kIsFast))};
     case KernelSpeed::kEmulated:
       break;
+  }
+  if (low == DType::kFloat16 && target.IsFastEnough(DType::kBfloat16)) {
+    return {Level::kWarning, absl::StrCat(target.name,
+                                          " has no fast float16 kernels, so nothing is converted; bfloat16 "
+                                          "is fast there: --dtype bfloat16, or leave --target out.")};
   }
   return {Level::kWarning,
           absl::StrCat(target.name, " has no fast ", type, " kernels", NothingIsConverted("has them"))};

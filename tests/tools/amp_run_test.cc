@@ -253,5 +253,56 @@ TEST_CASE("a device that there is not, a file that there is not, a model that is
   runs.Fails({"--inputs", "@sample.npz", "--outputs", "@none/out.npz"}, 6, "out.npz");
 }
 
+// window.onnx: a convolution whose window takes that many samples.
+void WriteWindow(const Runs& runs, int64_t taps) {
+  runs.WriteModel("window.onnx", absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,1,samples] x) => (float[n,1,m] y) <int64[3] s = {1, 1, )",
+                                              taps, R"(}> {
+      w = ConstantOfShape (s)
+      y = Conv (x, w)
+    })"));
+}
+
+TEST_CASE("a seed behind the flag without an equals sign is told how to be given") {
+  const Runs runs;
+  runs.Fails({"--random-inputs", "7"}, 2,
+             "unexpected argument '7'; expected one MODEL; did you mean '--random-inputs=7'?");
+}
+
+TEST_CASE("made-up inputs get sizes that the model takes, which is noted") {
+  const Runs runs;
+  WriteWindow(runs, 200);
+  const ToolOutput output = runs.Run({"--random-inputs"}, "@window.onnx");
+  CHECK(output.exit_code == 0);
+  CHECK(output.err ==
+        "amp-run: note: unknown dimensions of made-up inputs are 256, as the model takes none of 16; --dim "
+        "NAME=N sizes them\n");
+  CHECK_THAT(output.out, Contains("float32[1,1,57]"));
+  CHECK(runs.Run({"--random-inputs", "--dim", "samples=300"}, "@window.onnx").err.empty());
+  CHECK(runs.Run({"--random-inputs", "--quiet"}, "@window.onnx").err.empty());
+}
+
+TEST_CASE("batches of made-up inputs need not come first") {
+  const Runs runs;
+  runs.WriteModel("state.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,?,4] state, float[?,?] x) => (float[2,m,n] y) <int64[3] s = {2, 1, 4}, int64[1] first = {0}> {
+      fixed = Reshape (state, s)
+      sums = ReduceSum <keepdims = 0> (fixed)
+      y = Add (x, sums)
+    })");
+  CHECK(runs.Run({"--random-inputs"}, "@state.onnx").exit_code == 0);
+}
+
+TEST_CASE("made-up inputs that no size makes fit are the inputs' fault, and how to give others is told") {
+  const Runs runs;
+  WriteWindow(runs, 5000);
+  const std::string why =
+      "expected a window within 16 elements and pads of 0 and 0, found one of 5000; inputs are made "
+      "up: --dim n=N --dim samples=N sizes them, --input NAME=FILE gives real ones";
+  runs.Fails({"--random-inputs"}, 2, why, "@window.onnx");
+  runs.Fails({"--random-inputs", "--dim", "samples=100"}, 2,
+             "found one of 5000; inputs are made up: --dim n=N sizes them", "@window.onnx");
+}
+
 }  // namespace
 }  // namespace amp

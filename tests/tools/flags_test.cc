@@ -52,6 +52,7 @@ TEST_CASE("wrong values and combinations have exit code 2") {
   CheckFails({"--opset", "new"}, 2, "expected auto, keep or a version, found 'new'");
   CheckFails({"--opset", "9"}, 2, "it can only be raised");
   CheckFails({"--max-weight-error", "-1"}, 2, "--max-weight-error");
+  CheckFails({"--verify", "--tolerance", "abc"}, 2, "--tolerance: expected a number from 0 to 1e+30, found 'abc'");
   CheckFails({"--deny-node", "[z-a]"}, 2, "[z-a]");
   CheckFails({"--deny", "Conv", "--allow", "Conv"}, 2, ": 'Conv' is given to both --allow and --deny\n");
 }
@@ -65,6 +66,14 @@ TEST_CASE("a flag twice, and one without its value") {
   CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");
   CheckFails({"--dtype"}, 2, "error: --dtype: expected float16|bfloat16|auto\n");
   CHECK(ToolRun({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
+}
+
+TEST_CASE("a value behind a flag that takes it after an equals sign alone is told how to be given") {
+  CheckFails({"--verify", "x.npz"}, 2, "'x.npz'; expected one MODEL; did you mean '--verify=x.npz'?");
+  CheckFails({"--explain", "float32"}, 2, "'float32'; expected one MODEL; did you mean '--explain=float32'?");
+  const ToolOutput output = RunAmpRewrite({"--verify", "x.npz", "m.onnx"});
+  CHECK(absl::StrContains(output.err, "'m.onnx'; expected one MODEL; did you mean '--verify=x.npz'?"));
+  CHECK_FALSE(absl::StrContains(RunAmpRewrite({"--verify", "m.onnx", "more"}).err, "did you mean"));
 }
 
 TEST_CASE("a limit that cannot be kept to is refused, the largest that can be is taken") {

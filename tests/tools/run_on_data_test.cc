@@ -102,15 +102,16 @@ TEST_CASE("files that are no ranges are refused") {
 TEST_CASE("ranges of no value, or of another model's, are refused") {
   const DataFolder run;
   const auto error_of = [&](const std::string& values) {
-    const std::string file = run.folder.Write("ranges.json", absl::StrCat(R"({"schema": 1, "values": {)", values, "}}"));
+    const std::string file =
+        run.folder.Write("ranges.json", absl::StrCat(R"({"schema": 1, "values": {)", values, "}}"));
     return ErrorLine(run.RunTool({"--ranges", file}), 2);
   };
   CHECK(absl::StrContains(error_of(""), "ranges: expected those of the model's values ('x', 'a', 'h' and 2 more)"));
   CHECK(absl::StrContains(error_of(""), "found no value"));
   const std::string none = R"("float16": {"overflow": 0, "underflow": 0, "error": 0}, "bfloat16": {"overflow": 0,
                               "underflow": 0, "error": 0}})";
-  CHECK(absl::StrContains(error_of(absl::StrCat(R"("q": {"elements": 2, "largest": 1, )", none)),
-                          "found others' ('q')"));
+  CHECK(
+      absl::StrContains(error_of(absl::StrCat(R"("q": {"elements": 2, "largest": 1, )", none)), "found others' ('q')"));
 }
 
 TEST_CASE("values without ranges, and ranges of none, are told, and refused by --strict") {
@@ -145,7 +146,8 @@ TEST_CASE("data without a number is no calibration, and verifies nothing") {
     return ErrorLine(run.RunTool(flags), 2);
   };
   for (const char* flag : {"--calibration", "--verify"}) {
-    CHECK(absl::StrContains(error_of(flag, "nan.npz"), "input 'x': expected numbers, found NaN in all of its 2 elements"));
+    CHECK(absl::StrContains(error_of(flag, "nan.npz"),
+                            "input 'x': expected numbers, found NaN in all of its 2 elements"));
   }
   CHECK(absl::StrContains(error_of("--calibration", "none.npz"), "expected data on which float32 values have finite"));
   CHECK(absl::StrContains(error_of("--verify", "none.npz"), "have finite elements to compare, found none among 0"));
@@ -211,6 +213,27 @@ TEST_CASE("without data inputs are made up, and that is said") {
   CHECK(absl::StrContains(output.out, "inputs made up"));
   // What follows the flag is no file of its.
   CHECK(RunAmpRewrite({"--verify", run.in, "-o", run.out, "--dtype", "bfloat16"}).exit_code == 0);
+}
+
+// A window of 200 samples.
+constexpr absl::string_view kWindow = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[n,1,samples] x) => (float[n,1,m] y) <int64[3] s = {1, 1, 200}> {
+    w = ConstantOfShape <value = float[1] {0.1}> (s)
+    y = Conv (x, w)
+  })";
+
+TEST_CASE("unknown dimensions of what is made up are tried until the model takes them, or given") {
+  const DataFolder run(kWindow);
+  const ToolOutput tried = run.RunTool({"--verify"});
+  INFO(tried.err);
+  CHECK(tried.exit_code == 0);
+  CHECK(absl::StrContains(tried.out, "unknown dimensions 256 as none of 16 fits"));
+  CHECK(absl::StrContains(run.RunTool({"--verify", "--dim", "samples=300"}).out, "declared type and shape: give"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "samples=100"}), 2),
+                          "inputs are made up: --dim n=N sizes them, --verify=FILE.npz gives real ones"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "q=1"}), 2), "no input has a dimension"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--dim", "n=1"}), 2), "--dim is for inputs that are made up"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "n"}), 2), "--dim: expected NAME=N, found 'n'"));
 }
 
 TEST_CASE("a model that does not is not written, and the deny that mends it is named") {

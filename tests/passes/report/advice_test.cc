@@ -144,5 +144,17 @@ TEST_CASE("no weight grows for readers of its shape alone") {
             .empty());
 }
 
+TEST_CASE("a model that was laid out for one processor gets a warning with what to give instead") {
+  const ToolRun run({}, R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft.nchwc" : 1]>
+    g (float[1,8,2,2] x) => (float[1,8,2,2] y) {
+      [enter] b = com.microsoft.nchwc.ReorderInput (x)
+      y = com.microsoft.nchwc.ReorderOutput <channels = 8> (b)
+    })");
+  CHECK(run.output.exit_code == 0);
+  CHECK(absl::StrContains(run.output.err,
+                          ": 2 nodes of com.microsoft.nchwc, 'enter' first: ONNX Runtime laid the model out for one "
+                          "processor (ORT_ENABLE_ALL); give it as it was before, or saved with ORT_ENABLE_EXTENDED"));
+}
+
 }  // namespace
 }  // namespace amp

@@ -334,6 +334,21 @@ TEST_CASE("a quiet run prints nothing but what is asked for") {
   }
 }
 
+TEST_CASE("constants and casts are not among the nodes that stay float32") {
+  const std::string some =
+      ToolRun({"--explain=float32", "--quiet", "--dry-run"}, R"(<opset_import: ["" : 17], ir_version: 8>
+    g (float[2,2] x) => (float[2,2] y, float16[2,2] z) {
+      [held] c = Constant <value = float[2,2] {1, 2, 3, 4}> ()
+      y = Softmax (x)
+      d = Exp (c)
+      [out] z = Cast <to = 10> (d)
+    })")
+          .output.out;
+  CHECK_FALSE(absl::StrContains(some, "\nheld "));
+  CHECK_FALSE(absl::StrContains(some, "\nout "));
+  CHECK(absl::StrContains(some, "\nSoftmax#0 "));
+}
+
 TEST_CASE("the explanation may be of the nodes that stay float32 alone") {
   const std::string all = ToolRun({"--explain", "--quiet", "--dry-run"}).output.out;
   CHECK(absl::StrContains(all, "\nmm "));

@@ -113,6 +113,28 @@ TEST_CASE("named dimensions are as large as those that are given; --dim wins") {
   CHECK(InputsOf(graph, {.dims = {{"k", 2}}, .given = {{"x", x}}}).at("m").TypeText() == "float32[3,2]");
 }
 
+TEST_CASE("what has one name has one size: that of a batch wherever it comes first of several") {
+  const std::string graph =
+      R"((int64[batch] labels, float[batch,n] x, float[n] w) => (float[batch,n] y, int64[batch] z) {
+    y = Mul (x, w)
+    z = Neg (labels)
+  })";
+  const NamedDatums inputs = InputsOf(graph);
+  CHECK(inputs.at("labels").TypeText() == "int64[1]");
+  CHECK(inputs.at("x").TypeText() == "float32[1,16]");
+  CHECK(inputs.at("w").TypeText() == "float32[16]");
+  CHECK(InputsOf(graph, {.other_dim = 64}).at("w").TypeText() == "float32[64]");
+  CHECK(InputsOf(graph, {.dims = {{"batch", 3}}}).at("labels").TypeText() == "int64[3]");
+}
+
+TEST_CASE("what nobody sizes is told by name") {
+  const std::string graph = "(float[n,k,2] x, float[k,m] w, float[p] b) => (float[p] y) { y = Neg (b) }";
+  const std::unique_ptr<Session> session = SessionOf(graph);
+  CHECK(UnsizedSymbols(*session, {}) == std::vector<std::string>{"n", "k", "m", "p"});
+  const Tensor b = *Tensor::Create(DType::kFloat32, {3});
+  CHECK(UnsizedSymbols(*session, {.dims = {{"k", 2}}, .given = {{"b", b}}}) == std::vector<std::string>{"n", "m"});
+}
+
 TEST_CASE("what cannot be made up is named, with how to give it, and may be given") {
   const std::string sequence =
       "(seq(float[2]) parts, float[2] x) => (float[m] y) { y = ConcatFromSequence <axis = 0> (parts) }";

@@ -1,0 +1,59 @@
+#include "tools/made_up_inputs.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+
+namespace amp {
+namespace {
+
+constexpr int64_t kTriedDims[] = {MadeUpInputs::kUsualDim, 64, 256, 1024};
+
+bool HaveSameDims(const NamedDatums& a, const NamedDatums& b) {
+  for (const auto& [name, datum] : a) {
+    const Tensor* const x = datum.tensor();
+    const Tensor* const y = b.at(name).tensor();
+    if (x != nullptr && y != nullptr && x->dims() != y->dims()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options) {
+  const auto make = [&](int64_t other_dim) {
+    options.other_dim = other_dim;
+    return MakeRandomInputs(session, options);
+  };
+  AMP_ASSIGN_OR_RETURN(const NamedDatums first, make(kTriedDims[0]));
+  AMP_ASSIGN_OR_RETURN(const NamedDatums second, make(kTriedDims[1]));
+  if (HaveSameDims(first, second)) return MadeUpInputs{first};
+  absl::Status first_error;
+  for (const bool only_last : {false, true}) {
+    options.only_last = only_last;
+    for (const int64_t dim : kTriedDims) {
+      AMP_ASSIGN_OR_RETURN(NamedDatums inputs, make(dim));
+      const absl::Status run = session.Run(inputs).status();
+      if (run.ok()) return MadeUpInputs{std::move(inputs), dim};
+      first_error.Update(run);
+      if (!absl::IsDataLoss(run)) return first_error;  // memory or time ran out
+    }
+  }
+  return first_error;
+}
+
+absl::Status ExplainMadeUp(const absl::Status& status, const Session& session, const RandomInputOptions& options,
+                           const std::string& how_to_give) {
+  if (!absl::IsDataLoss(status)) return status;
+  const std::vector<std::string> symbols = UnsizedSymbols(session, options);
+  const std::string sizes = absl::StrJoin(symbols, " ", [](std::string* out, const std::string& symbol) {
+    absl::StrAppend(out, "--dim ", Escaped(symbol), "=N");
+  });
+  return UsageError(status.message(), "; inputs are made up: ", sizes, sizes.empty() ? "" : " sizes them, ",
+                    how_to_give, " gives real ones");
+}
+
+}  // namespace amp
