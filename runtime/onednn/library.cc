@@ -117,6 +117,18 @@ dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
           const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
 }
 
+// What the library makes and runs meanwhile is for so many threads.
+class ThreadsScope {
+ public:
+  explicit ThreadsScope(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~ThreadsScope() { omp_set_num_threads(before_); }
+  ThreadsScope(const ThreadsScope&) = delete;
+  ThreadsScope& operator=(const ThreadsScope&) = delete;
+
+ private:
+  int before_;
+};
+
 class OneDnnPrimitive : public Primitive {
  public:
   template <typename PrimitiveDescriptor>
@@ -138,6 +150,8 @@ class OneDnnPrimitive : public Primitive {
     }
   }
   void SetBias(const Descriptor& bias) { bias_ = bias; }
+  // Some of the library's products are cut by the threads that there are as they run: that changes bits.
+  void SetOneThread() { has_one_thread_ = true; }
   void SetZeroPointOfA() { a_zero_ = Descriptor({1}, dnnl::memory::data_type::s32, dnnl::memory::format_tag::x); }
 
   size_t scratch_bytes() const override { return scratch_.get_size(); }
@@ -157,6 +171,7 @@ class OneDnnPrimitive : public Primitive {
   }
 
   bool Run(const Arguments& arguments) const override {
+    const ThreadsScope threads(has_one_thread_ ? 1 : omp_get_max_threads());
     std::unique_ptr<Memories> memories = TakeMemories();
     const bool done = memories != nullptr && Execute(arguments, *memories);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -220,7 +235,7 @@ class OneDnnPrimitive : public Primitive {
   dnnl::primitive primitive_;
   Descriptor a_, plain_b_, b_, y_, scratch_, bias_, a_zero_;
   std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
-  bool packs_;
+  bool packs_, has_one_thread_ = false;
   std::string packing_, implementation_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at the moment
@@ -236,26 +251,15 @@ std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
   }
 }
 
-// What the library makes meanwhile is for so many threads.
-class ThreadsScope {
- public:
-  explicit ThreadsScope(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~ThreadsScope() { omp_set_num_threads(before_); }
-  ThreadsScope(const ThreadsScope&) = delete;
-  ThreadsScope& operator=(const ThreadsScope&) = delete;
-
- private:
-  int before_;
-};
-
 std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
-  const ThreadsScope threads(spec.is_of_share ? 1 : omp_get_max_threads());
+  const ThreadsScope threads(spec.has_one_thread ? 1 : omp_get_max_threads());
   const Descriptor b = AsIs(spec.b);
   const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
                                         AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y));
   const size_t first_post_op = spec.adds_to_y ? 1 : 0;  // behind the sum
   auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops, first_post_op);
   result->SetBias(AsIs(spec.bias));
+  if (spec.has_one_thread) result->SetOneThread();
   return result;
 }
 
