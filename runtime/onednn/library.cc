@@ -3,6 +3,7 @@
 
 #include <array>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "runtime/kernel/float_mode.h"
@@ -251,15 +252,38 @@ std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
   }
 }
 
+double NumElements(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), 1.0,
+                         [](double product, int64_t dim) { return product * static_cast<double>(dim); });
+}
+
+// Whether two threads take as long as one or longer, by what was measured with both awake: a product of fewer
+// multiplications, where reading an element of the weights counts as much as some of them.
+bool IsSmall(double multiplications, const Dims& weights) {
+  constexpr double kLeastMultiplications = 1 << 20, kOfWeight = 4;
+  return multiplications + kOfWeight * NumElements(weights) < kLeastMultiplications;
+}
+bool IsSmall(const MatMulSpec& spec) {
+  return IsSmall(NumElements(spec.y.dims) * static_cast<double>(spec.a.dims.back()), spec.b.dims);
+}
+// Of a transposed one, x has the places that weights are multiplied at.
+bool IsSmall(const ConvolutionSpec& spec) {
+  const Operand& at = spec.is_transposed ? spec.x : spec.y;
+  const double of_place =
+      NumElements(spec.w.dims) / static_cast<double>(spec.is_transposed ? spec.x.dims[1] : spec.y.dims[1]);
+  return IsSmall(NumElements(at.dims) * of_place, spec.w.dims);
+}
+
 std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
-  const ThreadsScope threads(spec.has_one_thread ? 1 : omp_get_max_threads());
+  const bool has_one_thread = spec.has_one_thread || IsSmall(spec);
+  const ThreadsScope threads(has_one_thread ? 1 : omp_get_max_threads());
   const Descriptor b = AsIs(spec.b);
   const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
                                         AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y));
   const size_t first_post_op = spec.adds_to_y ? 1 : 0;  // behind the sum
   auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops, first_post_op);
   result->SetBias(AsIs(spec.bias));
-  if (spec.has_one_thread) result->SetOneThread();
+  if (has_one_thread) result->SetOneThread();
   return result;
 }
 
@@ -296,6 +320,8 @@ void ChooseForDepthwise(PrimitiveDescriptor& pd) {
 
 template <typename Operation>
 std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
+  const bool has_one_thread = IsSmall(spec);
+  const ThreadsScope threads(has_one_thread ? 1 : omp_get_max_threads());
   const Operand w = Weights(spec);
   const Descriptor bias = AsIs(spec.bias);
   dnnl::primitive_attr attributes = AttributesOf(spec.post_ops);
@@ -307,6 +333,7 @@ std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algori
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
   if (spec.has_x_zero) result->SetZeroPointOfA();
+  if (has_one_thread) result->SetOneThread();
   return result;
 }
 
