@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "tools/bound_spinning.h"
 #include "tools/progress_line.h"
 #include "tools/run_on_large_stack.h"
 
@@ -58,6 +59,7 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Too
   OccupyStandardStreams(&stdout_is_closed);
   // Some builds of Abseil look for deadlocks at every lock, which small models feel.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  BoundSpinning();
   RemoveTemporariesOnSignals();
   StandardOutput standard_output(stdout_is_closed);
   ToolOutput output;

@@ -42,8 +42,9 @@ struct BlockPlan {
   int64_t heads = 1, rows = 1;  // at a time
   HeadAccess of_operands = HeadAccess::kWhereTheyLie, of_result = HeadAccess::kWhereTheyLie;
   DType compute = DType::kFloat32, result = DType::kFloat32;
-  bool shares_heads = false;  // the threads have heads each, instead of a part of every product
 
+  // Blocks of rows of the same heads.
+  int64_t RowBlocks(const AttentionProblem& p) const { return (p.queries + rows - 1) / rows; }
   HeadBlock Queries(const AttentionProblem& p) const { return {heads, rows, p.size}; }
   HeadBlock Keys(const AttentionProblem& p) const { return {heads, p.keys, p.size}; }
   HeadBlock Values(const AttentionProblem& p) const { return {heads, p.keys, p.value_size}; }
@@ -78,9 +79,6 @@ BlockPlan PlanBlocks(const AttentionProblem& p, DType compute, DType stored) {
   BlockPlan plan{.compute = compute, .result = compute == stored ? stored : DType::kFloat32};
   SetAccess(p, plan);
   SetSize(p, plan);
-  const int64_t scores_of_each = plan.heads * p.queries * p.keys;
-  plan.shares_heads =
-      NumShares(static_cast<size_t>(p.batch * p.heads / plan.heads), static_cast<size_t>(scores_of_each)) > 1;
   return plan;
 }
 
@@ -115,7 +113,7 @@ PreparedOperations::Made Prepare(const AttentionProblem& p, const BlockPlan& pla
                                                 StridesOfBlock(p.q.strides, plan.Queries(p), plan.of_operands)),
                                   .b = MatrixOf(plan.compute, plan.heads, {p.size, p.keys}, {k[0], k[2], k[1]}),
                                   .y = MatrixOf(DType::kFloat32, plan.heads, {rows, p.keys}, of_scores),
-                                  .is_of_share = plan.shares_heads};
+                                  .has_one_thread = true};
   if (p.scale != 1) {
     with_keys.post_ops.push_back({.kind = EpilogueKind::kLinear, .alpha = p.scale, .operand = {}});
   }
@@ -126,14 +124,14 @@ PreparedOperations::Made Prepare(const AttentionProblem& p, const BlockPlan& pla
                                                   StridesOfBlock(p.v.strides, plan.Values(p), plan.of_operands)),
                                     .y = MatrixOf(plan.result, plan.heads, {rows, p.value_size},
                                                   StridesOfBlock(p.y, plan.Results(p), plan.of_result)),
-                                    .is_of_share = plan.shares_heads}));
+                                    .has_one_thread = true}));
   return prepared;
 }
 
 std::vector<int64_t> KeyOf(const AttentionProblem& p, const BlockPlan& plan, int64_t rows) {
   std::vector<int64_t> key = {plan.heads, plan.rows, rows, p.keys, p.size, p.value_size};
   key.insert(key.end(), {static_cast<int64_t>(plan.compute), static_cast<int64_t>(plan.of_operands),
-                         static_cast<int64_t>(plan.of_result), plan.shares_heads ? 1 : 0});
+                         static_cast<int64_t>(plan.of_result)});
   for (const HeadStrides* strides : {&p.q.strides, &p.k.strides, &p.v.strides, &p.y}) {
     key.insert(key.end(), strides->begin(), strides->end());
   }
@@ -210,7 +208,7 @@ class ScoreRows {
 
 // ---- blocks ---------------------------------------------------------------------------------------------------------
 
-// What one of the threads that share out the heads has for itself.
+// What one of the threads that share out the blocks has for itself.
 struct Workplace {
   HeadReader q, k, v;
   HeadWriter y;
@@ -231,19 +229,16 @@ class BlockRun {
     if (last != 0) {
       AMP_ASSIGN_OR_RETURN(last_products_, Products(last));
     }
-    const auto blocks = static_cast<size_t>(p_.batch * p_.heads / plan_.heads);
-    const auto scores_of_each = static_cast<size_t>(plan_.heads * p_.queries * p_.keys);
+    const auto blocks = static_cast<size_t>(p_.batch * p_.heads / plan_.heads * plan_.RowBlocks(p_));
+    const auto scores_of_each = static_cast<size_t>(plan_.heads * plan_.rows * p_.keys);
     std::vector<Workplace> places;
     for (size_t i = 0; i < NumShares(blocks, scores_of_each); ++i) {
       AMP_ASSIGN_OR_RETURN(Workplace place, MakeWorkplace());
       places.push_back(std::move(place));
     }
     std::vector<absl::Status> status(places.size());
-    ParallelFor(blocks, scores_of_each, [&](const Share& share) {
-      for (size_t block = share.first; block < share.end && status[share.index].ok(); ++block) {
-        status[share.index] = RunHeads(static_cast<int64_t>(block) * plan_.heads, places[share.index]);
-      }
-    });
+    ParallelFor(blocks, scores_of_each,
+                [&](const Share& share) { status[share.index] = RunShare(share, places[share.index]); });
     for (const absl::Status& of_share : status) AMP_RETURN_IF_ERROR(of_share);
     context_.Report(Block(*products_).primitive->implementation(), plan_.compute);
     return absl::OkStatus();
@@ -286,13 +281,20 @@ class BlockRun {
     return absl::InternalError(absl::StrCat("oneDNN failed (", product.implementation(), ")"));
   }
 
-  // Of all batches, from head `first` on.
-  absl::Status RunHeads(int64_t first, Workplace& place) {
-    HeadPlace at{.batch = first / p_.heads, .head = first % p_.heads, .row = 0};
-    const HeadPlace of_keys{.batch = at.batch, .head = at.head / p_.heads_per_key, .row = 0};
-    const void* const k = place.k.Read(of_keys, plan_.Keys(p_));
-    const void* const v = place.v.Read(of_keys, plan_.Values(p_));
-    for (; at.row < p_.queries; at.row += plan_.rows) AMP_RETURN_IF_ERROR(RunRows(at, k, v, place));
+  // Blocks are counted along the rows of some heads, then along the heads of all batches.
+  absl::Status RunShare(const Share& share, Workplace& place) {
+    const int64_t row_blocks = plan_.RowBlocks(p_);
+    const void *k = nullptr, *v = nullptr;
+    for (auto block = static_cast<int64_t>(share.first); block < static_cast<int64_t>(share.end); ++block) {
+      const int64_t head = block / row_blocks * plan_.heads, row = block % row_blocks * plan_.rows;
+      const HeadPlace at{.batch = head / p_.heads, .head = head % p_.heads, .row = row};
+      if (k == nullptr || row == 0) {
+        const HeadPlace of_keys{.batch = at.batch, .head = at.head / p_.heads_per_key, .row = 0};
+        k = place.k.Read(of_keys, plan_.Keys(p_));
+        v = place.v.Read(of_keys, plan_.Values(p_));
+      }
+      AMP_RETURN_IF_ERROR(RunRows(at, k, v, place));
+    }
     return absl::OkStatus();
   }
 

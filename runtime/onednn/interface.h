@@ -41,8 +41,8 @@ struct MatMulSpec {
   Operand a, b, y;
   Operand bias = {};  // kUndefined: none; else of y's rank, [1, ..., 1, n]
   bool packs_b = false;
-  bool adds_to_y = false;    // to what y holds
-  bool is_of_share = false;  // run by one thread of a team, beside the others
+  bool adds_to_y = false;       // to what y holds
+  bool has_one_thread = false;  // works alone, so that its bits do not depend on how many threads there are
   std::vector<PostOp> post_ops = {};
 };
 

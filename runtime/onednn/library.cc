@@ -3,6 +3,7 @@
 
 #include <array>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "runtime/kernel/float_mode.h"
@@ -117,6 +118,18 @@ dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
           const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
 }
 
+// What the library makes and runs meanwhile is for so many threads.
+class ThreadsScope {
+ public:
+  explicit ThreadsScope(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~ThreadsScope() { omp_set_num_threads(before_); }
+  ThreadsScope(const ThreadsScope&) = delete;
+  ThreadsScope& operator=(const ThreadsScope&) = delete;
+
+ private:
+  int before_;
+};
+
 class OneDnnPrimitive : public Primitive {
  public:
   template <typename PrimitiveDescriptor>
@@ -138,6 +151,8 @@ class OneDnnPrimitive : public Primitive {
     }
   }
   void SetBias(const Descriptor& bias) { bias_ = bias; }
+  // Some of the library's products are cut by the threads that there are as they run: that changes bits.
+  void SetOneThread() { has_one_thread_ = true; }
   void SetZeroPointOfA() { a_zero_ = Descriptor({1}, dnnl::memory::data_type::s32, dnnl::memory::format_tag::x); }
 
   size_t scratch_bytes() const override { return scratch_.get_size(); }
@@ -157,6 +172,7 @@ class OneDnnPrimitive : public Primitive {
   }
 
   bool Run(const Arguments& arguments) const override {
+    const ThreadsScope threads(has_one_thread_ ? 1 : omp_get_max_threads());
     std::unique_ptr<Memories> memories = TakeMemories();
     const bool done = memories != nullptr && Execute(arguments, *memories);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -220,7 +236,7 @@ class OneDnnPrimitive : public Primitive {
   dnnl::primitive primitive_;
   Descriptor a_, plain_b_, b_, y_, scratch_, bias_, a_zero_;
   std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
-  bool packs_;
+  bool packs_, has_one_thread_ = false;
   std::string packing_, implementation_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at the moment
@@ -236,26 +252,38 @@ std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
   }
 }
 
-// What the library makes meanwhile is for so many threads.
-class ThreadsScope {
- public:
-  explicit ThreadsScope(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
-  ~ThreadsScope() { omp_set_num_threads(before_); }
-  ThreadsScope(const ThreadsScope&) = delete;
-  ThreadsScope& operator=(const ThreadsScope&) = delete;
+double NumElements(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), 1.0,
+                         [](double product, int64_t dim) { return product * static_cast<double>(dim); });
+}
 
- private:
-  int before_;
-};
+// Whether two threads take as long as one or longer, by what was measured with both awake: a product of fewer
+// multiplications, where reading an element of the weights counts as much as some of them.
+bool IsSmall(double multiplications, const Dims& weights) {
+  constexpr double kLeastMultiplications = 1 << 20, kOfWeight = 4;
+  return multiplications + kOfWeight * NumElements(weights) < kLeastMultiplications;
+}
+bool IsSmall(const MatMulSpec& spec) {
+  return IsSmall(NumElements(spec.y.dims) * static_cast<double>(spec.a.dims.back()), spec.b.dims);
+}
+// Of a transposed one, x has the places that weights are multiplied at.
+bool IsSmall(const ConvolutionSpec& spec) {
+  const Operand& at = spec.is_transposed ? spec.x : spec.y;
+  const double of_place =
+      NumElements(spec.w.dims) / static_cast<double>(spec.is_transposed ? spec.x.dims[1] : spec.y.dims[1]);
+  return IsSmall(NumElements(at.dims) * of_place, spec.w.dims);
+}
 
 std::unique_ptr<Primitive> MatMul(const MatMulSpec& spec) {
-  const ThreadsScope threads(spec.is_of_share ? 1 : omp_get_max_threads());
+  const bool has_one_thread = spec.has_one_thread || IsSmall(spec);
+  const ThreadsScope threads(has_one_thread ? 1 : omp_get_max_threads());
   const Descriptor b = AsIs(spec.b);
   const dnnl::matmul::primitive_desc pd(Engine(), AsIs(spec.a), spec.packs_b ? AsTheLibraryLikes(spec.b) : b,
                                         AsIs(spec.bias), AsIs(spec.y), AttributesOf(spec.post_ops, spec.adds_to_y));
   const size_t first_post_op = spec.adds_to_y ? 1 : 0;  // behind the sum
   auto result = std::make_unique<OneDnnPrimitive>(pd, dnnl::matmul(pd), b, spec.post_ops, first_post_op);
   result->SetBias(AsIs(spec.bias));
+  if (has_one_thread) result->SetOneThread();
   return result;
 }
 
@@ -292,6 +320,8 @@ void ChooseForDepthwise(PrimitiveDescriptor& pd) {
 
 template <typename Operation>
 std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algorithm algorithm) {
+  const bool has_one_thread = IsSmall(spec);
+  const ThreadsScope threads(has_one_thread ? 1 : omp_get_max_threads());
   const Operand w = Weights(spec);
   const Descriptor bias = AsIs(spec.bias);
   dnnl::primitive_attr attributes = AttributesOf(spec.post_ops);
@@ -303,6 +333,7 @@ std::unique_ptr<Primitive> Convolution(const ConvolutionSpec& spec, dnnl::algori
   auto result = std::make_unique<OneDnnPrimitive>(pd, Operation(pd), AsIs(w), spec.post_ops);
   result->SetBias(bias);
   if (spec.has_x_zero) result->SetZeroPointOfA();
+  if (has_one_thread) result->SetOneThread();
   return result;
 }
 

@@ -52,6 +52,17 @@ TEST_CASE("more scores than a block has, and rows that do not divide") {
   }
 }
 
+TEST_CASE("threads that begin among the rows of a head") {
+  for (const DType dtype : kLoopFloats) {
+    INFO(DTypeName(dtype));
+    CHECK(Fused({.graph = "(T[l,8] x, T[8,n] r, T[n,6] s) => (T[] y) { a = MatMul (x, r) p = Softmax (a) "
+                          "y = MatMul (p, s) }",
+                 .tensors = {{"x", {700, 8}}, {"r", {8, 401}}, {"s", {401, 6}}},
+                 .opset = 17},
+                dtype) == "Attention");
+  }
+}
+
 TEST_CASE("masks that choose") {
   const std::string nodes =
       "z = Greater (m, zero) a = MatMul (x, t) d = Where (z, A) p = Softmax (d) y = MatMul (p, s)";
