@@ -2,6 +2,7 @@
 #include "tools/train/amp_train.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cmath>
 
@@ -238,9 +239,11 @@ TEST_CASE("skips are warned of at once") {
 TEST_CASE("a result that cannot be written, or would replace what is read, is an error before the first step") {
   const Runs runs;
   const std::string step = runs.folder().Read("step.onnx");
-  CHECK_THAT(runs.TrainError({"--save-weights", "@nowhere/w.onnx"}, 6),
-             Contains("nowhere/w.onnx: --save-weights: its folder is not there, or not writable"));
-  CHECK_THAT(runs.TrainError({"--checkpoint", "@nowhere/c.npz"}, 6), Contains("--checkpoint: its folder is not there"));
+  CHECK_THAT(
+      runs.TrainError({"--save-weights", "@nowhere/w.onnx"}, 6),
+      Contains("nowhere/w.onnx: --save-weights: expected a file that can be written: cannot open the directory"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@nowhere/c.npz"}, 6),
+             Contains("--checkpoint: expected a file that can be written: cannot open the directory: No such file"));
   CHECK_THAT(runs.TrainError({"--log", "@"}, 6), Contains("--log: expected a file, found a folder"));
   CHECK_THAT(runs.TrainError({"--checkpoint", "@step.onnx"}),
              Contains("is the file of the step graph, which it would"));
@@ -251,6 +254,43 @@ TEST_CASE("a result that cannot be written, or would replace what is read, is an
   CHECK(runs.Train({"--checkpoint", "@c.npz", "--resume", "@c.npz", "--epochs", "2"}).exit_code == 0);
   CHECK_THAT(runs.Train({"--resume", "@c.npz", "--epochs", "2"}).err,
              Contains("nothing to do: 2 epochs are done, --epochs is 2"));
+}
+
+TEST_CASE("a result that is no file, or may not be replaced, is an error before the first step and stays as it is") {
+  const Runs runs;
+  const std::string kept = runs.folder().Write("kept", "what was there");
+  const std::string pipe = runs.folder().File("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string flag : {"--log", "--checkpoint", "--save-weights"}) {
+    const auto fails = [&](const std::string& path, const std::string& text, int exit_code) {
+      ToolStreams streams;
+      int steps = 0;
+      streams.show_progress = [&](const std::string& what) { steps += absl::StrContains(what, " loss ") ? 1 : 0; };
+      const ToolOutput output = runs.Train({flag, path}, streams);
+      CHECK(output.exit_code == exit_code);
+      CHECK(steps == 0);
+      CHECK(output.out.empty());
+      CHECK_THAT(output.err, StartsWith("amp-train: error: " + runs.folder().File("step.onnx") + ": " + path + ": " +
+                                        flag + ": expected a file" + text));
+      CHECK(output.err.find('\n') + 1 == output.err.size());
+    };
+    fails("/dev/full", ", found a device", 6);
+    fails("/dev/null", ", found a device", 6);
+    fails(pipe, ", found a pipe", 6);
+    fails(runs.folder().File(""), ", found a folder", 6);
+    fails("/proc/amp/w", " that can be written: cannot open the directory: No such file or directory", 6);
+    fails("/proc/w",
+          " that can be written: cannot create a file beside it: ", 6);  // in whose words depends on who asks
+    REQUIRE(::chmod(kept.c_str(), 0444) == 0);
+    fails(kept,
+          " that can be written: exists and is read-only; expected a file that may be replaced: chmod u+w it, or name "
+          "another",
+          4);
+    REQUIRE(::chmod(kept.c_str(), 0644) == 0);
+    CHECK(runs.Train({flag, kept, "--batch", "0"}).exit_code == 2);
+    CHECK(runs.Train({flag, kept, "--data", "y=@data.npz:x"}).exit_code == 2);  // found after the results are looked at
+    CHECK(runs.folder().Read("kept") == "what was there");
+  }
 }
 
 TEST_CASE("a forward model that runs as in training does not test what is trained") {
