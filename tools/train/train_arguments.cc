@@ -116,7 +116,7 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
   const std::string group = "Results";
   AddFile(app, group, "--save-weights", a.save_weights, "OUT.onnx", "write a forward model with the trained weights");
   AddFile(app, group, "--forward", a.forward, "MODEL.onnx",
-          "the forward model that is tested and saved [what the step graph does up to the logits]");
+          "the forward model that is tested and saved [what the step graph does up to the logits, in float32]");
   AddFile(app, group, "--checkpoint", a.checkpoint, "FILE",
           "write all that --resume needs, after each epoch and when stopped");
   AddNumber(app, group, "--checkpoint-every", a.checkpoint_every, std::numeric_limits<int64_t>::max(),

@@ -59,8 +59,9 @@ class Trainer {
 
   // Writes a model that has the trained weights and running statistics, atomically: `forward`, the one that the step
   // graph was made of, or another that has initializers of the same names, types and shapes. Without one, what the step
-  // graph does up to the logits. Errors: kDataLoss where `forward` lacks one, or where there is none and the step graph
-  // does the forward part as for training (Dropout, BatchNormalization); those of saving.
+  // graph does up to the logits, taken back to float32 by the record that the step has of its rewrite. Errors: kDataLoss
+  // where `forward` lacks one, or where there is none and the step graph does the forward part as for training (Dropout,
+  // BatchNormalization), or its record does not fit it; those of saving.
   absl::Status SaveWeights(const std::string& path, const std::string& forward = "") const;
   // The same as a session, for evaluation.
   absl::StatusOr<std::unique_ptr<Session>> MakeForward(const std::string& forward = "") const;
@@ -73,6 +74,8 @@ class Trainer {
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& path);
 
   // ---- internal
+  // SaveWeights, with what is worth a word: what could not be taken back to float32.
+  absl::StatusOr<std::vector<std::string>> SaveForward(const std::string& path, const std::string& forward) const;
   const StepDescription& description() const;
   const Session& session() const;
   // By the names of the states.
