@@ -360,7 +360,13 @@ absl::StatusOr<std::vector<std::string>> Trainer::SaveForward(const std::string&
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeForward(const std::string& forward) const {
+  return MakeEdited(forward, [](onnx::ModelProto&) { return absl::OkStatus(); });
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeEdited(
+    const std::string& forward, const std::function<absl::Status(onnx::ModelProto&)>& edit) const {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, content_->LoadForward(forward));
+  AMP_RETURN_IF_ERROR(edit(*file.model));
   AMP_RETURN_IF_ERROR(ValidateFile(file, content_->options.limits));
   return Session::Create(std::move(file), content_->options);
 }

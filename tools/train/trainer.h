@@ -15,6 +15,7 @@
 #define AMP_TOOLS_TRAIN_TRAINER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
+
+namespace onnx {
+class ModelProto;
+}
 
 namespace amp {
 
@@ -74,6 +79,9 @@ class Trainer {
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& path);
 
   // ---- internal
+  // The model of MakeForward, with an edit.
+  absl::StatusOr<std::unique_ptr<Session>> MakeEdited(const std::string& forward,
+                                                      const std::function<absl::Status(onnx::ModelProto&)>& edit) const;
   // SaveWeights, with what is worth a word: what could not be taken back to float32.
   absl::StatusOr<std::vector<std::string>> SaveForward(const std::string& path, const std::string& forward) const;
   const StepDescription& description() const;

@@ -135,6 +135,41 @@ TEST_CASE("the model that is written gives the accuracy that was printed") {
   CHECK(accuracy == absl::StrFormat("test accuracy %.4f", right / 40.0));
 }
 
+TEST_CASE("the loss of a test is that of the step, whether the forward model ends in a Softmax or not") {
+  const Runs runs;
+  runs.folder().Write("logits.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    forward (float[n,3] x) => (float[n,2] scores) <float[3,2] w = {0.1, -0.1, 0.2, 0, 0, 0.3}, float[2] b = {0, 0}> {
+      scores_0 = MatMul (x, w)
+      scores = Add (scores_0, b)
+    })"));
+  const std::string head = R"(<ir_version: 8, opset_import: ["" : 17]>
+    forward (float[n,3] x) => (float[n,2] y) <float[3,2] w = {0.1, -0.1, 0.2, 0, 0, 0.3}, float[2] b = {0, 0}> {
+      h_0 = MatMul (x, w)
+      h = Add (h_0, b)
+      p = Softmax <axis = )";
+  runs.folder().Write("behind.onnx", *ParseOnnxText(head + "1> (h)  y = Identity (p) }"));
+  runs.folder().Write("samples.onnx", *ParseOnnxText(head + "0> (h)  y = Identity (p) }"));
+  const auto test_of = [&](const std::vector<std::string>& flags) -> std::vector<std::string> {
+    std::vector<std::string> all = {
+        "--batch", "8", "--eval-data", "x=@data.npz:x", "--eval-data", "labels=@data.npz:labels", "--log", "@log.csv"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const ToolOutput output = runs.Train(all);
+    INFO(output.err);
+    REQUIRE(output.exit_code == 0);
+    const std::vector<std::string> rows = absl::StrSplit(runs.folder().Read("log.csv"), '\n');
+    REQUIRE(rows.size() == 3);
+    const std::vector<std::string> columns = absl::StrSplit(rows[1], ',');
+    REQUIRE(columns.size() == 10);
+    return {columns[8], columns[9]};
+  };
+  const std::vector<std::string> own = test_of({});
+  CHECK_FALSE(own[0].empty());
+  CHECK(test_of({"--forward", "@forward.onnx"}) == own);
+  CHECK(test_of({"--forward", "@logits.onnx"}) == own);
+  CHECK(test_of({"--forward", "@behind.onnx"}) == own);
+  CHECK(test_of({"--forward", "@samples.onnx"})[0].empty());  // over samples, not classes: another loss than the step's
+}
+
 TEST_CASE("a run that is stopped and goes on ends with the same bits") {
   const Runs runs;
   const std::vector<std::string> flags = {"--batch", "7",          "--epochs", "4",      "--shuffle",
