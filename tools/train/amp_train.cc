@@ -221,8 +221,9 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
         absl::StrCat("amp-train: warning: ", Escaped(a.resume), ": goes on with other flags: ", made->changes, "\n"));
   }
   if (made->progress.epoch >= a.epochs) {
-    streams.warn(absl::StrCat("amp-train: warning: nothing to do: ", made->progress.epoch,
-                              " epochs are done, --epochs is ", a.epochs, "\n"));
+    const int64_t done = made->progress.epoch;
+    streams.warn(absl::StrCat("amp-train: warning: nothing to do: expected --epochs above ", done,
+                              ", the total with what ", Escaped(a.resume), " has done; found ", a.epochs, "\n"));
   }
   const StopSignals signals;
   const TrainTask task{.arguments = &a,
