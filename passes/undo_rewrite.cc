@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "ir/file/copy_model.h"
 #include "ir/file/model_file.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/check_order.h"
@@ -367,13 +368,17 @@ std::vector<std::string> TypesComputedIn(const Model& model) {
   return types;
 }
 
+// A warning, or none.
+std::vector<std::string> SayWhatIsNotRecorded(const Model& model) {
+  const std::vector<std::string> types = TypesComputedIn(model);
+  if (types.empty()) return {};
+  return {absl::StrCat("the model computes in ", absl::StrJoin(types, " and "),
+                       " and stays so: it has no record of a rewrite (none is kept with --functions specialise)")};
+}
+
 void SayThatNothingIsRecorded(const Model& model, ReportWriter& writer, RewriteOutcome& undone) {
   undone.report = writer.Finish(model, false);
-  if (const std::vector<std::string> types = TypesComputedIn(model); !types.empty()) {
-    undone.report.warnings.push_back(
-        absl::StrCat("the model computes in ", absl::StrJoin(types, " and "),
-                     " and stays so: it has no record of a rewrite (none is kept with --functions specialise)"));
-  }
+  for (std::string& warning : SayWhatIsNotRecorded(model)) undone.report.warnings.push_back(std::move(warning));
   undone.report.unchanged_because = "it has no record of a rewrite by this tool";
   undone.line = "Nothing to take back";
 }
@@ -394,6 +399,28 @@ absl::Status TakeBackIfRecorded(Model& model) {
   model.AddWarning(absl::StrCat("the conversion to ", absl::StrJoin(record->types, " and "),
                                 " is taken back before the training step is made"));
   for (const std::string& note : WhatStays(model, *record, undo)) model.AddWarning(note);
+  return absl::OkStatus();
+}
+
+absl::Status TakeBackFile(LoadedFile& file) {
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
+                       Model::Create(std::move(file.arena), file.model, nullptr, file.weights()));
+  InferTypes(*model);
+  AMP_ASSIGN_OR_RETURN(const std::optional<RewriteRecord> record, ReadRecord(*model));
+  std::vector<std::string> notes;
+  if (record.has_value()) {
+    Undo undo(*model, *record);
+    AMP_RETURN_IF_ERROR(Run(undo));
+    SetStepType(*model, DType::kFloat32);
+    model->Commit();
+    notes = WhatStays(*model, *record, undo);
+  } else {
+    notes = SayWhatIsNotRecorded(*model);
+  }
+  AMP_ASSIGN_OR_RETURN(LoadedFile taken_back, CopyModel(model->proto(), model->weights(), file.external));
+  file.arena = std::move(taken_back.arena);
+  file.model = taken_back.model;
+  file.warnings.insert(file.warnings.end(), notes.begin(), notes.end());
   return absl::OkStatus();
 }
 

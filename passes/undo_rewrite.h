@@ -22,6 +22,10 @@ absl::StatusOr<RewriteOutcome> UndoRewrite(LoadedFile& file, std::shared_ptr<con
 // The same on a model whose types are inferred, with a warning; nothing where it has no record. Errors: those above.
 absl::Status TakeBackIfRecorded(Model& model);
 
+// The same on a file that was just loaded, in memory alone; what stays of the rewrite is added to its warnings, and that
+// a model without a record computes in 16 bits. Errors: those above.
+absl::Status TakeBackFile(LoadedFile& file);
+
 }  // namespace amp
 
 #endif  // AMP_PASSES_UNDO_REWRITE_H_

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
@@ -40,6 +41,13 @@ Names NeededFor(const onnx::GraphProto& graph, const std::string& output) {
   return needed;
 }
 
+const onnx::NodeProto* FindProducer(const onnx::GraphProto& graph, const std::string& value) {
+  for (const auto& node : graph.node()) {
+    if (absl::c_linear_search(node.output(), value)) return &node;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, const Names& constants,
@@ -71,6 +79,29 @@ absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, con
   EraseIf(*model.mutable_metadata_props(), [&](const auto& entry) { return metadata.contains(entry.key()); });
   KeepCalledFunctions(model);
   return absl::OkStatus();
+}
+
+std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  const auto* producer = FindProducer(graph, output);
+  while (producer != nullptr && producer->op_type() == "Identity") producer = FindProducer(graph, producer->input(0));
+  if (producer == nullptr || producer->op_type() != "Softmax" || !producer->domain().empty()) return output;
+  for (const auto& attribute : producer->attribute()) {
+    const bool is_over_classes = attribute.i() == 1 || attribute.i() == -1;
+    if (attribute.name() == "axis" && !is_over_classes) return "";
+  }
+  const std::string& logits = producer->input(0);
+  const auto has_name = [](const std::string& name) {
+    return [&name](const auto& value) { return value.name() == name; };
+  };
+  auto& outputs = *graph.mutable_output();
+  if (std::any_of(outputs.begin(), outputs.end(), has_name(logits))) return logits;
+  const auto scores = std::find_if(outputs.begin(), outputs.end(), has_name(output));
+  const int type = scores == outputs.end() ? 0 : scores->type().tensor_type().elem_type();
+  onnx::ValueInfoProto& added = *outputs.Add();
+  added.set_name(logits);
+  added.mutable_type()->mutable_tensor_type()->set_elem_type(type);  // a Softmax keeps it
+  return logits;
 }
 
 std::string FindTrainingNode(const onnx::ModelProto& model) {

@@ -24,6 +24,10 @@ absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output,
                          const absl::flat_hash_set<std::string>& constants,
                          const absl::flat_hash_set<std::string>& metadata);
 
+// The name of what a Softmax over classes reads that gives `output`, rows [N, C] of an output of the main graph: it
+// becomes an output as well. That of the output itself where none gives it; "" where it is over something else.
+std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output);
+
 // A node of the main graph that says of itself that it runs as in training: Dropout that is told so by an input,
 // BatchNormalization by its attribute; "" if there is none. "'drop' (Dropout)": escaped.
 std::string FindTrainingNode(const onnx::ModelProto& model);

@@ -22,14 +22,26 @@ namespace {
 constexpr size_t kRankOfRows = 2, kRankOfImages = 4;
 constexpr int64_t kMostWeights = int64_t{1} << 28;  // of the new layer
 
-// Its number of channels.
-absl::StatusOr<int64_t> ChannelsOf(const Model& model, ValueId tensor) {
+// Its number of channels; nothing where a head does not fit it.
+std::optional<int64_t> ChannelsOf(const Model& model, ValueId tensor) {
   const std::optional<std::vector<int64_t>> shape = ShapeOf(model, tensor);
   const bool fits = model.value(tensor).dtype == DType::kFloat32 && shape.has_value() &&
                     (shape->size() == kRankOfRows || shape->size() == kRankOfImages) && (*shape)[1] > 0;
-  if (fits) return (*shape)[1];
-  return UsageError("--head: tensor '", Escaped(model.value(tensor).name),
-                    "': expected float32[N, C] or float32[N, C, H, W] with C known, found ", TypeText(model, tensor));
+  return fits ? std::optional<int64_t>((*shape)[1]) : std::nullopt;
+}
+
+struct Place {
+  ValueId tensor = kNone;
+  int64_t channels = 0;
+};
+
+absl::StatusOr<Place> FindPlace(const Model& model, const std::string& name) {
+  const WantedValue wanted{.what = "a tensor float32[N, C] or float32[N, C, H, W] with C known",
+                           .fits = [&](ValueId value) { return ChannelsOf(model, value).has_value(); }};
+  AMP_ASSIGN_OR_RETURN(const ValueId tensor, FindNamedValue(model, name, "--head", wanted));
+  if (const std::optional<int64_t> channels = ChannelsOf(model, tensor)) return Place{tensor, *channels};
+  return UsageError("--head '", Escaped(name), "': expected ", wanted.what, ", found ", TypeText(model, tensor),
+                    SuggestValues(model, wanted));
 }
 
 // In order; in the main graph.
@@ -97,8 +109,8 @@ FloatTensor GlorotUniform(int64_t inputs, int64_t outputs, uint64_t seed) {
 }  // namespace
 
 absl::StatusOr<Head> AddHead(Model& model, const HeadSettings& settings) {
-  AMP_ASSIGN_OR_RETURN(const ValueId tensor, FindNamedValue(model, settings.tensor, "--head"));
-  AMP_ASSIGN_OR_RETURN(const int64_t channels, ChannelsOf(model, tensor));
+  AMP_ASSIGN_OR_RETURN(const Place place, FindPlace(model, settings.tensor));
+  const auto [tensor, channels] = place;
   if (settings.units > kMostWeights / channels) {
     return LimitError("--head: ", channels, " x ", settings.units, " weights; expected at most ", kMostWeights);
   }

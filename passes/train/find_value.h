@@ -2,6 +2,7 @@
 #ifndef AMP_PASSES_TRAIN_FIND_VALUE_H_
 #define AMP_PASSES_TRAIN_FIND_VALUE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -10,9 +11,19 @@
 
 namespace amp {
 
-// Of the main graph. kInvalidArgument: "--logits 'lgits': the model has no value of this name; did you mean 'logits'?",
-// with the model's outputs where nothing is close.
-absl::StatusOr<ValueId> FindNamedValue(const Model& model, const std::string& name, absl::string_view flag);
+// What a flag takes, for its error message.
+struct WantedValue {
+  absl::string_view what = "a tensor";
+  std::function<bool(ValueId)> fits;  // those are suggested, from the last on; nothing: the model's outputs are
+};
+
+// Of the main graph. kInvalidArgument: "--logits 'lgits': expected the name of a tensor, found none called that; did you
+// mean 'logits'?", with the outputs of a node of that name, or with what fits where nothing is close.
+absl::StatusOr<ValueId> FindNamedValue(const Model& model, const std::string& name, absl::string_view flag,
+                                       const WantedValue& wanted = {});
+
+// "; there are 'y', 'x'": names of what fits, the end of an error message.
+std::string SuggestValues(const Model& model, const WantedValue& wanted);
 
 }  // namespace amp
 

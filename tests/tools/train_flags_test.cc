@@ -117,7 +117,9 @@ TEST_CASE("the head's flags") {
   CheckFails({"--head", "x"}, "--head: expected TENSOR:dense=N");
   CheckFails({"--head", "x:dense=0"}, "--head: expected TENSOR:dense=N");
   CheckFails({"--head", ":dense=3"}, "--head: expected TENSOR:dense=N");
-  CheckFails({"--head", "z:dense=3"}, "--head 'z': the model has no value of this name; its outputs are 'y'");
+  CheckFails({"--head", "z:dense=3"},
+             "--head 'z': expected the name of a tensor float32[N, C] or float32[N, C, H, W] with C known, found none "
+             "called that; there are 'y', 'x'");
   CheckFails({"--head", "w:dense=3", "--freeze", "w"}, "--freeze has no effect: with --head");
   CheckFails({"--head", "x:dense=3", "--seed", "-1"}, "--seed: expected a whole number of at least 0");
   CheckRuns({"--head", "x:dense=3", "--seed", "7"});

@@ -124,8 +124,13 @@ absl::Status FinishRun(const TrainArguments& a, const Trainer& trainer, const Tr
   const bool draws = a.curve || (results == ResultsGoTo::kTerminal && !a.quiet);
   if (draws) AMP_RETURN_IF_ERROR(streams.print(DrawCurve(progress.curve)));
   if (a.save_weights.empty()) return absl::OkStatus();
-  AMP_RETURN_IF_ERROR(InFile(Escaped(a.save_weights), trainer.SaveWeights(a.save_weights, a.forward)));
+  const absl::StatusOr<std::vector<std::string>> notes = trainer.SaveForward(a.save_weights, a.forward);
+  if (!notes.ok()) return InFile(Escaped(a.save_weights), notes.status());
   output.written = a.save_weights;
+  if (a.forward.empty()) {
+    for (const std::string& note : *notes)
+      streams.warn(absl::StrCat("amp-train: warning: ", Escaped(a.save_weights), ": ", note, "\n"));
+  }
   if (!a.quiet) absl::StrAppend(&output.out, "wrote ", Escaped(a.save_weights), "\n");
   return absl::OkStatus();
 }
@@ -216,8 +221,9 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
         absl::StrCat("amp-train: warning: ", Escaped(a.resume), ": goes on with other flags: ", made->changes, "\n"));
   }
   if (made->progress.epoch >= a.epochs) {
-    streams.warn(absl::StrCat("amp-train: warning: nothing to do: ", made->progress.epoch,
-                              " epochs are done, --epochs is ", a.epochs, "\n"));
+    const int64_t done = made->progress.epoch;
+    streams.warn(absl::StrCat("amp-train: warning: nothing to do: expected --epochs above ", done,
+                              ", the total with what ", Escaped(a.resume), " has done; found ", a.epochs, "\n"));
   }
   const StopSignals signals;
   const TrainTask task{.arguments = &a,

@@ -5,22 +5,58 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "ir/base/status.h"
 #include "ir/functions/cut_model.h"
 #include "ir/graph/graph.h"
+#include "onnx/onnx_pb.h"
 #include "tools/train/judge_batch.h"
 
 namespace amp {
 namespace {
 
 // The only output, or the one that the step graph names.
-absl::StatusOr<size_t> FindScores(const Session& session, const std::string& logits) {
-  const std::vector<std::string> names = session.OutputNames();
-  if (names.size() == 1) return size_t{0};
-  const auto it = std::find(names.begin(), names.end(), logits);
-  if (it != names.end()) return static_cast<size_t>(it - names.begin());
+absl::StatusOr<std::string> FindScores(const onnx::ModelProto& forward, const std::string& logits) {
+  std::vector<std::string> names;
+  for (const auto& output : forward.graph().output()) names.push_back(output.name());
+  if (names.size() == 1) return names.front();
+  if (absl::c_linear_search(names, logits)) return logits;
   return UsageError("expected a forward model with one output, or one named '", Escaped(logits), "'; found ",
                     QuotedFirstOf(names));
+}
+
+// A forward model with the weights as they are.
+struct Tested {
+  std::unique_ptr<Session> session;
+  size_t scores = 0;             // port of the scores, or the prediction
+  std::optional<size_t> judged;  // of what the step's loss is of: logits, or the prediction
+};
+
+size_t PortOf(const Session& session, const std::string& name) {
+  const std::vector<std::string> names = session.OutputNames();
+  return static_cast<size_t>(absl::c_find(names, name) - names.begin());
+}
+
+absl::StatusOr<Tested> MakeTested(const Trainer& trainer, const std::string& forward) {
+  const StepDescription& step = trainer.description();
+  std::string scores, judged;
+  Tested tested;
+  AMP_ASSIGN_OR_RETURN(tested.session, trainer.MakeEdited(forward, [&](onnx::ModelProto& model) -> absl::Status {
+    absl::StatusOr<std::string> found = FindScores(model, step.logits);
+    if (!found.ok()) return InFile(Escaped(forward), found.status());
+    scores = judged = *std::move(found);
+    // What a step graph does up to the logits ends there already.
+    const bool may_end_in_softmax = !forward.empty() && step.loss_kind == LossKind::kSoftmaxCrossEntropy;
+    if (may_end_in_softmax) judged = AddLogitsOutput(model, scores);
+    return absl::OkStatus();
+  }));
+  tested.scores = PortOf(*tested.session, scores);
+  if (!judged.empty()) tested.judged = PortOf(*tested.session, judged);
+  return tested;
+}
+
+Tensor TensorAt(const std::vector<Datum>& outputs, size_t port) {
+  return outputs[port].tensor() == nullptr ? Tensor() : *outputs[port].tensor();
 }
 
 }  // namespace
@@ -33,14 +69,12 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainA
   Evaluator evaluator;
   evaluator.forward_ = arguments.forward;
   evaluator.batch_ = batch;
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, trainer.MakeForward(arguments.forward));
+  AMP_ASSIGN_OR_RETURN(const Tested tested, MakeTested(trainer, arguments.forward));
+  const Session* const session = tested.session.get();
   if (const std::string node = FindTrainingNode(session->model().proto()); !node.empty()) {
     return UsageError("--eval-data: node ", node, " of ", Escaped(arguments.forward),
                       " runs as in training: expected a --forward model without training_mode");
   }
-  absl::StatusOr<size_t> port = FindScores(*session, step.logits);
-  if (!port.ok()) return InFile(Escaped(arguments.forward), port.status());
-  evaluator.port_ = *port;
   std::vector<InputType> inputs;
   for (const std::string& name : session->InputNames()) {
     AMP_ASSIGN_OR_RETURN(inputs.emplace_back(), FindInput(*session, name));
@@ -58,23 +92,22 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainA
 
 absl::StatusOr<Evaluation> Evaluator::Evaluate(const Trainer& trainer, Ranks& ranks) const {
   const StepDescription& step = trainer.description();
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, trainer.MakeForward(forward_));
-  // A forward model of the user's may end in Softmax or not: its loss is not known.
-  const bool are_logits = forward_.empty() && step.loss_kind == LossKind::kSoftmaxCrossEntropy;
+  AMP_ASSIGN_OR_RETURN(const Tested tested, MakeTested(trainer, forward_));
+  const bool is_error = step.loss_kind == LossKind::kMse;
   double right = 0, num_judged = 0, loss = 0, num_with_loss = 0;
-  bool has_accuracy = step.label_kind != LabelKind::kTarget, has_loss = are_logits || step.loss_kind == LossKind::kMse;
+  bool has_accuracy = step.label_kind != LabelKind::kTarget, has_loss = tested.judged.has_value();
   for (int64_t first = ranks.rank() * batch_; first < data_.num_samples(); first += ranks.size() * batch_) {
     std::vector<int64_t> rows(static_cast<size_t>(std::min(batch_, data_.num_samples() - first)));
     std::iota(rows.begin(), rows.end(), first);
     AMP_ASSIGN_OR_RETURN(NamedDatums batch, data_.Batch(rows));
     const Tensor labels = *batch[step.labels].tensor();
     batch.erase(step.labels);
-    AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session->Run(batch));
-    const Tensor scores = outputs[port_].tensor() == nullptr ? Tensor() : *outputs[port_].tensor();
-    const auto hits = has_accuracy ? CountRight(scores, labels) : std::nullopt;
-    const auto mean = !has_loss    ? std::nullopt
-                      : are_logits ? SoftmaxCrossEntropy(scores, labels)
-                                   : MeanSquaredError(scores, labels);
+    AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, tested.session->Run(batch));
+    const auto hits = has_accuracy ? CountRight(TensorAt(outputs, tested.scores), labels) : std::nullopt;
+    const Tensor judged = has_loss ? TensorAt(outputs, *tested.judged) : Tensor();
+    const auto mean = !has_loss  ? std::nullopt
+                      : is_error ? MeanSquaredError(judged, labels)
+                                 : SoftmaxCrossEntropy(judged, labels);
     has_accuracy = hits.has_value();
     has_loss = mean.has_value();
     const auto num_rows = static_cast<double>(rows.size());

@@ -32,7 +32,6 @@ class Evaluator {
   std::string forward_;
   DataSet data_;
   int64_t batch_ = 1;
-  size_t port_ = 0;  // of the scores, or the prediction
 };
 
 }  // namespace amp

@@ -1,12 +1,13 @@
 #include "tools/train/result_files.h"
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 
 namespace amp {
@@ -41,15 +42,33 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return full(a) == full(b);
 }
 
-absl::Status CheckFolder(const NamedPath& result) {
+// What is there in the place of a file; "" for a file, or nothing.
+std::string FindOtherThan(const std::string& path) {
   std::error_code none;
-  if (std::filesystem::is_directory(result.path, none)) {
-    return IoError(Escaped(result.path), ": ", result.flag, ": expected a file, found a folder");
+  switch (std::filesystem::status(path, none).type()) {
+    case std::filesystem::file_type::directory:
+      return "a folder";
+    case std::filesystem::file_type::block:
+    case std::filesystem::file_type::character:
+      return "a device";
+    case std::filesystem::file_type::fifo:
+      return "a pipe";
+    case std::filesystem::file_type::socket:
+      return "a socket";
+    default:
+      return "";
   }
-  std::filesystem::path folder = std::filesystem::path(result.path).parent_path();
-  if (folder.empty()) folder = ".";
-  if (::access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return IoError(Escaped(result.path), ": ", result.flag, ": its folder is not there, or not writable");
+}
+
+// By a temporary file of one byte beside it, as saving has one, which goes again: a disk may be full.
+absl::Status CheckWritable(const NamedPath& result) {
+  const std::string place = absl::StrCat(Escaped(result.path), ": ", result.flag, ": expected a file");
+  if (const std::string other = FindOtherThan(result.path); !other.empty()) return IoError(place, ", found ", other);
+  const absl::Status status = PrepareFile(result.path, [](AtomicFile& file) { return file.Append("\n"); }).status();
+  if (status.ok()) return status;
+  absl::string_view reason = status.message();
+  absl::ConsumePrefix(&reason, absl::StrCat(Escaped(result.path), ": "));
+  return absl::Status(status.code(), absl::StrCat(place, " that can be written: ", reason));
 }
 
 }  // namespace
@@ -66,7 +85,7 @@ absl::Status CheckResultFiles(const TrainArguments& arguments) {
       return UsageError(result.flag, ": '", Escaped(result.path), "' is the file of ", other.flag,
                         ", which it would replace");
     }
-    AMP_RETURN_IF_ERROR(CheckFolder(result));
+    AMP_RETURN_IF_ERROR(CheckWritable(result));
     taken.push_back(result);
   }
   return absl::OkStatus();

@@ -8,7 +8,8 @@
 namespace amp {
 
 // Errors: kInvalidArgument, a result that would replace what the run reads, or another result (a checkpoint may replace
-// the one that the run goes on from); kUnavailable, a folder that is not there or not writable.
+// the one that the run goes on from); kUnavailable or kPermissionDenied, one that cannot be written: a folder, device or
+// read-only file, a folder that is not there or not writable, a full disk. What is there stays as it is.
 absl::Status CheckResultFiles(const TrainArguments& arguments);
 
 }  // namespace amp

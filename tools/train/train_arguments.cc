@@ -92,7 +92,8 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
   const std::string group = "Training";
   AddNumber(app, group, "--batch", a.batch, kMostBatches, "samples per step");
   app.add_flag("--drop-last", a.drop_last, "leave out the last batch of an epoch if it is smaller")->group(group);
-  AddNumber(app, group, "--epochs", a.epochs, int64_t{1'000'000'000}, "times through the data");
+  AddNumber(app, group, "--epochs", a.epochs, int64_t{1'000'000'000},
+            "times through the data, those that --resume finds done included");
   AddFile(app, group, "--shuffle", words.shuffle, "SEED", "another order in each epoch [that of the files]");
   AddFile(app, group, "--learning-rate", words.learning_rate, "X", "[the step graph's own]");
   AddChoice(app, group, "--schedule", a.schedule, kSchedules, "constant, linear or cosine",
@@ -116,13 +117,14 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
   const std::string group = "Results";
   AddFile(app, group, "--save-weights", a.save_weights, "OUT.onnx", "write a forward model with the trained weights");
   AddFile(app, group, "--forward", a.forward, "MODEL.onnx",
-          "the forward model that is tested and saved [what the step graph does up to the logits]");
+          "the forward model that is tested and saved [what the step graph does up to the logits, in float32]");
   AddFile(app, group, "--checkpoint", a.checkpoint, "FILE",
           "write all that --resume needs, after each epoch and when stopped");
   AddNumber(app, group, "--checkpoint-every", a.checkpoint_every, std::numeric_limits<int64_t>::max(),
             "and each time after so many steps; 0: not");
-  AddFile(app, group, "--resume", a.resume, "FILE", "go on from a checkpoint of the same step graph");
-  AddFile(app, group, "--log", a.log, "FILE.csv", "write a row per epoch");
+  AddFile(app, group, "--resume", a.resume, "FILE",
+          "go on from a checkpoint of the same step graph, up to --epochs in all");
+  AddFile(app, group, "--log", a.log, "FILE.csv", "write a row per epoch; its columns test_... are of --eval-data");
   app.add_flag("--curve", a.curve, "draw the loss at the end; usual on a terminal")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
   app.add_flag("-v,--verbose", a.verbose,

@@ -17,6 +17,7 @@
 #include "ir/graph/graph.h"
 #include "passes/train/mean_over_ranks.h"
 #include "passes/train/step_metadata.h"
+#include "passes/undo_rewrite.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/parallel/reduction.h"
 #include "runtime/program.h"
@@ -89,6 +90,7 @@ struct Trainer::Content {
   int64_t num_steps = 0;
 
   absl::StatusOr<LoadedFile> Load() const;
+  absl::StatusOr<LoadedFile> LoadInFloat32() const;  // warnings: what stays low
   absl::Status FindPorts();
   absl::Status TakeInitialState();
   absl::StatusOr<LoadedFile> LoadForward(const std::string& forward) const;
@@ -106,6 +108,13 @@ absl::StatusOr<LoadedFile> Trainer::Content::Load() const {
   if (!path.empty()) return LoadModel(path, {.limits = options.limits});
   AMP_ASSIGN_OR_RETURN(LoadedFile file, ParseModel(bytes, options.limits));
   AMP_RETURN_IF_ERROR(ValidateFile(file, options.limits));
+  return file;
+}
+
+absl::StatusOr<LoadedFile> Trainer::Content::LoadInFloat32() const {
+  AMP_ASSIGN_OR_RETURN(LoadedFile file, Load());
+  file.warnings.clear();  // told when the trainer was made
+  AMP_RETURN_IF_ERROR(TakeBackFile(file));
   return file;
 }
 
@@ -200,7 +209,7 @@ void Trainer::Content::Keep(const std::string& name, Tensor value) {
 
 // A model that does the forward part with the weights as they are.
 absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forward) const {
-  absl::StatusOr<LoadedFile> file = forward.empty() ? Load() : LoadModel(forward, {.limits = options.limits});
+  absl::StatusOr<LoadedFile> file = forward.empty() ? LoadInFloat32() : LoadModel(forward, {.limits = options.limits});
   if (!file.ok()) return InFile(Escaped(forward.empty() ? path : forward), file.status());
   absl::flat_hash_set<std::string> states;
   for (const StepState& state : step.states) {
@@ -214,7 +223,6 @@ absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forw
   if (!forward.empty()) return file;
   if (step.logits.empty())
     return UsageError("the step graph does not say which output is the forward model's: a forward model is needed");
-  // The record of a rewrite stays: a mixed model can be taken back to float32.
   AMP_RETURN_IF_ERROR(CutToOutput(*file->model, step.logits, states, {std::string(kStateKey), std::string(kStepKey)}));
   if (const std::string node = FindTrainingNode(*file->model); !node.empty()) {
     return UsageError("node ", node, " of the step graph runs as in training: a forward model is needed");
@@ -338,15 +346,27 @@ absl::Status Trainer::SetState(const std::string& name, Tensor value) {
 }
 
 absl::Status Trainer::SaveWeights(const std::string& path, const std::string& forward) const {
+  return SaveForward(path, forward).status();
+}
+
+absl::StatusOr<std::vector<std::string>> Trainer::SaveForward(const std::string& path,
+                                                              const std::string& forward) const {
   AMP_ASSIGN_OR_RETURN(const LoadedFile file, content_->LoadForward(forward));
   SaveOptions options;
   options.input = &file;
   options.limits = content_->options.limits;
-  return SaveModel(*file.model, file.weights(), path, options).status();
+  AMP_RETURN_IF_ERROR(SaveModel(*file.model, file.weights(), path, options).status());
+  return file.warnings;
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeForward(const std::string& forward) const {
+  return MakeEdited(forward, [](onnx::ModelProto&) { return absl::OkStatus(); });
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeEdited(
+    const std::string& forward, const std::function<absl::Status(onnx::ModelProto&)>& edit) const {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, content_->LoadForward(forward));
+  AMP_RETURN_IF_ERROR(edit(*file.model));
   AMP_RETURN_IF_ERROR(ValidateFile(file, content_->options.limits));
   return Session::Create(std::move(file), content_->options);
 }

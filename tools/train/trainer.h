@@ -15,6 +15,7 @@
 #define AMP_TOOLS_TRAIN_TRAINER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
+
+namespace onnx {
+class ModelProto;
+}
 
 namespace amp {
 
@@ -59,8 +64,9 @@ class Trainer {
 
   // Writes a model that has the trained weights and running statistics, atomically: `forward`, the one that the step
   // graph was made of, or another that has initializers of the same names, types and shapes. Without one, what the step
-  // graph does up to the logits. Errors: kDataLoss where `forward` lacks one, or where there is none and the step graph
-  // does the forward part as for training (Dropout, BatchNormalization); those of saving.
+  // graph does up to the logits, taken back to float32 by the record that the step has of its rewrite. Errors: kDataLoss
+  // where `forward` lacks one, or where there is none and the step graph does the forward part as for training (Dropout,
+  // BatchNormalization), or its record does not fit it; those of saving.
   absl::Status SaveWeights(const std::string& path, const std::string& forward = "") const;
   // The same as a session, for evaluation.
   absl::StatusOr<std::unique_ptr<Session>> MakeForward(const std::string& forward = "") const;
@@ -73,6 +79,11 @@ class Trainer {
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& path);
 
   // ---- internal
+  // The model of MakeForward, with an edit.
+  absl::StatusOr<std::unique_ptr<Session>> MakeEdited(const std::string& forward,
+                                                      const std::function<absl::Status(onnx::ModelProto&)>& edit) const;
+  // SaveWeights, with what is worth a word: what could not be taken back to float32.
+  absl::StatusOr<std::vector<std::string>> SaveForward(const std::string& path, const std::string& forward) const;
   const StepDescription& description() const;
   const Session& session() const;
   // By the names of the states.

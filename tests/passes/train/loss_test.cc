@@ -123,9 +123,11 @@ TEST_CASE("names that are not there, or taken, or ambiguous are said") {
   CHECK(Attach(model).error() ==
         "the model has 2 outputs ('y', 'z'): expected --logits to name the one that the labels are for");
   CHECK(Attach(model, Named("scores")).error() ==
-        "--logits 'scores': the model has no value of this name; its outputs are 'y', 'z'");
+        "--logits 'scores': expected the name of a tensor, found none called that; the outputs are 'y', 'z'");
   CHECK(Attach("g (float[N, 4] x) => (float[N, 4] y) { scores = Neg (x)  y = Abs (scores) }", Named("score")).error() ==
-        "--logits 'score': the model has no value of this name; did you mean 'scores'?");
+        "--logits 'score': expected the name of a tensor, found none called that; did you mean 'scores'?");
+  CHECK(Attach("g (float[N, 4] x) => (float[N, 4] y) { [minus] s = Neg (x)  y = Abs (s) }", Named("minus")).error() ==
+        "--logits 'minus': expected the name of a tensor, found that of a node (Neg); did you mean its output 's'?");
   CHECK(Attach(model, Named("y", "x")).error() == "--labels 'x': the model has this name already");
   CHECK(Attach(model, Named("z")).loss.ok());
   CHECK(Attach(model, OfGraph("y")).error() == "the loss 'y' is float32[N,4]; expected a float type and one element");

@@ -193,15 +193,30 @@ TEST_CASE("a head on rows needs no pool") {
   options.train.head = "r:dense=7";
   const onnx::ModelProto step = StepOf(kTwoLayers, options);
   CHECK_FALSE(HasOperator(step, "GlobalAveragePool"));
-  CHECK(absl::StrContains(ErrorOf(
-                              kTwoLayers,
-                              [] {
-                                RewriteOptions bad = Training();
-                                bad.train.head = "rr:dense=7";
-                                return bad;
-                              }(),
-                              absl::StatusCode::kInvalidArgument),
-                          "--head 'rr': the model has no value of this name; did you mean 'r'?"));
+}
+
+TEST_CASE("a head on what is no tensor, or another one, is an error that names those that fit") {
+  const auto error = [](const char* model, const std::string& head) {
+    RewriteOptions options = Training();
+    options.train.head = head;
+    return ErrorOf(model, options, absl::StatusCode::kInvalidArgument);
+  };
+  const std::string expected = "expected the name of a tensor float32[N, C] or float32[N, C, H, W] with C known, ";
+  CHECK(error(kTwoLayers, "rr:dense=7") == "--head 'rr': " + expected + "found none called that; did you mean 'r'?");
+  CHECK(error(kTwoLayers, "nothing:dense=7") ==
+        "--head 'nothing': " + expected + "found none called that; there are 'y', 'l', 'r' and 2 more");
+  CHECK(error(kTwoLayers, "relu:dense=7") ==
+        "--head 'relu': " + expected + "found that of a node (Relu); did you mean its output 'r'?");
+  CHECK(error(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[N,4] x) => (float[N,2,3] y) <float[4,6] w = {1, 2, 3, 4, 5, 6, 7, -8, 9, 1, 2, 3, 1, 2, 3, 4, 5, 6, 7, -8, 9,
+        1, 2, 3}, int64[3] shape = {0, 2, 3}> {
+      [dense] d = MatMul (x, w)
+      [rows] y = Reshape (d, shape)
+    })",
+              "y:dense=7") ==
+        "--head 'y': expected a tensor float32[N, C] or float32[N, C, H, W] with C known, found float32[N,2,3]; there "
+        "are "
+        "'d', 'x'");
 }
 
 TEST_CASE("masters that are not float32 are refused, in a model and in a step graph") {

@@ -112,8 +112,9 @@ TEST_CASE("gradients by name are outputs without the scale") {
   const onnx::ModelProto model = Wrapped(text.c_str(), options);
   CHECK(NodeThatGives(model, "dw").op_type() == "ScaleGradient");
   options.train.gradients = {"w=dv"};
-  CHECK(absl::StrContains(ErrorOf(ModelFromText(text), options, absl::StatusCode::kInvalidArgument),
-                          "--gradient 'dv': the model has no value of this name; did you mean 'dw'?"));
+  CHECK(
+      absl::StrContains(ErrorOf(ModelFromText(text), options, absl::StatusCode::kInvalidArgument),
+                        "--gradient 'dv': expected the name of a tensor, found none called that; did you mean 'dw'?"));
   options.train.gradients = {"w"};
   CHECK(absl::StrContains(ErrorOf(ModelFromText(text), options, absl::StatusCode::kInvalidArgument),
                           "--gradient: expected WEIGHT=GRAD, found 'w'"));

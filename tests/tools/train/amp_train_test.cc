@@ -2,6 +2,7 @@
 #include "tools/train/amp_train.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <cmath>
 
@@ -134,6 +135,41 @@ TEST_CASE("the model that is written gives the accuracy that was printed") {
   CHECK(accuracy == absl::StrFormat("test accuracy %.4f", right / 40.0));
 }
 
+TEST_CASE("the loss of a test is that of the step, whether the forward model ends in a Softmax or not") {
+  const Runs runs;
+  runs.folder().Write("logits.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    forward (float[n,3] x) => (float[n,2] scores) <float[3,2] w = {0.1, -0.1, 0.2, 0, 0, 0.3}, float[2] b = {0, 0}> {
+      scores_0 = MatMul (x, w)
+      scores = Add (scores_0, b)
+    })"));
+  const std::string head = R"(<ir_version: 8, opset_import: ["" : 17]>
+    forward (float[n,3] x) => (float[n,2] y) <float[3,2] w = {0.1, -0.1, 0.2, 0, 0, 0.3}, float[2] b = {0, 0}> {
+      h_0 = MatMul (x, w)
+      h = Add (h_0, b)
+      p = Softmax <axis = )";
+  runs.folder().Write("behind.onnx", *ParseOnnxText(head + "1> (h)  y = Identity (p) }"));
+  runs.folder().Write("samples.onnx", *ParseOnnxText(head + "0> (h)  y = Identity (p) }"));
+  const auto test_of = [&](const std::vector<std::string>& flags) -> std::vector<std::string> {
+    std::vector<std::string> all = {
+        "--batch", "8", "--eval-data", "x=@data.npz:x", "--eval-data", "labels=@data.npz:labels", "--log", "@log.csv"};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const ToolOutput output = runs.Train(all);
+    INFO(output.err);
+    REQUIRE(output.exit_code == 0);
+    const std::vector<std::string> rows = absl::StrSplit(runs.folder().Read("log.csv"), '\n');
+    REQUIRE(rows.size() == 3);
+    const std::vector<std::string> columns = absl::StrSplit(rows[1], ',');
+    REQUIRE(columns.size() == 10);
+    return {columns[8], columns[9]};
+  };
+  const std::vector<std::string> own = test_of({});
+  CHECK_FALSE(own[0].empty());
+  CHECK(test_of({"--forward", "@forward.onnx"}) == own);
+  CHECK(test_of({"--forward", "@logits.onnx"}) == own);
+  CHECK(test_of({"--forward", "@behind.onnx"}) == own);
+  CHECK(test_of({"--forward", "@samples.onnx"})[0].empty());  // over samples, not classes: another loss than the step's
+}
+
 TEST_CASE("a run that is stopped and goes on ends with the same bits") {
   const Runs runs;
   const std::vector<std::string> flags = {"--batch", "7",          "--epochs", "4",      "--shuffle",
@@ -238,9 +274,11 @@ TEST_CASE("skips are warned of at once") {
 TEST_CASE("a result that cannot be written, or would replace what is read, is an error before the first step") {
   const Runs runs;
   const std::string step = runs.folder().Read("step.onnx");
-  CHECK_THAT(runs.TrainError({"--save-weights", "@nowhere/w.onnx"}, 6),
-             Contains("nowhere/w.onnx: --save-weights: its folder is not there, or not writable"));
-  CHECK_THAT(runs.TrainError({"--checkpoint", "@nowhere/c.npz"}, 6), Contains("--checkpoint: its folder is not there"));
+  CHECK_THAT(
+      runs.TrainError({"--save-weights", "@nowhere/w.onnx"}, 6),
+      Contains("nowhere/w.onnx: --save-weights: expected a file that can be written: cannot open the directory"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@nowhere/c.npz"}, 6),
+             Contains("--checkpoint: expected a file that can be written: cannot open the directory: No such file"));
   CHECK_THAT(runs.TrainError({"--log", "@"}, 6), Contains("--log: expected a file, found a folder"));
   CHECK_THAT(runs.TrainError({"--checkpoint", "@step.onnx"}),
              Contains("is the file of the step graph, which it would"));
@@ -249,8 +287,49 @@ TEST_CASE("a result that cannot be written, or would replace what is read, is an
   CHECK(runs.folder().Read("step.onnx") == step);
   REQUIRE(runs.Train({"--checkpoint", "@c.npz"}).exit_code == 0);
   CHECK(runs.Train({"--checkpoint", "@c.npz", "--resume", "@c.npz", "--epochs", "2"}).exit_code == 0);
-  CHECK_THAT(runs.Train({"--resume", "@c.npz", "--epochs", "2"}).err,
-             Contains("nothing to do: 2 epochs are done, --epochs is 2"));
+  const std::string done = ", the total with what " + runs.folder().File("c.npz") + " has done; found ";
+  for (const std::string epochs : {"2", "1"}) {
+    CHECK(runs.Train({"--resume", "@c.npz", "--epochs", epochs}).err ==
+          "amp-train: warning: nothing to do: expected --epochs above 2" + done + epochs + "\n");
+  }
+  CHECK_THAT(RunAmpTrain({"--help"}).out, Contains("those that --resume finds done included"));
+}
+
+TEST_CASE("a result that is no file, or may not be replaced, is an error before the first step and stays as it is") {
+  const Runs runs;
+  const std::string kept = runs.folder().Write("kept", "what was there");
+  const std::string pipe = runs.folder().File("pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  for (const std::string flag : {"--log", "--checkpoint", "--save-weights"}) {
+    const auto fails = [&](const std::string& path, const std::string& text, int exit_code) {
+      ToolStreams streams;
+      int steps = 0;
+      streams.show_progress = [&](const std::string& what) { steps += absl::StrContains(what, " loss ") ? 1 : 0; };
+      const ToolOutput output = runs.Train({flag, path}, streams);
+      CHECK(output.exit_code == exit_code);
+      CHECK(steps == 0);
+      CHECK(output.out.empty());
+      CHECK_THAT(output.err, StartsWith("amp-train: error: " + runs.folder().File("step.onnx") + ": " + path + ": " +
+                                        flag + ": expected a file" + text));
+      CHECK(output.err.find('\n') + 1 == output.err.size());
+    };
+    fails("/dev/full", ", found a device", 6);
+    fails("/dev/null", ", found a device", 6);
+    fails(pipe, ", found a pipe", 6);
+    fails(runs.folder().File(""), ", found a folder", 6);
+    fails("/proc/amp/w", " that can be written: cannot open the directory: No such file or directory", 6);
+    fails("/proc/w",
+          " that can be written: cannot create a file beside it: ", 6);  // in whose words depends on who asks
+    REQUIRE(::chmod(kept.c_str(), 0444) == 0);
+    fails(kept,
+          " that can be written: exists and is read-only; expected a file that may be replaced: chmod u+w it, or name "
+          "another",
+          4);
+    REQUIRE(::chmod(kept.c_str(), 0644) == 0);
+    CHECK(runs.Train({flag, kept, "--batch", "0"}).exit_code == 2);
+    CHECK(runs.Train({flag, kept, "--data", "y=@data.npz:x"}).exit_code == 2);  // found after the results are looked at
+    CHECK(runs.folder().Read("kept") == "what was there");
+  }
 }
 
 TEST_CASE("a forward model that runs as in training does not test what is trained") {

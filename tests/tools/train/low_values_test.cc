@@ -1,4 +1,5 @@
 // What a mixed step of training holds in 16 bits while it runs, and what a loss scale that is too large does to it.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -65,25 +66,70 @@ TEST_CASE("every activation and every gradient of one is a 16-bit value when a m
   }
 }
 
-TEST_CASE("what a mixed step saves as its forward model can be taken back to float32, and trained on") {
+// The 16-bit values of a model.
+size_t CountLowValues(const std::string& path) {
+  const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(path, OneByOne());
+  INFO(session.status().message());
+  REQUIRE(session.ok());
+  const Model& model = (*session)->model();
+  size_t count = 0;
+  for (const ValueId value : model.AllValues()) count += IsLowFloat(model.value(value).dtype) ? 1 : 0;
+  return count;
+}
+
+TEST_CASE("what a mixed step saves as its forward model is float32, and is trained on without a word") {
   const ScratchFolder folder;
   const std::string path = MakeStep(folder, {"mlp", "784-33-3"}, {"--policy", "mixed_float16"});
   const absl::StatusOr<std::unique_ptr<Trainer>> trainer = Trainer::Create(path);
   REQUIRE(trainer.ok());
   REQUIRE((*trainer)->Step(Batch({kSamples, kPixels})).ok());
-  const std::string saved = folder.File("saved.onnx"), back = folder.File("back.onnx"), next = folder.File("next.onnx");
-  REQUIRE((*trainer)->SaveWeights(saved).ok());
-  const ToolOutput taken_back = RunAmpRewrite({saved, "-o", back, "--policy", "float32"});
-  INFO(taken_back.out << taken_back.err);
-  CHECK(absl::StrContains(taken_back.out, "Took back the conversion to float16"));
-  const absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(back, OneByOne());
-  REQUIRE(session.ok());
-  const Model& model = (*session)->model();
-  for (const ValueId value : model.AllValues()) CHECK(model.value(value).dtype != DType::kFloat16);
+  const std::string saved = folder.File("saved.onnx"), next = folder.File("next.onnx");
+  const absl::StatusOr<std::vector<std::string>> notes = (*trainer)->SaveForward(saved, "");
+  INFO(notes.status().message());
+  REQUIRE(notes.ok());
+  CHECK(notes->empty());
+  CHECK(CountLowValues(saved) == 0);
+  CHECK(CountLowValues(path) > 0);
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(folder.Read("saved.onnx")));
+  CHECK(model.metadata_props().empty());
+  for (const auto& weight : model.graph().initializer()) {
+    const Tensor trained = *(*trainer)->State(weight.name());
+    CHECK(weight.raw_data() ==
+          absl::string_view(reinterpret_cast<const char*>(trained.bytes().data()), trained.size_bytes()));
+  }
   const ToolOutput trained = RunAmpRewrite({saved, "-o", next, "--train", "--policy", "mixed_float16"});
-  INFO(trained.out << trained.err);
+  INFO(trained.out);
   CHECK(trained.exit_code == 0);
+  CHECK(trained.err == "");
   CHECK_FALSE(absl::StrContains(trained.out, "Converted 0 of"));
+}
+
+TEST_CASE("what cannot be taken back when a mixed step's forward model is saved is said") {
+  const ScratchFolder folder;
+  const std::string path = MakeStep(folder, {"mlp", "8-16-4"}, {"--dtype", "float16", "--freeze", "dense_1_*"});
+  const auto notes_of = [&](std::string bytes) {
+    const absl::StatusOr<std::unique_ptr<Trainer>> trainer = Trainer::CreateFromBytes(std::move(bytes));
+    REQUIRE(trainer.ok());
+    const absl::StatusOr<std::vector<std::string>> notes = (*trainer)->SaveForward(folder.File("saved.onnx"), "");
+    INFO(notes.status().message());
+    REQUIRE(notes.ok());
+    return *notes;
+  };
+  const std::string step = folder.Read("step.onnx");
+  CHECK(notes_of(step) ==
+        std::vector<std::string>{"2 weights keep the rounding of float16: the float32 values are not in the file"});
+  CHECK(CountLowValues(folder.File("saved.onnx")) == 0);
+  onnx::ModelProto model;
+  REQUIRE(model.ParseFromString(step));
+  auto& entries = *model.mutable_metadata_props();
+  entries.erase(
+      std::remove_if(entries.begin(), entries.end(), [](const auto& entry) { return entry.key() == "amp.rewrite"; }),
+      entries.end());
+  const std::vector<std::string> unrecorded = notes_of(model.SerializeAsString());
+  REQUIRE(unrecorded.size() == 1);
+  CHECK(absl::StrContains(unrecorded[0], "the model computes in float16 and stays so: it has no record of a rewrite"));
+  CHECK(CountLowValues(folder.File("saved.onnx")) > 0);
 }
 
 TEST_CASE("a loss scale of 2^24 overflows by itself: the step is skipped and the scale halves until a step is taken") {
