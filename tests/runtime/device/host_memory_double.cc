@@ -21,6 +21,7 @@
 #include "runtime/device/raw/integers.h"
 #include "runtime/device/raw/loss.h"
 #include "runtime/device/raw/move.h"
+#include "runtime/device/raw/multiply.h"
 #include "runtime/device/raw/norm_gradient.h"
 #include "runtime/device/raw/optimizer.h"
 #include "runtime/device/raw/picked_rows.h"
@@ -35,7 +36,7 @@
 namespace amp {
 namespace {
 
-constexpr int kFailedLaunch = 700, kNotWhileRecording = 901;
+constexpr int kFailedLaunch = 700, kNoRecording = 900, kNotWhileRecording = 901;
 constexpr size_t kMaxKey = 64;
 constexpr int kFillByte = 0xcd;  // memory that nobody has written to
 
@@ -189,6 +190,7 @@ int Finish(void* self) {
 
 int StartRecording(void* self) {
   const absl::MutexLock lock(&Of(self).mutex);
+  if (!Of(self).limits.starts_recordings) return kNoRecording;
   Of(self).recorded = std::make_unique<Recorded>();
   Of(self).is_broken = false;
   return 0;
@@ -419,7 +421,7 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::SumColumnsArguments, device::SpreadWindowsArguments, device::ConvolveForWeightsArguments,
                        device::ResetHiddenArguments, device::QuantizeArguments, device::DequantizeArguments,
                        device::FindRangeArguments, device::QuantizedPairArguments, device::QuantizedTableArguments,
-                       device::QuantizedMeanArguments, device::MultiplyIntegersArguments,
+                       device::QuantizedMeanArguments, device::MultiplyArguments, device::MultiplyIntegersArguments,
                        device::ConvolveIntegersArguments, device::JoinColumnsArguments,
                        device::AddPickedRowsArguments>()});
 }

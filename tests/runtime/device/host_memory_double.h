@@ -25,6 +25,7 @@ struct DoubleLimits {
   bool adds_bias = true;                           // to convolutions
   bool takes_channels_last = true;                 // of convolutions
   bool has_recordings = true;
+  bool starts_recordings = true;  // else it fails to, with error 900
   bool records_operations = true;  // else it breaks a recording by refusing what its library does alone
   bool has_ranks = true;           // the library that joins ranks
 };
