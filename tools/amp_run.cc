@@ -137,6 +137,9 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   if (arguments.verbose && status.ok()) output.err += VerboseText("amp-run", session->DeviceName(), phases);
   if (tuning == nullptr) return InFile(arguments.model, status);
   arguments.session.device->UseChoices(nullptr);
+  for (const std::string& warning : tuning->TakeWarnings()) {
+    absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
+  }
   const absl::Status saved = tuning->Save();
   return status.ok() ? saved : InFile(arguments.model, status);
 }

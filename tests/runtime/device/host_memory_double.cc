@@ -267,14 +267,29 @@ const char* Tf32Text(const Operation& operation) {
   return "";
 }
 
-// As if there were something to choose.
-void Choose(Double& opened, const device::ProductArguments& product) {
+void NameChoice(const device::ProductArguments& product, char* key) {
+  std::snprintf(key, kMaxKey, "double %d %d %d", static_cast<int>(product.m), static_cast<int>(product.n),
+                static_cast<int>(product.k));
+}
+void NameChoice(const device::LibraryConvolution& convolution, char* key) {
+  std::snprintf(key, kMaxKey, "double convolution %d %d", static_cast<int>(convolution.channels),
+                static_cast<int>(convolution.filters));
+}
+void NameChoice(const device::LibraryAttention& attention, char* key) {
+  std::snprintf(key, kMaxKey, "double attention %d %d", static_cast<int>(attention.queries),
+                static_cast<int>(attention.keys));
+}
+
+// As if there were something to choose: the first of one.
+template <typename Operation>
+void Choose(Double& opened, const Operation& operation) {
   if (opened.choices == nullptr || opened.recorded != nullptr) return;
   char key[kMaxKey];
-  std::snprintf(key, sizeof key, "double %d %d %d", static_cast<int>(product.m), static_cast<int>(product.n),
-                static_cast<int>(product.k));
+  NameChoice(operation, key);
   char choice = 0;
-  if (opened.choices->find(opened.choices->self, key, &choice, 1) == 1) return;
+  const size_t size = opened.choices->find(opened.choices->self, key, &choice, 1);
+  if (size == 1 && choice == '1') return;
+  if (size > 0) opened.choices->refuse(opened.choices->self, key, "the double has the first one alone");
   ++opened.state->timed;
   opened.choices->keep(opened.choices->self, key, "1", 1);
 }
@@ -329,6 +344,7 @@ int Operate(void* self, const Operation* operation, char* text) {
   }
   if (!opened.limits.has_workspaces) return LacksWorkspace(text, device::kMaxOperationText);
   ++opened.state->operations;
+  Choose(opened, *operation);
   if constexpr (requires { operation->channels_last; }) opened.state->channels_last += operation->channels_last ? 1 : 0;
   const int error = DoOrRecord(opened, [copy = *operation] {
     compute(copy);
