@@ -36,9 +36,11 @@ void NoteMissingLibrary(const RunArguments& arguments, ToolOutput& output) {
                   "): products and convolutions run in slow reference kernels\n");
 }
 
-void NoteDeviceWarning(Accelerator* device, ToolOutput& output) {
-  const std::string warning = device == nullptr ? "" : device->TakeWarning();
-  if (!warning.empty()) absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
+void NoteDeviceWarnings(Accelerator* device, ToolOutput& output) {
+  if (device == nullptr) return;
+  for (const std::string& warning : device->TakeWarnings()) {
+    absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments,
@@ -136,11 +138,14 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   NoteMissingLibrary(arguments, output);
   const absl::Status status = RunModel(arguments, streams, *session, phases, output);
   phases.End("run");
-  NoteDeviceWarning(arguments.session.device.get(), output);
+  NoteDeviceWarnings(arguments.session.device.get(), output);
   if (arguments.explain) output.out += ExplainRun(*session);
   if (arguments.verbose && status.ok()) output.err += VerboseText("amp-run", session->DeviceName(), phases);
   if (tuning == nullptr) return InFile(arguments.model, status);
   arguments.session.device->UseChoices(nullptr);
+  for (const std::string& warning : tuning->TakeWarnings()) {
+    absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
+  }
   const absl::Status saved = tuning->Save();
   return status.ok() ? saved : InFile(arguments.model, status);
 }

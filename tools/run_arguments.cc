@@ -120,8 +120,10 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
          "--no-replay", [&a] { a.session.replay = false; },
          "start every kernel on a device, also in runs that it could replay")
       ->group(group);
-  app.add_option("--autotune", a.autotune,
-                 "time how a GPU's library does each product, take the fastest, and keep it in this file for later")
+  app.add_option(
+         "--autotune", a.autotune,
+         "time how a GPU's libraries do each product, convolution and attention, take the fastest, and keep it in "
+         "this file for later")
       ->type_name("FILE.json")
       ->group(group);
   AddNumber(app, group, "--max-loop-iterations", a.session.max_loop_iterations, std::numeric_limits<int64_t>::max(),

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "passes/record/metadata_json.h"
@@ -38,6 +39,14 @@ TuningFile::TuningFile(std::string path)
                       const absl::MutexLock lock(&file.mutex_);
                       const std::string bytes(static_cast<const char*>(value), size);
                       file.known_[key] = file.added_[key] = bytes;
+                    },
+                .refuse =
+                    [](void* self, const char* key, const char* why) {
+                      auto& file = *static_cast<TuningFile*>(self);
+                      const absl::MutexLock lock(&file.mutex_);
+                      file.known_.erase(key);
+                      file.warnings_.push_back(absl::StrCat(Escaped(file.path_), ": the choice for '", Escaped(key),
+                                                            "' is not used: ", Escaped(why)));
                     }}) {}
 
 absl::StatusOr<TuningFile::Map> TuningFile::Read(const std::string& path) {
@@ -75,6 +84,11 @@ absl::StatusOr<std::unique_ptr<TuningFile>> TuningFile::Open(const std::string& 
 size_t TuningFile::num_added() const {
   const absl::MutexLock lock(&mutex_);
   return added_.size();
+}
+
+std::vector<std::string> TuningFile::TakeWarnings() {
+  const absl::MutexLock lock(&mutex_);
+  return std::exchange(warnings_, {});
 }
 
 absl::Status TuningFile::Save() {

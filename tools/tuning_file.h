@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -29,6 +30,8 @@ class TuningFile {
   // For Accelerator::UseChoices; as long as this lives.
   const device::Choices& choices() const { return choices_; }
   size_t num_added() const;
+  // What was in the file and is not used, since the last call: a line each.
+  std::vector<std::string> TakeWarnings();
   // Writes what is new, beside what is in the file by now; where nothing is, nothing. Errors: as above, and of writing.
   absl::Status Save();
 
@@ -42,6 +45,7 @@ class TuningFile {
   const device::Choices choices_;
   mutable absl::Mutex mutex_;
   Map known_ ABSL_GUARDED_BY(mutex_), added_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace amp

@@ -51,6 +51,12 @@ Opened Open() {
   return opened;
 }
 
+// Of the processor or of the device.
+bool LacksMemory(cudnnStatus_t status) {
+  return status == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+         status == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
+}
+
 const Opened& OpenOnce() {
   static const Opened& opened = *new Opened(Open());
   return opened;
@@ -60,19 +66,20 @@ const Opened& OpenOnce() {
 
 const CudnnLibrary& OpenCudnn() { return OpenOnce().library; }
 
-cudnnContext* MakeCudnnHandle(CUstream_st* stream, std::string& why_not) {
+cudnnContext* MakeCudnnHandle(CUstream_st* stream, CudnnFailure& failure) {
   const Functions& functions = OpenOnce().functions;
+  const auto fail = [&](const char* what, cudnnStatus_t status) {
+    failure = {.text = std::string(what) + ": " + functions.error_text(status),
+               .is_out_of_memory = LacksMemory(status)};
+    return nullptr;
+  };
   cudnnHandle_t handle = nullptr;
   cudnnStatus_t status = functions.create(&handle);
-  if (status != CUDNN_STATUS_SUCCESS) {
-    why_not = std::string("cudnnCreate: ") + functions.error_text(status);
-    return nullptr;
-  }
+  if (status != CUDNN_STATUS_SUCCESS) return fail("cudnnCreate", status);
   status = functions.set_stream(handle, stream);
   if (status == CUDNN_STATUS_SUCCESS) return handle;
-  why_not = std::string("cudnnSetStream: ") + functions.error_text(status);
   DestroyCudnnHandle(handle);
-  return nullptr;
+  return fail("cudnnSetStream", status);
 }
 
 // Nothing can be done about what fails here.

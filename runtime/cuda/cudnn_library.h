@@ -21,9 +21,15 @@ struct CudnnLibrary {
 };
 const CudnnLibrary& OpenCudnn();
 
-// What runs plans, on the device that the thread uses, in the order of the stream. Null, and why not: one line.
+// What kept cuDNN from something, in one line; empty: nothing did.
+struct CudnnFailure {
+  std::string text = {};
+  bool is_out_of_memory = false;  // which does not last
+};
+
+// What runs plans, on the device that the thread uses, in the order of the stream. Null, and why not.
 // REQUIRES: OpenCudnn has opened it.
-cudnnContext* MakeCudnnHandle(CUstream_st* stream, std::string& why_not);
+cudnnContext* MakeCudnnHandle(CUstream_st* stream, CudnnFailure& failure);
 void DestroyCudnnHandle(cudnnContext* handle);
 
 }  // namespace amp::cuda

@@ -75,42 +75,51 @@ std::string OneLine(const std::string& text) {
   constexpr size_t kMost = 160;
   return text.substr(0, std::min(kMost, text.find('\n')));
 }
-std::string MessageOf(fe::error_t error) { return error.is_bad() ? OneLine("cuDNN: " + error.get_message()) : ""; }
+// The front end gives cuDNN's status by its name, somewhere in what may be many lines.
+CudnnFailure FailureOf(const std::string& text) {
+  return {.text = OneLine(text),
+          .is_out_of_memory =
+              text.find("ALLOCATION_FAILED") != std::string::npos || text.find("ALLOC_FAILED") != std::string::npos};
+}
+CudnnFailure FailureOf(fe::error_t error) {
+  return error.is_bad() ? FailureOf("cuDNN: " + error.get_message()) : CudnnFailure();
+}
 
 // ---- choosing an engine ---------------------------------------------------------------------------------------------
 
 enum class TensorCores { kNeeded, kBarred, kLeft };
 
+// An engine with its settings, as a graph has built it.
+struct Candidate {
+  int64_t index = 0;
+  std::string engine = {};
+  size_t workspace_bytes = 0;
+};
+
 class Plan : public CudnnPlan {
  public:
-  Plan(Graph graph, bool uses_tensor_cores) : graph_(std::move(graph)), uses_tensor_cores_(uses_tensor_cores) {}
+  // REQUIRES: there is a candidate.
+  Plan(Graph graph, std::vector<Candidate> candidates, bool uses_tensor_cores)
+      : graph_(std::move(graph)), candidates_(std::move(candidates)), uses_tensor_cores_(uses_tensor_cores) {}
 
-  // What failed, or nothing.
-  std::string Finish() {
-    int64_t workspace_bytes = 0;
-    for (const fe::error_t& error : {graph_.get_plan_name(engine_), graph_.get_workspace_size(workspace_bytes)}) {
-      if (error.is_bad()) return MessageOf(error);
-    }
-    workspace_bytes_ = static_cast<size_t>(workspace_bytes);
-    return "";
-  }
-
-  size_t workspace_bytes() const override { return workspace_bytes_; }
-  const std::string& engine() const override { return engine_; }
+  size_t num_candidates() const override { return candidates_.size(); }
+  void Take(size_t candidate) override { taken_ = candidate; }
+  size_t workspace_bytes() const override { return candidates_[taken_].workspace_bytes; }
+  const std::string& engine() const override { return candidates_[taken_].engine; }
   bool uses_tensor_cores() const override { return uses_tensor_cores_; }
 
-  std::string Run(cudnnContext* handle, const CudnnPointers& pointers, void* workspace) const override try {
+  CudnnFailure Run(cudnnContext* handle, const CudnnPointers& pointers, void* workspace) const override try {
     std::unordered_map<int64_t, void*> by_number(pointers.begin(), pointers.end());
-    return MessageOf(graph_.execute(handle, by_number, workspace));
+    return FailureOf(graph_.execute_plan_at_index(handle, by_number, workspace, candidates_[taken_].index));
   } catch (const std::exception& error) {
-    return OneLine(error.what());
+    return FailureOf(error.what());
   }
 
  private:
   Graph graph_;
-  bool uses_tensor_cores_;
-  std::string engine_;
-  size_t workspace_bytes_ = 0;
+  const std::vector<Candidate> candidates_;
+  const bool uses_tensor_cores_;
+  size_t taken_ = 0;
 };
 
 // The part of a graph that is the same for all of them: float32 inside, and no call of CUDA's runtime, of which the front
@@ -136,7 +145,8 @@ fe::error_t Build(Graph& graph, const CudnnTarget& target) {
   return graph.build_operation_graph();
 }
 
-fe::error_t Choose(Graph& graph, TensorCores tensor_cores) {
+// Engines that may be taken, and none that is not among them.
+fe::error_t Propose(Graph& graph, TensorCores tensor_cores) {
   fe::error_t error = graph.create_execution_plans({fe::HeurMode_t::A, fe::HeurMode_t::FALLBACK});
   if (error.is_bad()) return error;
   graph.deselect_numeric_notes({Note::NONDETERMINISTIC, Note::REDUCED_PRECISION_REDUCTION});
@@ -145,25 +155,51 @@ fe::error_t Choose(Graph& graph, TensorCores tensor_cores) {
   if (tensor_cores == TensorCores::kBarred) {
     graph.deselect_numeric_notes({Note::TENSOR_CORE, Note::DOWN_CONVERT_INPUTS});
   }
-  if (fe::error_t unsupported = graph.check_support(); unsupported.is_bad()) return unsupported;
-  return graph.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE);
+  return graph.check_support();
+}
+
+// The candidate that cuDNN proposes there, built. Heuristics may propose what does not fit in the end.
+fe::error_t BuildAt(Graph& graph, Candidate& candidate) {
+  if (fe::error_t error = graph.build_plan_at_index(candidate.index); error.is_bad()) return error;
+  int64_t workspace_bytes = 0;
+  fe::error_t error = graph.get_workspace_size_plan_at_index(candidate.index, workspace_bytes);
+  candidate.workspace_bytes = static_cast<size_t>(workspace_bytes);
+  return error;
+}
+
+fe::error_t Choose(Graph& graph, const CudnnWish& wish, std::vector<Candidate>& candidates) {
+  fe::error_t last = {fe::error_code_t::GRAPH_EXECUTION_PLAN_CREATION_FAILED,
+                      wish.engine.empty() ? "nothing is proposed" : "'" + wish.engine + "' is not proposed"};
+  const int64_t count = graph.get_execution_plan_count();
+  for (int64_t i = 0; i < count && candidates.size() < wish.most_candidates; ++i) {
+    Candidate candidate = {.index = i};
+    if (graph.get_plan_name_at_index(i, candidate.engine).is_bad()) continue;
+    const bool is_known = std::any_of(candidates.begin(), candidates.end(),
+                                      [&](const Candidate& each) { return each.engine == candidate.engine; });
+    if (is_known || (!wish.engine.empty() && wish.engine != candidate.engine)) continue;
+    fe::error_t error = BuildAt(graph, candidate);
+    if (error.is_good()) {
+      candidates.push_back(std::move(candidate));
+    } else {
+      last = std::move(error);
+    }
+  }
+  return candidates.empty() ? last : fe::error_t();
 }
 
 using Describe = std::function<fe::error_t(Graph&)>;
 
 std::unique_ptr<CudnnPlan> PlanWith(const Describe& describe, Storage storage, TensorCores tensor_cores,
-                                    const CudnnTarget& target, std::string& why_not) {
+                                    const CudnnTarget& target, const CudnnWish& wish, CudnnFailure& failure) {
   Graph graph = NewGraph(target, storage);
+  std::vector<Candidate> candidates;
   fe::error_t error = describe(graph);
   if (error.is_good()) error = Build(graph, target);
-  if (error.is_good()) error = Choose(graph, tensor_cores);
-  if (error.is_bad()) {
-    why_not = MessageOf(error);
-    return nullptr;
-  }
-  auto plan = std::make_unique<Plan>(std::move(graph), tensor_cores == TensorCores::kNeeded);
-  why_not = plan->Finish();
-  return why_not.empty() ? std::move(plan) : nullptr;
+  if (error.is_good()) error = Propose(graph, tensor_cores);
+  if (error.is_good()) error = Choose(graph, wish, candidates);
+  failure = FailureOf(error);
+  if (candidates.empty()) return nullptr;
+  return std::make_unique<Plan>(std::move(graph), std::move(candidates), tensor_cores == TensorCores::kNeeded);
 }
 
 // What is asked for besides the operation.
@@ -175,17 +211,17 @@ struct Wishes {
 
 // With Tensor Cores where that is what the type is for, or allowed; else without.
 std::unique_ptr<CudnnPlan> PlanBest(const Describe& describe, const Wishes& wishes, const CudnnTarget& target,
-                                    std::string& why_not) try {
+                                    const CudnnWish& wish, CudnnFailure& failure) try {
   fe::cudnn_dlhandle = OpenCudnn().handle;
   const Storage storage = wishes.storage;
   const bool is_float32 = storage == Storage::kFloat32;
   if (!is_float32 || wishes.allows_tf32) {
-    auto plan = PlanWith(describe, storage, TensorCores::kNeeded, target, why_not);
-    if (plan != nullptr || !(is_float32 || wishes.takes_any)) return plan;
+    auto plan = PlanWith(describe, storage, TensorCores::kNeeded, target, wish, failure);
+    if (plan != nullptr || failure.is_out_of_memory || !(is_float32 || wishes.takes_any)) return plan;
   }
-  return PlanWith(describe, storage, is_float32 ? TensorCores::kBarred : TensorCores::kLeft, target, why_not);
+  return PlanWith(describe, storage, is_float32 ? TensorCores::kBarred : TensorCores::kLeft, target, wish, failure);
 } catch (const std::exception& error) {
-  why_not = OneLine(error.what());
+  failure = FailureOf(error.what());
   return nullptr;
 }
 
@@ -382,9 +418,9 @@ CudnnPointers PointersOf(const LibraryAttention& attention) {
 }
 
 std::unique_ptr<CudnnPlan> PlanConvolution(const LibraryConvolution& convolution, const CudnnTarget& target,
-                                           std::string& why_not) {
-  why_not = WhyTooOld(convolution, OpenCudnn().version);
-  if (!why_not.empty()) return nullptr;
+                                           const CudnnWish& wish, CudnnFailure& failure) {
+  failure = {.text = WhyTooOld(convolution, OpenCudnn().version)};
+  if (!failure.text.empty()) return nullptr;
   const Describe describe = [&](Graph& graph) {
     return convolution.gives_weights ? DescribeWeightGradient(convolution, graph)
                                      : DescribeConvolution(convolution, graph);
@@ -392,15 +428,15 @@ std::unique_ptr<CudnnPlan> PlanConvolution(const LibraryConvolution& convolution
   const bool is_bare = convolution.bias == nullptr && convolution.num_steps == 0;
   return PlanBest(describe,
                   {.storage = convolution.storage, .allows_tf32 = convolution.allows_tf32, .takes_any = is_bare},
-                  target, why_not);
+                  target, wish, failure);
 }
 
 std::unique_ptr<CudnnPlan> PlanAttention(const LibraryAttention& attention, const CudnnTarget& target,
-                                         std::string& why_not) {
-  why_not = WhyTooOld(attention, OpenCudnn().version);
-  if (!why_not.empty()) return nullptr;
+                                         const CudnnWish& wish, CudnnFailure& failure) {
+  failure = {.text = WhyTooOld(attention, OpenCudnn().version)};
+  if (!failure.text.empty()) return nullptr;
   const Describe describe = [&](Graph& graph) { return DescribeAttention(attention, graph); };
-  return PlanBest(describe, {.storage = attention.storage}, target, why_not);
+  return PlanBest(describe, {.storage = attention.storage}, target, wish, failure);
 }
 
 }  // namespace amp::cuda

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "runtime/cuda/pick_fastest.h"
 #include "runtime/device/raw/device_table.h"
 
 namespace amp::cuda {
@@ -82,6 +83,13 @@ int Answer(int error, const std::string& what, char* text) {
 }
 int Refuse(const std::string& why_not, char* text) { return Answer(device::kNotTaken, why_not, text); }
 
+// Where memory is not what is missing, others may compute it.
+int Fail(const CudnnFailure& failure, char* text) {
+  if (!failure.is_out_of_memory) return Refuse(failure.text, text);
+  static_cast<void>(cudaGetLastError());  // does not last
+  return Answer(device::kOutOfMemory, failure.text, text);
+}
+
 }  // namespace
 
 LibraryOperations::~LibraryOperations() {
@@ -90,18 +98,18 @@ LibraryOperations::~LibraryOperations() {
   for (void* const workspace : workspaces_) static_cast<void>(cudaFree(workspace));
 }
 
-std::string LibraryOperations::OpenLibrary(cudaStream_t stream) {
-  if (target_.handle != nullptr) return "";
-  if (const CudnnLibrary& library = OpenCudnn(); library.version == 0) return library.why_not;
-  int major = 0, minor = 0;
-  if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, ordinal_) != cudaSuccess ||
-      cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, ordinal_) != cudaSuccess) {
-    return "the compute capability is not told";
-  }
-  target_.sm_version = 10 * major + minor;
-  std::string why_not;
-  target_.handle = MakeCudnnHandle(stream, why_not);
-  return why_not;
+CudnnFailure LibraryOperations::OpenLibrary(cudaStream_t stream) {
+  if (target_.handle != nullptr) return {};
+  if (const CudnnLibrary& library = OpenCudnn(); library.version == 0) return {.text = library.why_not};
+  cudaDeviceProp properties = {};
+  if (cudaGetDeviceProperties(&properties, ordinal_) != cudaSuccess)
+    return {.text = "the device does not say what it is"};
+  target_.sm_version = 10 * properties.major + properties.minor;
+  device_text_ =
+      std::string(properties.name) + " " + std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  CudnnFailure failure;
+  target_.handle = MakeCudnnHandle(stream, failure);
+  return failure;
 }
 
 int LibraryOperations::Reserve(size_t workspace_bytes) {
@@ -117,38 +125,117 @@ int LibraryOperations::Reserve(size_t workspace_bytes) {
   return 0;
 }
 
-template <typename Operation, typename MakePlan>
-int LibraryOperations::Run(const Operation& operation, MakePlan make_plan, bool is_float32, cudaStream_t stream,
-                           char* text) {
+// ---- choosing by time -----------------------------------------------------------------------------------------------
+
+void LibraryOperations::UseChoices(const device::Choices* choices) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (const std::string why_not = OpenLibrary(stream); !why_not.empty()) return Refuse(why_not, text);
-  const auto [found, is_new] = plans_.try_emplace(KeyOf(operation));
+  choices_ = choices;
+}
+
+std::string LibraryOperations::ChoiceKeyOf(const Key& key) const {
+  std::string text = "cudnn " + std::to_string(OpenCudnn().version) + " " + device_text_;
+  for (const int64_t part : key) text += " " + std::to_string(part);
+  return text;
+}
+
+LibraryOperations::PlanPointer LibraryOperations::PlanFor(const Key& key, const CudnnPointers& pointers,
+                                                          const MakePlan& make_plan, cudaStream_t stream,
+                                                          std::string& how, CudnnFailure& failure) const {
+  constexpr size_t kMostCandidates = 8;  // that are timed
+  if (choices_ == nullptr) return make_plan({}, failure);
+  const std::string text = ChoiceKeyOf(key);
+  if (PlanPointer plan = Recall(text, make_plan); plan != nullptr) {
+    how = ", chosen by time before";
+    return plan;
+  }
+  if (IsCapturing(stream)) return make_plan({}, failure);
+  PlanPointer plan = make_plan({.most_candidates = kMostCandidates}, failure);
+  if (plan != nullptr) PickAndKeep(text, pointers, stream, *plan, how);
+  return plan;
+}
+
+LibraryOperations::PlanPointer LibraryOperations::Recall(const std::string& key, const MakePlan& make_plan) const {
+  char engine[device::kMaxOperationText];
+  const size_t size = choices_->find(choices_->self, key.c_str(), engine, sizeof(engine));
+  if (size == 0) return nullptr;
+  CudnnFailure failure = {.text = "it is no engine of cuDNN"};
+  const bool is_name = size <= sizeof(engine) && std::all_of(engine, engine + size, [](char c) { return c > ' '; });
+  PlanPointer plan = is_name ? make_plan({.engine = std::string(engine, size)}, failure) : nullptr;
+  if (plan == nullptr && !failure.is_out_of_memory) choices_->refuse(choices_->self, key.c_str(), failure.text.c_str());
+  return plan;
+}
+
+// In workspaces of its own, which are gone afterwards. Where there is no memory for them, what needs less is timed.
+void LibraryOperations::PickAndKeep(const std::string& key, const CudnnPointers& pointers, cudaStream_t stream,
+                                    CudnnPlan& plan, std::string& how) const {
+  const size_t count = plan.num_candidates();
+  size_t num_timed = 0;
+  const size_t fastest = PickFastest(count, [&](size_t i) {
+    plan.Take(i);
+    void* workspace = nullptr;
+    if (plan.workspace_bytes() > 0 && cudaMalloc(&workspace, plan.workspace_bytes()) != cudaSuccess) {
+      static_cast<void>(cudaGetLastError());  // does not last
+      return kNoTime;
+    }
+    const float time = TimeOfRuns(stream, [&] { return plan.Run(target_.handle, pointers, workspace).text.empty(); });
+    if (workspace != nullptr) static_cast<void>(cudaFree(workspace));
+    if (time != kNoTime) ++num_timed;
+    return time;
+  });
+  plan.Take(fastest);
+  if (num_timed == 0) return;  // who runs it is told why
+  how = ", fastest of " + std::to_string(count);
+  choices_->keep(choices_->self, key.c_str(), plan.engine().data(), plan.engine().size());
+}
+
+// ---- running --------------------------------------------------------------------------------------------------------
+
+int LibraryOperations::Run(const Key& key, const CudnnPointers& pointers, const MakePlan& make_plan, bool is_float32,
+                           cudaStream_t stream, char* text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const CudnnFailure failure = OpenLibrary(stream); !failure.text.empty()) return Fail(failure, text);
+  if (!IsAligned(pointers)) return Refuse("an operand that begins between multiples of 16 bytes", text);
+  const auto [found, is_new] = plans_.try_emplace(key);
   Entry& entry = found->second;
   if (is_new) {
-    entry.plan = make_plan(operation, target_, entry.text);
-    if (entry.plan != nullptr) entry.text = TextOf(*entry.plan, is_float32);
+    CudnnFailure failure;
+    std::string how;
+    entry.plan = PlanFor(key, pointers, make_plan, stream, how, failure);
+    entry.text = entry.plan == nullptr ? failure.text : TextOf(*entry.plan, is_float32) + how;
+    if (entry.plan == nullptr && failure.is_out_of_memory) {  // another time, perhaps
+      plans_.erase(found);
+      return Fail(failure, text);
+    }
   }
   if (entry.plan == nullptr) return Refuse(entry.text, text);
-  const CudnnPointers pointers = PointersOf(operation);
-  if (!IsAligned(pointers)) return Refuse("an operand that begins between multiples of 16 bytes", text);
   if (const int error = Reserve(entry.plan->workspace_bytes()); error != 0) {
     return Answer(error, "no workspace of " + std::to_string(entry.plan->workspace_bytes()) + " bytes for cuDNN", text);
   }
-  const std::string failure =
+  const CudnnFailure failure =
       entry.plan->Run(target_.handle, pointers, workspaces_.empty() ? nullptr : workspaces_.back());
-  // Where CUDA itself has no complaint, others may compute it.
-  const int error = failure.empty() ? 0 : cudaGetLastError();
-  if (!failure.empty() && error == 0) return Refuse(failure, text);
-  const bool is_slow = failure.empty() && !is_float32 && !entry.plan->uses_tensor_cores();
-  return Answer(is_slow ? device::kWithoutTensorCores : error, failure.empty() ? entry.text : failure, text);
+  if (failure.is_out_of_memory) return Fail(failure, text);
+  if (!failure.text.empty()) {
+    const int error = cudaGetLastError();  // where CUDA itself has a complaint, nobody else computes it
+    return error == 0 ? Fail(failure, text) : Answer(error, failure.text, text);
+  }
+  const bool is_slow = !is_float32 && !entry.plan->uses_tensor_cores();
+  return Answer(is_slow ? device::kWithoutTensorCores : 0, entry.text, text);
 }
 
 int LibraryOperations::Convolve(const LibraryConvolution& convolution, cudaStream_t stream, char* text) {
-  return Run(convolution, PlanConvolution, convolution.storage == device::Storage::kFloat32, stream, text);
+  const MakePlan make_plan = [&](const CudnnWish& wish, CudnnFailure& failure) {
+    return PlanConvolution(convolution, target_, wish, failure);
+  };
+  return Run(KeyOf(convolution), PointersOf(convolution), make_plan, convolution.storage == device::Storage::kFloat32,
+             stream, text);
 }
 
 int LibraryOperations::Attend(const LibraryAttention& attention, cudaStream_t stream, char* text) {
-  return Run(attention, PlanAttention, attention.storage == device::Storage::kFloat32, stream, text);
+  const MakePlan make_plan = [&](const CudnnWish& wish, CudnnFailure& failure) {
+    return PlanAttention(attention, target_, wish, failure);
+  };
+  return Run(KeyOf(attention), PointersOf(attention), make_plan, attention.storage == device::Storage::kFloat32, stream,
+             text);
 }
 
 }  // namespace amp::cuda

@@ -74,7 +74,10 @@ int Attend(void* self, const device::LibraryAttention* attention, char* text) {
   return Of(self).operations.Attend(*attention, StreamOf(self), text);
 }
 
-void UseChoices(void* self, const device::Choices* choices) { Of(self).products.UseChoices(choices); }
+void UseChoices(void* self, const device::Choices* choices) {
+  Of(self).products.UseChoices(choices);
+  Of(self).operations.UseChoices(choices);
+}
 
 int NameRanks(void* self, char* id, char* text) {
   if (const int error = UseDevice(self); error != 0) return error;

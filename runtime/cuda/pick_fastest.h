@@ -2,6 +2,8 @@
 #ifndef AMP_RUNTIME_CUDA_PICK_FASTEST_H_
 #define AMP_RUNTIME_CUDA_PICK_FASTEST_H_
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -26,6 +28,29 @@ size_t PickFastest(size_t count, const TakeTime& take_time) {
     }
   }
   return count == 0 ? 0 : static_cast<size_t>(std::min_element(best.begin(), best.end()) - best.begin());
+}
+
+// Of several runs in a row, in milliseconds. `run`: whether it could be started.
+template <typename Run>
+float TimeOfRuns(cudaStream_t stream, const Run& run) {
+  constexpr int kRuns = 4;
+  cudaEvent_t begin = nullptr, end = nullptr;
+  bool is_ok = cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess &&
+               cudaEventRecord(begin, stream) == cudaSuccess;
+  for (int i = 0; i < kRuns && is_ok; ++i) is_ok = run();
+  float milliseconds = 0;
+  is_ok = is_ok && cudaEventRecord(end, stream) == cudaSuccess && cudaEventSynchronize(end) == cudaSuccess &&
+          cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess;
+  if (begin != nullptr) static_cast<void>(cudaEventDestroy(begin));
+  if (end != nullptr) static_cast<void>(cudaEventDestroy(end));
+  if (!is_ok) static_cast<void>(cudaGetLastError());  // what does not last is not the next kernel's error
+  return is_ok ? milliseconds : kNoTime;
+}
+
+// Whether what is asked for now is written down, and takes no time.
+inline bool IsCapturing(cudaStream_t stream) {
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  return cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone;
 }
 
 }  // namespace amp::cuda

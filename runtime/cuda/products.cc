@@ -219,8 +219,7 @@ const char* Products::Propose(const ProductArguments& product, Plan& plan,
 const char* Products::Choose(const ProductArguments& product, const Key& key, cudaStream_t stream, Plan& plan) const {
   constexpr size_t kMostProposals = 16;  // that are timed
   const std::string text = choices_ == nullptr ? "" : TextOf(key);
-  if (choices_ == nullptr || !Recall(text, plan) || IsBarred(product, plan)) {
-    plan.text.clear();
+  if (choices_ == nullptr || !Recall(product, text, plan)) {
     std::vector<cublasLtMatmulHeuristicResult_t> proposals(choices_ == nullptr ? 1 : kMostProposals);
     if (const char* const why_not = Propose(product, plan, proposals); why_not != nullptr) return why_not;
     plan.Take(proposals[0]);
@@ -263,47 +262,37 @@ std::string Products::TextOf(const Key& key) const {
   return text;
 }
 
-bool Products::Recall(const std::string& key, Plan& plan) const {
+bool Products::Recall(const ProductArguments& product, const std::string& key, Plan& plan) const {
   cublasLtMatmulAlgo_t algorithm = {};
   const size_t size = choices_->find(choices_->self, key.c_str(), &algorithm, sizeof(algorithm));
-  if (size != sizeof(algorithm)) return false;
+  if (size == 0) return false;
+  const auto refuse = [&](const char* why) {
+    choices_->refuse(choices_->self, key.c_str(), why);
+    return false;
+  };
+  if (size != sizeof(algorithm)) return refuse("it is no algorithm of cuBLASLt");
   cublasLtMatmulHeuristicResult_t checked = {};
   const cublasStatus_t status =
       library_->check(handle_, plan.operation, plan.left, plan.right, plan.result, plan.result, &algorithm, &checked);
-  if (status != CUBLAS_STATUS_SUCCESS || checked.workspaceSize > workspace_bytes_) return false;
+  if (status != CUBLAS_STATUS_SUCCESS) return refuse("cuBLASLt does not take it");
+  if (checked.workspaceSize > workspace_bytes_) return refuse("its workspace is larger than what there is");
   checked.algo = algorithm;
   plan.Take(checked);
+  if (IsBarred(product, plan)) return refuse("it is no float32 of the kind that is allowed");
   plan.text = ", chosen by time before";
   return true;
 }
 
 void Products::PickAndKeep(const ProductArguments& product, const std::string& key, cudaStream_t stream, Plan& plan,
                            const std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const {
-  // What is recorded does not run, and takes no time.
-  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone) return;
+  if (IsCapturing(stream)) return;
   const size_t fastest = PickFastest(proposals.size(), [&](size_t i) {
     plan.Take(proposals[i]);
-    return TimeOf(product, stream, plan);
+    return TimeOfRuns(stream, [&] { return Run(product, stream, plan) == CUBLAS_STATUS_SUCCESS; });
   });
   plan.Take(proposals[fastest]);
   plan.text = ", fastest of " + std::to_string(proposals.size());
   choices_->keep(choices_->self, key.c_str(), &plan.algorithm, sizeof(plan.algorithm));
-}
-
-float Products::TimeOf(const ProductArguments& product, cudaStream_t stream, const Plan& plan) const {
-  constexpr int kRuns = 4;
-  cudaEvent_t begin = nullptr, end = nullptr;
-  bool is_ok = cudaEventCreate(&begin) == cudaSuccess && cudaEventCreate(&end) == cudaSuccess &&
-               cudaEventRecord(begin, stream) == cudaSuccess;
-  for (int run = 0; run < kRuns && is_ok; ++run) is_ok = Run(product, stream, plan) == CUBLAS_STATUS_SUCCESS;
-  float milliseconds = 0;
-  is_ok = is_ok && cudaEventRecord(end, stream) == cudaSuccess && cudaEventSynchronize(end) == cudaSuccess &&
-          cudaEventElapsedTime(&milliseconds, begin, end) == cudaSuccess;
-  if (begin != nullptr) static_cast<void>(cudaEventDestroy(begin));
-  if (end != nullptr) static_cast<void>(cudaEventDestroy(end));
-  if (!is_ok) static_cast<void>(cudaGetLastError());  // what does not last is not the next kernel's error
-  return is_ok ? milliseconds : kNoTime;
 }
 
 // ---- running --------------------------------------------------------------------------------------------------------

@@ -55,12 +55,10 @@ class Products {
   std::optional<uint64_t> FlagsOf(const Plan& plan) const;
   // Whether that is no float32 of the kind that is allowed: of a library that does not keep to the mask, or in a file.
   bool IsBarred(const device::ProductArguments& product, const Plan& plan) const;
-  // Whether there is a choice that is good here.
-  bool Recall(const std::string& key, Plan& plan) const;
+  // Whether there is a choice that is good here. One that is not is refused.
+  bool Recall(const device::ProductArguments& product, const std::string& key, Plan& plan) const;
   void PickAndKeep(const device::ProductArguments& product, const std::string& key, cudaStream_t stream, Plan& plan,
                    const std::vector<cublasLtMatmulHeuristicResult_t>& proposals) const;
-  // Of several runs of the plan, in milliseconds; kNoTime where it does not run.
-  float TimeOf(const device::ProductArguments& product, cudaStream_t stream, const Plan& plan) const;
   cublasStatus_t Run(const device::ProductArguments& product, cudaStream_t stream, const Plan& plan) const;
   // "cublasLt 130100 NVIDIA H200 9.0 ...": all that a choice depends on.
   std::string TextOf(const Key& key) const;

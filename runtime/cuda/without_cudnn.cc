@@ -14,8 +14,8 @@ const CudnnLibrary& OpenCudnn() {
   return none;
 }
 
-cudnnContext* MakeCudnnHandle(CUstream_st*, std::string& why_not) {
-  why_not = kWhyNot;
+cudnnContext* MakeCudnnHandle(CUstream_st*, CudnnFailure& failure) {
+  failure.text = kWhyNot;
   return nullptr;
 }
 void DestroyCudnnHandle(cudnnContext*) {}
@@ -23,13 +23,14 @@ void DestroyCudnnHandle(cudnnContext*) {}
 CudnnPointers PointersOf(const device::LibraryConvolution&) { return {}; }
 CudnnPointers PointersOf(const device::LibraryAttention&) { return {}; }
 
-std::unique_ptr<CudnnPlan> PlanConvolution(const device::LibraryConvolution&, const CudnnTarget&,
-                                           std::string& why_not) {
-  why_not = kWhyNot;
+std::unique_ptr<CudnnPlan> PlanConvolution(const device::LibraryConvolution&, const CudnnTarget&, const CudnnWish&,
+                                           CudnnFailure& failure) {
+  failure.text = kWhyNot;
   return nullptr;
 }
-std::unique_ptr<CudnnPlan> PlanAttention(const device::LibraryAttention&, const CudnnTarget&, std::string& why_not) {
-  why_not = kWhyNot;
+std::unique_ptr<CudnnPlan> PlanAttention(const device::LibraryAttention&, const CudnnTarget&, const CudnnWish&,
+                                         CudnnFailure& failure) {
+  failure.text = kWhyNot;
   return nullptr;
 }
 

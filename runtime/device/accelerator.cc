@@ -6,6 +6,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/raw/move.h"
+#include "runtime/device/raw/multiply.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -27,8 +28,11 @@ Accelerator::~Accelerator() {
 
 void Accelerator::Note(int error) {
   if (error == 0) return;
-  if (is_recording_) return BreakRecording();  // it has not happened: the run begins again, and meets what lasts
   int none = 0;
+  if (is_recording_) {  // it has not happened: the run begins again, and meets what lasts
+    recording_error_.compare_exchange_strong(none, error);
+    return BreakRecording();
+  }
   first_error_.compare_exchange_strong(none, error);
 }
 
@@ -62,10 +66,20 @@ absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
   return absl::AbortedError(absl::StrCat(status.message(), ": ", text));
 }
 
-absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
+absl::Status Accelerator::MultiplyByLibrary(const device::ProductArguments& product, std::string& text) {
   char what[device::kMaxProductText] = "";
   const int error = table_.multiply(table_.self, &product, what);
   return AfterLibrary(error, text = what);
+}
+
+absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
+  const absl::Status status = MultiplyByLibrary(product, text);
+  if (!absl::IsUnimplemented(status)) return status;
+  Warn(absl::StrCat("product: ", text),
+       absl::StrCat("products of matrices run in a slow kernel of our own: ", Escaped(text)));
+  text = absl::StrCat("kernel of our own: ", text);
+  Start(device::MultiplyArguments{product});
+  return is_recording_ ? absl::OkStatus() : Status();
 }
 
 absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution, std::string& text) {
@@ -73,30 +87,63 @@ absl::Status Accelerator::Convolve(const device::LibraryConvolution& convolution
   const int error = table_.convolve(table_.self, &convolution, what);
   text = what;
   const bool is_slow = error == device::kWithoutTensorCores;
-  if (convolution.storage != device::Storage::kFloat32) {  // of those that a warning is about
+  {
     const absl::MutexLock lock(&warning_mutex_);
-    of_convolution_ = is_slow || error == device::kNotTaken ? text : "";
+    of_convolution_ = error == device::kNotTaken ? text : "";
   }
-  if (is_slow) NoteWithoutTensorCores();
+  if (is_slow) {
+    Warn("convolution by others", absl::StrCat("a convolution in 16 bits runs without Tensor Cores: ", Escaped(text)));
+  }
   return AfterLibrary(is_slow ? 0 : error, text);
-}
-
-void Accelerator::NoteWithoutTensorCores() {
-  const absl::MutexLock lock(&warning_mutex_);
-  if (std::exchange(has_warned_, true)) return;
-  warning_ = absl::StrCat("a convolution in 16 bits runs without Tensor Cores",
-                          of_convolution_.empty() ? "" : absl::StrCat(": ", Escaped(of_convolution_)));
-}
-
-std::string Accelerator::TakeWarning() {
-  const absl::MutexLock lock(&warning_mutex_);
-  return std::exchange(warning_, {});
 }
 
 absl::Status Accelerator::Attend(const device::LibraryAttention& attention, std::string& text) {
   char what[device::kMaxOperationText] = "";
   const int error = table_.attend(table_.self, &attention, what);
-  return AfterLibrary(error, text = what);
+  text = what;
+  if (error == device::kNotTaken) {
+    Warn(absl::StrCat("attention: ", text), absl::StrCat("attention runs node by node: ", Escaped(text)));
+  }
+  return AfterLibrary(error, text);
+}
+
+// ---- warnings -------------------------------------------------------------------------------------------------------
+
+void Accelerator::NoteDirectConvolution(DType dtype) {
+  std::string why;
+  {
+    const absl::MutexLock lock(&warning_mutex_);
+    why = of_convolution_.empty() ? "" : absl::StrCat(": ", Escaped(of_convolution_));
+  }
+  const std::string text = absl::StrCat(
+      dtype == DType::kFloat32 ? "a convolution runs in a slow kernel of our own"
+                               : "a convolution in 16 bits runs without Tensor Cores",
+      why);
+  Warn(text, text);
+}
+
+void Accelerator::Warn(const std::string& key, const std::string& text) {
+  const absl::MutexLock lock(&warning_mutex_);
+  if (is_recording_) {
+    recorded_warnings_.emplace_back(key, text);
+  } else if (warned_of_.insert(key).second) {
+    warnings_.push_back(text);
+  }
+}
+
+void Accelerator::WarnOfRecorded(bool is_there) {
+  std::vector<std::pair<std::string, std::string>> recorded;
+  {
+    const absl::MutexLock lock(&warning_mutex_);
+    recorded = std::exchange(recorded_warnings_, {});
+  }
+  if (!is_there) return;
+  for (const auto& [key, text] : recorded) Warn(key, text);
+}
+
+std::vector<std::string> Accelerator::TakeWarnings() {
+  const absl::MutexLock lock(&warning_mutex_);
+  return std::exchange(warnings_, {});
 }
 
 absl::Status Accelerator::Finish() {
@@ -251,12 +298,17 @@ std::shared_ptr<const void> Accelerator::Share(absl::Span<const std::byte> list)
 
 // ---- recording ------------------------------------------------------------------------------------------------------
 
+absl::Status Accelerator::WithoutRecording(int error) {
+  const std::string text = absl::StrCat("the device does not record: ", table_.error_text(error), " (error ", error, ")");
+  Warn(text, absl::StrCat("kernels are started one by one: ", text));
+  return absl::CancelledError(text);
+}
+
 absl::Status Accelerator::StartRecording() {
   AMP_CHECK(CanRecord() && !is_recording_);
-  if (const int error = table_.start_recording(table_.self); error != 0) {
-    return absl::CancelledError(absl::StrCat("no recording: ", table_.error_text(error)));
-  }
+  if (const int error = table_.start_recording(table_.self); error != 0) return WithoutRecording(error);
   is_broken_ = false;
+  recording_error_ = 0;
   is_recording_ = true;
   return absl::OkStatus();
 }
@@ -265,13 +317,15 @@ absl::StatusOr<std::unique_ptr<Recording>> Accelerator::StopRecording() {
   AMP_CHECK(is_recording_);
   is_recording_ = false;
   void* content = nullptr;
-  const int error = table_.stop_recording(table_.self, &content);
+  const int stopped = table_.stop_recording(table_.self, &content), noted = recording_error_;
   const absl::MutexLock lock(&lists_mutex_);
   std::vector<std::shared_ptr<const void>> lists = std::move(recorded_lists_);
   recorded_lists_.clear();
-  if (content == nullptr) return absl::CancelledError("the device gives no recording");
-  std::unique_ptr<Recording> recording(new Recording(*this, content));
-  if (is_broken_ || error != 0) return absl::CancelledError("more than kernels while the device records");
+  const bool is_there = content != nullptr && stopped == 0 && !is_broken_;
+  WarnOfRecorded(is_there);
+  std::unique_ptr<Recording> recording(content == nullptr ? nullptr : new Recording(*this, content));
+  if (is_broken_ && noted == 0) return absl::CancelledError("more than kernels while the device records");
+  if (!is_there) return WithoutRecording(noted != 0 ? noted : stopped);
   recording->lists_ = std::move(lists);
   return recording;
 }

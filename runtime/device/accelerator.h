@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -83,18 +84,22 @@ class Accelerator : public TensorMemory, private ElementMover {
     Note(table_.kernels.launches[static_cast<size_t>(Arguments::kKernel)](table_.self, &arguments));
   }
 
-  // Products of matrices; `text`: what computes them, for reports. Errors: kUnimplemented where the device's library does
-  // not do it, and nothing has happened then; kAborted where that is missing; kResourceExhausted, no memory for it.
+  // Products of matrices; `text`: what computes them, for reports. What the device's library has no algorithm for is
+  // computed by a kernel of our own, which a warning says. Errors: kAborted where the library is missing;
+  // kResourceExhausted, no memory for it.
   absl::Status Multiply(const device::ProductArguments& product, std::string& text);
-  // The same of convolutions and attention, but kUnimplemented, too, where their library is missing: others compute them.
+  // By the library alone. Errors: kUnimplemented, too, where it does not do it, and nothing has happened then.
+  absl::Status MultiplyByLibrary(const device::ProductArguments& product, std::string& text);
+  // The same of convolutions and attention, but kUnimplemented, too, where their library is missing: others compute them,
+  // of attention with a warning.
   absl::Status Convolve(const device::LibraryConvolution& convolution, std::string& text);
   absl::Status Attend(const device::LibraryAttention& attention, std::string& text);
 
-  // A convolution in 16 bits was computed by other units than those that are there for it; not of one whose channels are
-  // groups of their own, which no Tensor Core computes.
-  void NoteWithoutTensorCores();
-  // What whoever runs a model should know, in one line and once; empty: nothing.
-  std::string TakeWarning();
+  // A convolution was computed by a kernel of our own, though the library is there for it; not of one whose channels are
+  // groups of their own.
+  void NoteDirectConvolution(DType dtype);
+  // What whoever runs a model should know, and has not been told: a line each.
+  std::vector<std::string> TakeWarnings();
 
   // ---- means over the ranks of a data-parallel run, each with a device of its own (raw/ranks.h)
   // All ranks call it with one device each; afterwards `ranks_text` names the library. Errors, the same on all ranks:
@@ -150,6 +155,11 @@ class Accelerator : public TensorMemory, private ElementMover {
 
   void Note(int error);
   void NoteShortOfMemory();
+  // A warning, once for each `key`. Of what is recorded: when the recording is there.
+  void Warn(const std::string& key, const std::string& text);
+  void WarnOfRecorded(bool is_there);
+  // kCancelled, with a warning.
+  absl::Status WithoutRecording(int error);
   // What a library said, and with which error.
   absl::Status AfterLibrary(int error, const std::string& text);
   // For what a recording cannot have: tells the one under way, if there is one.
@@ -167,10 +177,12 @@ class Accelerator : public TensorMemory, private ElementMover {
   absl::Mutex warning_mutex_;
   std::string of_convolution_
       ABSL_GUARDED_BY(warning_mutex_);  // what the library said of one that it did not take last
-  std::string warning_ ABSL_GUARDED_BY(warning_mutex_);
-  bool has_warned_ ABSL_GUARDED_BY(warning_mutex_) = false;
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(warning_mutex_);
+  std::set<std::string> warned_of_ ABSL_GUARDED_BY(warning_mutex_);  // keys
+  std::vector<std::pair<std::string, std::string>> recorded_warnings_ ABSL_GUARDED_BY(warning_mutex_);
   absl::Mutex order_;
   std::atomic<bool> is_recording_ = false, is_broken_ = false;
+  std::atomic<int> recording_error_ = 0;  // the first of the device while it records
   absl::Mutex lists_mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<const void>> lists_ ABSL_GUARDED_BY(lists_mutex_);  // by content
   size_t lists_bytes_ ABSL_GUARDED_BY(lists_mutex_) = 0;

@@ -69,7 +69,7 @@ absl::Status Convolve(KernelContext& context) {
   }
   Accelerator& device = *context.resources().device;
   device.Start(convolve);
-  if (x.dtype() != DType::kFloat32 && !shape.IsDepthwise()) device.NoteWithoutTensorCores();
+  if (!shape.IsDepthwise()) device.NoteDirectConvolution(x.dtype());
   return absl::OkStatus();
 }
 

@@ -67,8 +67,15 @@ std::optional<size_t> OwnBias(const KernelContext& context) {
   return is_gemm && AddsC(context) ? std::optional(kC) : std::nullopt;
 }
 
+// What was to be done to the result together with the product is left to one node after another where the library has no
+// algorithm for both.
+absl::Status Multiply(const KernelContext& context, const device::ProductArguments& product, std::string& text) {
+  Accelerator& device = *context.resources().device;
+  return context.epilogue().steps.empty() ? device.Multiply(product, text) : device.MultiplyByLibrary(product, text);
+}
+
 // Each product of a batch by its own, where operands are repeated in a way that no step says.
-absl::Status MultiplyEach(const ProductShape& shape, Accelerator& device, device::ProductArguments product,
+absl::Status MultiplyEach(const KernelContext& context, const ProductShape& shape, device::ProductArguments product,
                           std::string& text) {
   const auto batch_of = [](const Dims& dims) { return Dims(dims.begin(), dims.end() - 2); };
   const Dims batch = batch_of(shape.y);
@@ -87,7 +94,7 @@ absl::Status MultiplyEach(const ProductShape& shape, Accelerator& device, device
     product.b = b + walk[1] * bytes;
     product.y = y;
     product.addend = addend;
-    AMP_RETURN_IF_ERROR(device.Multiply(product, text));
+    AMP_RETURN_IF_ERROR(Multiply(context, product, text));
     if (addend != nullptr) addend += result_bytes;
   }
   return absl::OkStatus();
@@ -133,10 +140,9 @@ absl::Status Product(KernelContext& context) {
       .alpha = form.alpha};
   ProductText& state = context.State<ProductText>();
   const absl::MutexLock lock(&state.mutex);
-  Accelerator& device = *context.resources().device;
   const Way way = shape->FirstWay(Way::kFolded);
   if (way == Way::kAsIs) {
-    AMP_RETURN_IF_ERROR(MultiplyEach(*shape, device, product, state.text));
+    AMP_RETURN_IF_ERROR(MultiplyEach(context, *shape, product, state.text));
   } else {
     const Dims a = shape->ViewOfA(way), b = shape->ViewOfB(way), view = shape->ViewOfY(way);
     product.m = view[view.size() - 2];
@@ -145,7 +151,7 @@ absl::Status Product(KernelContext& context) {
       product.a_step = a[0] == 1 ? 0 : a[1] * a[2];
       product.b_step = b[0] == 1 ? 0 : b[1] * b[2];
     }
-    AMP_RETURN_IF_ERROR(device.Multiply(product, state.text));
+    AMP_RETURN_IF_ERROR(Multiply(context, product, state.text));
   }
   context.Report(state.text, DType::kFloat32);
   return NeedsChain(context, epilogue) ? FinishProduct(context, epilogue, result, *y) : absl::OkStatus();

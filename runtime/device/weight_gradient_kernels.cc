@@ -211,7 +211,7 @@ absl::Status ConvWeightGradient(KernelContext& context) {
   Accelerator& device = *context.resources().device;
   device.Start(convolve);
   const bool is_depthwise = shape.groups > 1 && shape.groups == x.dim(1);
-  if (x.dtype() != DType::kFloat32 && !is_depthwise) device.NoteWithoutTensorCores();
+  if (!is_depthwise) device.NoteDirectConvolution(x.dtype());
   return absl::OkStatus();
 }
 

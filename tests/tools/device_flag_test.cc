@@ -51,9 +51,22 @@ TEST_CASE("amp-run: a convolution in 16 bits without Tensor Cores is said once, 
   CHECK(RunOnDouble(two, {}).err.empty());
 }
 
+TEST_CASE("amp-run: what a library of a device does not do, and a slow kernel there does, is said once for each reason") {
+  const std::string two = "(float[1,8,6,6] x, float[8,8,3,3] w) => (float[1,8,2,2] y) { h = Conv (x, w) y = Conv (h, w) }";
+  CHECK(RunOnDouble(two, {.has_operations = false}).err ==
+        "amp-run: warning: a convolution runs in a slow kernel of our own: the double has no library\n");
+  const ToolOutput products =
+      RunOnDouble("(float[4,3] a, float[3,2] b, float[2,2] c) => (float[4,2] y) { h = MatMul (a, b) y = MatMul (h, c) }",
+                  {.takes_products = false}, {"--explain"});
+  CHECK(products.exit_code == 0);
+  CHECK(products.err ==
+        "amp-run: warning: products of matrices run in a slow kernel of our own: the double takes none\n");
+  CHECK_THAT(products.out, Contains("kernel of our own: the double takes none"));
+}
+
 TEST_CASE("amp-run: convolutions that no Tensor Core computes are not warned of") {
   const ToolOutput wide = RunOnDouble("(float[1,8,6,6] x, float[8,8,3,3] w) => (float[1,8,4,4] y) { y = Conv (x, w) }",
-                                      {.has_operations = false});
+                                      {.has_tensor_cores = false});
   CHECK(wide.exit_code == 0);
   CHECK(wide.err.empty());
   const ToolOutput depthwise =

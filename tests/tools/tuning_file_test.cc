@@ -92,5 +92,26 @@ TEST_CASE("amp-run --autotune times a product once, and knows it the next time")
   CHECK_THAT(output.err, Contains("notes.json: expected a file that --autotune wrote"));
 }
 
+TEST_CASE(
+    "amp-run --autotune times convolutions too, and says what of a file it does not use, but for other machines") {
+  const ScratchFolder folder;
+  const std::string model = folder.Write("m.onnx", *ParseOnnxText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2,5,5] a, float[3,2,3,3] b) => (float[1,3,3,3] y) { y = Conv (a, b) })"));
+  const auto run = [&](const std::string& file) {
+    return RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", file}, {},
+                     [](int) { return OpenHostMemoryDouble(); });
+  };
+  CHECK(run(folder.File("t.json")).err.empty());
+  CHECK_THAT(folder.Read("t.json"), Contains("\"double convolution 2 3\": \"MQ==\""));
+  const std::string spoilt = folder.Write(
+      "s.json", R"({"schema": 1, "choices": {"double convolution 2 3": "Mg==", "cudnn 90000 another": "Mg=="}})");
+  CHECK(run(spoilt).err == "amp-run: warning: " + spoilt +
+                               ": the choice for 'double convolution 2 3' is not used: the double has the first one "
+                               "alone\n");
+  CHECK_THAT(folder.Read("s.json"),
+             Contains("\"double convolution 2 3\": \"MQ==\"") && Contains("\"cudnn 90000 another\": \"Mg==\""));
+  CHECK(run(spoilt).err.empty());
+}
+
 }  // namespace
 }  // namespace amp

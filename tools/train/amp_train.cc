@@ -249,7 +249,7 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   return absl::OkStatus();
 }
 
-// With --autotune: products as the file has them, and what is new into it, once for all ranks.
+// With --autotune: products, convolutions and attention as the file has them, and what is new into it, once for all ranks.
 absl::Status TrainTuned(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
                         ToolOutput& output) {
   if (a.autotune.empty()) return InFile(Escaped(a.model), Train(a, streams, results, ranks, output));
@@ -258,6 +258,11 @@ absl::Status TrainTuned(const TrainArguments& a, const ToolStreams& streams, Res
   a.session.device->UseChoices(&(*tuning)->choices());
   const absl::Status status = Train(a, streams, results, ranks, output);
   a.session.device->UseChoices(nullptr);
+  if (ranks.IsFirst()) {
+    for (const std::string& warning : (*tuning)->TakeWarnings()) {
+      streams.warn(absl::StrCat("amp-train: warning: ", warning, "\n"));
+    }
+  }
   const absl::Status saved = ranks.IsFirst() ? (*tuning)->Save() : absl::OkStatus();
   return status.ok() ? saved : InFile(Escaped(a.model), status);
 }

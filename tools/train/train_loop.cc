@@ -138,8 +138,10 @@ class Loop {
   }
 
   void WarnOfDevice() {
-    const std::string warning = args_.session.device == nullptr ? "" : args_.session.device->TakeWarning();
-    if (!warning.empty()) task_.streams->warn(absl::StrCat("amp-train: warning: ", warning, "\n"));
+    if (args_.session.device == nullptr) return;
+    for (const std::string& warning : args_.session.device->TakeWarnings()) {
+      task_.streams->warn(absl::StrCat("amp-train: warning: ", warning, "\n"));
+    }
   }
 
   void WarnOfSkips(const TrainStep& step) {

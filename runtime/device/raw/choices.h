@@ -13,6 +13,8 @@ struct Choices {
   // Copies at most `size` bytes of what was kept, and gives how many there are; 0: nothing was.
   size_t (*find)(void* self, const char* key, void* value, size_t size) = nullptr;
   void (*keep)(void* self, const char* key, const void* value, size_t size) = nullptr;
+  // What was found is not used, and why: one line.
+  void (*refuse)(void* self, const char* key, const char* why) = nullptr;
 };
 
 }  // namespace amp::device

@@ -68,6 +68,7 @@ enum class Kernel : int32_t {
   kQuantizedPair,
   kQuantizedTable,
   kQuantizedMean,
+  kMultiply,
   kMultiplyIntegers,
   kConvolveIntegers,
 };

@@ -1,4 +1,4 @@
-// Products of matrices, which a library computes on a device.
+// Products of matrices, which a library computes on a device; without one: multiply.h.
 #ifndef AMP_RUNTIME_DEVICE_RAW_PRODUCT_H_
 #define AMP_RUNTIME_DEVICE_RAW_PRODUCT_H_
 

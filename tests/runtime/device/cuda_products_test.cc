@@ -7,6 +7,7 @@
 #include "runtime/device/raw/device_table.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/fake_cuda_runtime.h"
+#include "tests/runtime/device/kept_choices.h"
 
 namespace amp::cuda {
 namespace {
@@ -24,6 +25,7 @@ struct FakeLibrary {
   bool heeds_mask = true;
   cublasStatus_t creates = CUBLAS_STATUS_SUCCESS, multiplies = CUBLAS_STATUS_SUCCESS;
   std::vector<uint64_t> algorithms = {};  // their flags, the best first; an algorithm's number is its place
+  size_t workspace_bytes = 0;             // of what it checks
   // What it was asked for last.
   uint64_t mask = 0;
   cublasComputeType_t compute = CUBLAS_COMPUTE_16F;
@@ -83,11 +85,19 @@ cublasStatus_t Multiply(cublasLtHandle_t, cublasLtMatmulDesc_t, const void*, con
   return fake.multiplies;
 }
 
+cublasStatus_t Check(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, const cublasLtMatmulAlgo_t* algorithm,
+                     cublasLtMatmulHeuristicResult_t* checked) {
+  if (algorithm->data[0] >= fake.algorithms.size()) return CUBLAS_STATUS_INVALID_VALUE;
+  checked->workspaceSize = fake.workspace_bytes;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
 const CublasLt kLibrary = {.create = Create,
                            .destroy = [](cublasLtHandle_t) { return CUBLAS_STATUS_SUCCESS; },
                            .get_version = [] { return size_t{130100}; },
                            .matmul = Multiply,
-                           .check = nullptr,
+                           .check = Check,
                            .get_capability = GetCapability,
                            .get_configuration = GetConfiguration,
                            .get_heuristic = GetHeuristic,
@@ -232,6 +242,42 @@ TEST_CASE("16 bits are added up in float32, and where Tensor Cores are all that 
     Products none(0, Products::Units::kTensorCores);
     CHECK(Ask(none, product).error == device::kNoProduct);
     CHECK(Ask(none, product).text == "cuBLASLt has no algorithm for it");
+  }
+}
+
+TEST_CASE("an algorithm that was kept and is not good any more is refused, and the fastest is found anew") {
+  const device::ProductArguments product = ProductOf(device::Storage::kFloat32);
+  const std::string timed =
+      "cublasLt algorithm 4, FMA, float32 accumulators, fastest of 1, strict float32: no TF32, no "
+      "BF16x9 emulation";
+  const auto algorithm = [](uint64_t number) {
+    cublasLtMatmulAlgo_t value = {};
+    value.data[0] = number;
+    return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  struct Spoilt {
+    std::string value;
+    size_t workspace_bytes;
+    std::string why;
+  };
+  for (const auto& [value, workspace_bytes, why] :
+       {Spoilt{"x", 0, "it is no algorithm of cuBLASLt"}, Spoilt{algorithm(99), 0, "cuBLASLt does not take it"},
+        Spoilt{algorithm(4), size_t{1} << 40, "its workspace is larger than what there is"},
+        Spoilt{algorithm(0), 0, "it is no float32 of the kind that is allowed"}}) {
+    fake = {.algorithms = kOfFloat32};
+    KeptChoices kept;
+    Products first(0), next(0), second(0);
+    first.UseChoices(&kept.choices);
+    CHECK(Ask(first, product).text == timed);
+    CHECK(kept.by_key.begin()->second == algorithm(4));
+    next.UseChoices(&kept.choices);
+    CHECK_THAT(Ask(next, product).text, Contains("chosen by time before"));
+    CHECK(kept.refused.empty());
+    kept.by_key.begin()->second = value;
+    fake.workspace_bytes = workspace_bytes;
+    second.UseChoices(&kept.choices);
+    CHECK(Ask(second, product).text == timed);
+    CHECK(kept.refused == std::vector<std::string>{why});
   }
 }
 

@@ -2,12 +2,13 @@
 // 16 bits they have Tensor Cores, in float32 they have none unless TF32 is allowed.
 //
 // Plans are those that libamp_cuda.so makes. Exit code 77, and a line that says so, where there is no cuDNN. With --why-not
-// it prints why nothing, or no attention, can be planned.
+// it prints why nothing, or no attention, can be planned; with --why-no-handle why cuDNN does not start.
 #include "runtime/cuda/cudnn_plans.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -224,9 +225,9 @@ void CheckWeights(const std::string& what, LibraryConvolution convolution, const
   convolution.gives_weights = true;
   for (const bool allows_tf32 : {false, true}) {
     convolution.allows_tf32 = allows_tf32;
-    std::string why_not;
-    const auto plan = PlanConvolution(convolution, target, why_not);
-    Check(what + ", its weights", plan.get(), why_not, allows_tf32, tally);
+    CudnnFailure failure;
+    const auto plan = PlanConvolution(convolution, target, {}, failure);
+    Check(what + ", its weights", plan.get(), failure.text, allows_tf32, tally);
   }
 }
 
@@ -237,19 +238,19 @@ void CheckConvolutions(const Gpu& gpu, Tally& tally) {
       for (const Layer& layer : ResNet50()) {
         const std::string what = std::string(gpu.name) + ": " + NameOf(storage) + ": " + NameOf(layer, batch);
         LibraryConvolution convolution = ConvolutionOf(layer, batch, storage);
-        std::string why_not;
-        const auto plan = PlanConvolution(convolution, target, why_not);
-        Check(what, plan.get(), why_not, storage != Storage::kFloat32, tally);
+        CudnnFailure failure;
+        const auto plan = PlanConvolution(convolution, target, {}, failure);
+        Check(what, plan.get(), failure.text, storage != Storage::kFloat32, tally);
         if (storage != Storage::kFloat32 && batch != 1) {
           convolution.channels_last = true;
-          const auto turned = PlanConvolution(convolution, target, why_not);
-          Check(what + ", channels last", turned.get(), why_not, true, tally);
+          const auto turned = PlanConvolution(convolution, target, {}, failure);
+          Check(what + ", channels last", turned.get(), failure.text, true, tally);
         }
         if (storage != Storage::kFloat32 || batch != 16) continue;
         CheckWeights(what, convolution, target, tally);
         convolution.allows_tf32 = true;
-        const auto in_tf32 = PlanConvolution(convolution, target, why_not);
-        Check(what + ", TF32 allowed", in_tf32.get(), why_not, true, tally);
+        const auto in_tf32 = PlanConvolution(convolution, target, {}, failure);
+        Check(what + ", TF32 allowed", in_tf32.get(), failure.text, true, tally);
       }
     }
   }
@@ -259,9 +260,9 @@ void CheckSpecials(const Gpu& gpu, Tally& tally) {
   const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
   for (const Storage storage : {Storage::kFloat16, Storage::kBfloat16, Storage::kFloat32}) {
     for (const Special& special : Specials(storage)) {
-      std::string why_not;
-      const auto plan = PlanConvolution(special.convolution, target, why_not);
-      Check(std::string(gpu.name) + ": " + NameOf(storage) + ": " + special.name, plan.get(), why_not,
+      CudnnFailure failure;
+      const auto plan = PlanConvolution(special.convolution, target, {}, failure);
+      Check(std::string(gpu.name) + ": " + NameOf(storage) + ": " + special.name, plan.get(), failure.text,
             storage != Storage::kFloat32, tally);
     }
   }
@@ -280,9 +281,9 @@ void CheckSpecialAttention(const Gpu& gpu, Tally& tally) {
   for (const auto& [name, attention] : {std::pair<const char*, LibraryAttention>{"heads that share keys", shared},
                                         {"heads apart", apart},
                                         {"one query", decoding}}) {
-    std::string why_not;
-    const auto plan = PlanAttention(attention, target, why_not);
-    Check(std::string(gpu.name) + ": " + name, plan.get(), why_not, true, tally);
+    CudnnFailure failure;
+    const auto plan = PlanAttention(attention, target, {}, failure);
+    Check(std::string(gpu.name) + ": " + name, plan.get(), failure.text, true, tally);
   }
 }
 
@@ -297,12 +298,43 @@ void CheckAttention(const Gpu& gpu, Tally& tally) {
           const std::string what = std::string(gpu.name) + ": " + NameOf(storage) + ": attention of " +
                                    std::to_string(heads) + " heads, " + std::to_string(batch) + " x " +
                                    std::to_string(length) + (is_masked ? ", masked" : "");
-          std::string why_not;
-          const auto plan = PlanAttention(attention, target, why_not);
-          Check(what, plan.get(), why_not, true, tally);
+          CudnnFailure failure;
+          const auto plan = PlanAttention(attention, target, {}, failure);
+          Check(what, plan.get(), failure.text, true, tally);
         }
       }
     }
+  }
+}
+
+// Several engines for one convolution, as they are timed on a GPU: each may be taken, and is found again by its name alone.
+void CheckCandidates(const Gpu& gpu, Tally& tally) {
+  const CudnnTarget target = {.device = JsonOf(gpu), .sm_version = gpu.sm_version};
+  for (const Storage storage : {Storage::kFloat16, Storage::kFloat32}) {
+    const LibraryConvolution convolution = ConvolutionOf({64, 64, 56, 3, 1, Behind::kRelu}, 16, storage);
+    const std::string what = std::string(gpu.name) + ": " + NameOf(storage) + ": candidates";
+    CudnnFailure failure;
+    constexpr size_t kMost = 3;
+    const auto best = PlanConvolution(convolution, target, {}, failure);
+    const auto plan = PlanConvolution(convolution, target, {.most_candidates = kMost}, failure);
+    Check(what, plan.get(), failure.text, storage != Storage::kFloat32, tally);
+    if (plan == nullptr || best == nullptr) continue;
+    std::set<std::string> engines;
+    bool is_right = plan->engine() == best->engine() && plan->num_candidates() == kMost;
+    for (size_t i = 0; i < plan->num_candidates(); ++i) {
+      plan->Take(i);
+      is_right = is_right && engines.insert(plan->engine()).second;
+      const auto again = PlanConvolution(convolution, target, {.engine = plan->engine()}, failure);
+      is_right = is_right && again != nullptr && again->engine() == plan->engine() &&
+                 again->workspace_bytes() == plan->workspace_bytes() &&
+                 again->uses_tensor_cores() == plan->uses_tensor_cores();
+    }
+    const auto none = PlanConvolution(convolution, target, {.engine = "eng99999"}, failure);
+    is_right = is_right && none == nullptr && failure.text == "cuDNN: 'eng99999' is not proposed";
+    if (is_right) continue;
+    std::printf("%s: expected %zu, the best first, each to be found again; found %zu; %s\n", what.c_str(), kMost,
+                plan->num_candidates(), failure.text.c_str());
+    ++tally.wrong;
   }
 }
 
@@ -314,6 +346,7 @@ int Run() {
   }
   Tally tally;
   for (const Gpu& gpu : kGpus) {
+    CheckCandidates(gpu, tally);
     CheckSpecials(gpu, tally);
     CheckConvolutions(gpu, tally);
     if (library.version >= kLeastCudnnForAttention) {
@@ -328,9 +361,16 @@ int Run() {
 }
 
 int PrintWhyNot() {
-  std::string why_not = OpenCudnn().why_not;
-  if (why_not.empty()) PlanAttention(AttentionOf(1, 1, 8, Storage::kFloat16), {}, why_not);
-  std::printf("%s\n", why_not.c_str());
+  CudnnFailure failure = {.text = OpenCudnn().why_not};
+  if (failure.text.empty()) PlanAttention(AttentionOf(1, 1, 8, Storage::kFloat16), {}, {}, failure);
+  std::printf("%s\n", failure.text.c_str());
+  return 0;
+}
+
+int PrintWhyNoHandle() {
+  CudnnFailure failure;
+  if (OpenCudnn().version == 0 || MakeCudnnHandle(nullptr, failure) != nullptr) return 1;
+  std::printf("%s%s\n", failure.text.c_str(), failure.is_out_of_memory ? ", out of memory" : "");
   return 0;
 }
 
@@ -338,6 +378,7 @@ int PrintWhyNot() {
 }  // namespace amp::cuda
 
 int main(int count, char** words) {
-  const bool prints_why_not = count > 1 && std::string(words[1]) == "--why-not";
-  return prints_why_not ? amp::cuda::PrintWhyNot() : amp::cuda::Run();
+  const std::string flag = count > 1 ? words[1] : "";
+  if (flag == "--why-not") return amp::cuda::PrintWhyNot();
+  return flag == "--why-no-handle" ? amp::cuda::PrintWhyNoHandle() : amp::cuda::Run();
 }

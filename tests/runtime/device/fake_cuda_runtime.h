@@ -11,6 +11,8 @@ struct FakeCudaRuntime {
   size_t room_bytes = size_t{1} << 40;
   int live_blocks = 0;
   int last_error = 0;
+  float now_ms = 0;  // the device's clock, for whoever is tested to move on
+  bool is_capturing = false;
 };
 FakeCudaRuntime& FakeCuda();
 

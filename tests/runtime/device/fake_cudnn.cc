@@ -1,15 +1,22 @@
-// Stands in for libcudnn.so.9 of another version, FAKE_CUDNN: what is said where cuDNN is too old.
+// Stands in for libcudnn.so.9 of another version, FAKE_CUDNN, which starts with the status FAKE_CUDNN_CREATE: what is said
+// where cuDNN is too old, or does not start.
 #include <cstddef>
 #include <cstdlib>
 
+namespace {
+
+int NumberFrom(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? 0 : std::atoi(text);
+}
+
+}  // namespace
+
 extern "C" {
 
-size_t cudnnGetVersion() {
-  const char* text = std::getenv("FAKE_CUDNN");
-  return text == nullptr ? 0 : static_cast<size_t>(std::atoi(text));
-}
+size_t cudnnGetVersion() { return static_cast<size_t>(NumberFrom("FAKE_CUDNN")); }
 const char* cudnnGetErrorString(int) { return "no error of this library's"; }
-int cudnnCreate(void**) { return 1; }
+int cudnnCreate(void**) { return NumberFrom("FAKE_CUDNN_CREATE"); }
 int cudnnDestroy(void*) { return 1; }
 int cudnnSetStream(void*, void*) { return 1; }
 

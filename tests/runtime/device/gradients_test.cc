@@ -43,13 +43,12 @@ TEST_CASE("device: gradients of a product's weights are float32, of operands of 
   }
 }
 
-TEST_CASE("device: a product's weights are the processor's where the library takes none, or another type") {
+TEST_CASE("device: a product's weights are the device's also where the library takes none, but not of another type") {
   const BothCase each = {.node = "y = ai.amp.MatrixWeightGradient <to = 1, transA = 1> (a, b)",
                          .inputs = {RandomTensor(DType::kFloat16, {4, 3}), RandomTensor(DType::kFloat16, {4, 5})},
                          .outputs = {DType::kFloat32},
                          .absolute = 1e-4};
-  const std::string without = RunOnDevice(each, {OpenHostMemoryDouble(nullptr, {.takes_products = false})});
-  CHECK_THAT(without, Contains("ran on the processor") && Contains("the double takes none"));
+  CHECK(RunOnDevice(each, {OpenHostMemoryDouble(nullptr, {.takes_products = false})}) == "");
   BothCase other = each;
   other.node = "y = ai.amp.MatrixWeightGradient <to = 11, transA = 1> (a, b)";
   other.outputs = {DType::kFloat64};

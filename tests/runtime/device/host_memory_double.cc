@@ -21,6 +21,7 @@
 #include "runtime/device/raw/integers.h"
 #include "runtime/device/raw/loss.h"
 #include "runtime/device/raw/move.h"
+#include "runtime/device/raw/multiply.h"
 #include "runtime/device/raw/norm_gradient.h"
 #include "runtime/device/raw/optimizer.h"
 #include "runtime/device/raw/picked_rows.h"
@@ -35,7 +36,7 @@
 namespace amp {
 namespace {
 
-constexpr int kFailedLaunch = 700, kNotWhileRecording = 901;
+constexpr int kFailedLaunch = 700, kNoRecording = 900, kNotWhileRecording = 901;
 constexpr size_t kMaxKey = 64;
 constexpr int kFillByte = 0xcd;  // memory that nobody has written to
 
@@ -189,6 +190,7 @@ int Finish(void* self) {
 
 int StartRecording(void* self) {
   const absl::MutexLock lock(&Of(self).mutex);
+  if (!Of(self).limits.starts_recordings) return kNoRecording;
   Of(self).recorded = std::make_unique<Recorded>();
   Of(self).is_broken = false;
   return 0;
@@ -265,14 +267,29 @@ const char* Tf32Text(const Operation& operation) {
   return "";
 }
 
-// As if there were something to choose.
-void Choose(Double& opened, const device::ProductArguments& product) {
+void NameChoice(const device::ProductArguments& product, char* key) {
+  std::snprintf(key, kMaxKey, "double %d %d %d", static_cast<int>(product.m), static_cast<int>(product.n),
+                static_cast<int>(product.k));
+}
+void NameChoice(const device::LibraryConvolution& convolution, char* key) {
+  std::snprintf(key, kMaxKey, "double convolution %d %d", static_cast<int>(convolution.channels),
+                static_cast<int>(convolution.filters));
+}
+void NameChoice(const device::LibraryAttention& attention, char* key) {
+  std::snprintf(key, kMaxKey, "double attention %d %d", static_cast<int>(attention.queries),
+                static_cast<int>(attention.keys));
+}
+
+// As if there were something to choose: the first of one.
+template <typename Operation>
+void Choose(Double& opened, const Operation& operation) {
   if (opened.choices == nullptr || opened.recorded != nullptr) return;
   char key[kMaxKey];
-  std::snprintf(key, sizeof key, "double %d %d %d", static_cast<int>(product.m), static_cast<int>(product.n),
-                static_cast<int>(product.k));
+  NameChoice(operation, key);
   char choice = 0;
-  if (opened.choices->find(opened.choices->self, key, &choice, 1) == 1) return;
+  const size_t size = opened.choices->find(opened.choices->self, key, &choice, 1);
+  if (size == 1 && choice == '1') return;
+  if (size > 0) opened.choices->refuse(opened.choices->self, key, "the double has the first one alone");
   ++opened.state->timed;
   opened.choices->keep(opened.choices->self, key, "1", 1);
 }
@@ -327,6 +344,7 @@ int Operate(void* self, const Operation* operation, char* text) {
   }
   if (!opened.limits.has_workspaces) return LacksWorkspace(text, device::kMaxOperationText);
   ++opened.state->operations;
+  Choose(opened, *operation);
   if constexpr (requires { operation->channels_last; }) opened.state->channels_last += operation->channels_last ? 1 : 0;
   const int error = DoOrRecord(opened, [copy = *operation] {
     compute(copy);
@@ -419,7 +437,7 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::SumColumnsArguments, device::SpreadWindowsArguments, device::ConvolveForWeightsArguments,
                        device::ResetHiddenArguments, device::QuantizeArguments, device::DequantizeArguments,
                        device::FindRangeArguments, device::QuantizedPairArguments, device::QuantizedTableArguments,
-                       device::QuantizedMeanArguments, device::MultiplyIntegersArguments,
+                       device::QuantizedMeanArguments, device::MultiplyArguments, device::MultiplyIntegersArguments,
                        device::ConvolveIntegersArguments, device::JoinColumnsArguments,
                        device::AddPickedRowsArguments>()});
 }

@@ -25,6 +25,7 @@ struct DoubleLimits {
   bool adds_bias = true;                           // to convolutions
   bool takes_channels_last = true;                 // of convolutions
   bool has_recordings = true;
+  bool starts_recordings = true;   // else it fails to, with error 900
   bool records_operations = true;  // else it breaks a recording by refusing what its library does alone
   bool has_ranks = true;           // the library that joins ranks
 };
@@ -36,7 +37,7 @@ struct DoubleState {
   int channels_last = 0;                              // operations with channels beside each other
   int recordings = 0, replays = 0;                    // recordings that are there
   int folds = 0;                                      // over ranks
-  int timed = 0;                                      // products whose fastest way was not known
+  int timed = 0;                                      // what had no fastest way that was known
   bool is_closed = false;
 };
 

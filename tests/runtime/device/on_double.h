@@ -21,11 +21,13 @@ using Kernels = std::vector<std::string>;
 struct OnDouble {
   std::shared_ptr<DoubleState> state = std::make_shared<DoubleState>();
   std::unique_ptr<Session> session;
+  std::weak_ptr<Accelerator> device;
 
   OnDouble(const FuseCase& each, DType dtype, const DoubleLimits& limits = {}, SessionOptions options = {}) {
     const SessionText text = TextOf(each, dtype);
     const NamedDatums inputs = InputsOf(each, dtype);
     options.device = OpenHostMemoryDouble(state, limits);
+    device = options.device;
     session = MakeSession(text, options);
     const std::vector<Tensor> expected = RunSession(*MakeSession(text), inputs);
     const double tolerance = dtype == DType::kFloat32 ? 1e-4 : dtype == DType::kFloat16 ? 4e-3 : 3e-2;

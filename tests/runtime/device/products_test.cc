@@ -1,5 +1,8 @@
 // Products of matrices on a device, against the reference; on the test double their numbers are plain loops', on a GPU the
 // library's.
+#include <algorithm>
+
+#include "runtime/device/raw/multiply.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 #include "tests/runtime/run_session.h"
@@ -135,16 +138,87 @@ TEST_CASE("device: without its library products are an error, never a run on the
   CHECK(without->Run({{"x", RandomTensor(DType::kFloat32, {3, 4})}}).ok());  // nobody asks for it
 }
 
-TEST_CASE("device: products that its library has no algorithm for run on the processor, which says so") {
+TEST_CASE("device: products that its library has no algorithm for stay there, in a kernel of our own, which is said once") {
   SessionOptions options;
   options.device = OpenHostMemoryDouble(nullptr, {.takes_products = false});
   const auto session = MakeSession(kProduct, options);
-  RunSession(*session, {{"x", RandomTensor(DType::kFloat32, {3, 4})}});
-  // The product and what is behind it are not one where the device lacks the product.
+  const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {3, 4})}};
+  const std::vector<Tensor> expected = RunSession(*MakeSession(kProduct), inputs);
+  for (int run = 0; run < 3; ++run) CHECK(DifferenceOf(RunSession(*session, inputs), expected, 1e-5) == "");
+  CHECK(KernelsOf(*session) == std::vector<std::string>{"device MatMul", "device Relu"});
+  // The product and what is behind it are not one where the library lacks the product.
   const Instruction& product = session->program().blocks[kMainGraph][0].parts[0];
   const absl::MutexLock lock(&product.site->mutex);
-  CHECK_FALSE(product.site->row->runs_on_device);
-  CHECK_THAT(product.site->why_not_better, Contains("device: the double takes none"));
+  CHECK(product.site->implementation == "kernel of our own: the double takes none");
+  CHECK(options.device->TakeWarnings() ==
+        std::vector<std::string>{"products of matrices run in a slow kernel of our own: the double takes none"});
+  CHECK(options.device->TakeWarnings().empty());
+}
+
+TEST_CASE("device: the kernel for products without a library takes all sizes, types, batches and what is added") {
+  const std::vector<std::shared_ptr<Accelerator>> devices = {OpenHostMemoryDouble(nullptr, {.takes_products = false})};
+  const auto run = [&](const std::string& node, const std::vector<Tensor>& inputs) {
+    return RunOnDevice({.node = node, .inputs = inputs, .relative = 1e-5, .absolute = 1e-4}, devices);
+  };
+  const std::vector<std::pair<Dims, Dims>> shapes = {
+      {{5, 7}, {7, 3}},     {{4, 4}, {4, 4}},           {{9, 5}, {5, 17}},   {{2, 4, 5, 7}, {2, 4, 7, 3}},
+      {{1, 8}, {8, 1}},     {{2, 1, 5, 7}, {3, 7, 4}},  {{3, 65}, {65, 2}},    {{4, 5, 7}, {1, 7, 3}},
+      {{1, 5, 7}, {4, 7, 3}}};
+  for (const auto& [a, b] : shapes) {
+    for (const DType dtype : kLoopFloats) {
+      INFO(DTypeName(dtype));
+      CHECK(run("y = MatMul(a, b)", {RandomTensor(dtype, a), RandomTensor(dtype, b)}) == "");
+    }
+  }
+  const Tensor a = RandomTensor(DType::kFloat16, {6, 5}), b = RandomTensor(DType::kFloat16, {5, 9}),
+               row = RandomTensor(DType::kFloat16, {9}), ta = RandomTensor(DType::kFloat16, {5, 6}),
+               tb = RandomTensor(DType::kFloat16, {9, 5});
+  CHECK(run("y = Gemm<alpha = 0.5>(a, b, c)", {a, b, row}) == "");
+  CHECK(run("y = Gemm<transA = 1>(a, b, c)", {ta, b, row}) == "");
+  CHECK(run("y = Gemm<transA = 1, transB = 1>(a, b)", {ta, tb}) == "");
+  CHECK(run("y = Einsum<equation = \"bij,bkj->bik\">(a, b)",
+            {RandomTensor(DType::kFloat32, {2, 4, 6}), RandomTensor(DType::kFloat32, {2, 5, 6})}) == "");
+  CHECK(run("y = Attention(a, b, c)",
+            {RandomTensor(DType::kFloat32, {1, 2, 5, 8}), RandomTensor(DType::kFloat32, {1, 2, 7, 8}),
+             RandomTensor(DType::kFloat32, {1, 2, 7, 6})}) == "");
+}
+
+TEST_CASE("device: the kernel for products without a library adds what is there, and then does the function") {
+  using device::ProductActivation;
+  const auto device = OpenHostMemoryDouble();
+  const auto on_device = [&](const std::vector<float>& values, Dims dims) {
+    const Tensor on_host = *Tensor::Create(DType::kFloat32, std::move(dims));
+    Tensor tensor = on_host;
+    std::copy(values.begin(), values.end(), tensor.mutable_elements<float>().begin());
+    return *device->CopyIn(tensor, nullptr);
+  };
+  const Tensor a = on_device({1, -2, 3, 4, 5, -6}, {2, 3}), b = on_device({1, 0, 2, -1, 1, 1}, {3, 2}),
+               bias = on_device({10, -3}, {2}), addend = on_device({1, 2, 3, 4}, {2, 2});
+  for (const auto& [activation, expected] :
+       {std::pair(ProductActivation::kNone, std::vector<float>{11, 1.5, 17, -4.5}),
+        std::pair(ProductActivation::kRelu, std::vector<float>{11, 1.5, 17, 0})}) {
+    Tensor y = *Tensor::Create(DType::kFloat32, {2, 2}, device.get());
+    device->Start(device::MultiplyArguments{{.a = a.data(),
+                                             .b = b.data(),
+                                             .bias = bias.data(),
+                                             .addend = addend.data(),
+                                             .y = y.mutable_data(),
+                                             .storage = device::Storage::kFloat32,
+                                             .y_storage = device::Storage::kFloat32,
+                                             .m = 2,
+                                             .n = 2,
+                                             .k = 3,
+                                             .batch = 1,
+                                             .a_step = 0,
+                                             .b_step = 0,
+                                             .transposes_a = false,
+                                             .transposes_b = false,
+                                             .activation = activation,
+                                             .allows_tf32 = false,
+                                             .alpha = 0.5F}});
+    const Tensor found = *device->CopyOut(y, nullptr);
+    CHECK(std::vector<float>(found.elements<float>().begin(), found.elements<float>().end()) == expected);
+  }
 }
 
 }  // namespace

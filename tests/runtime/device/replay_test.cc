@@ -15,6 +15,7 @@ struct Both {
   explicit Both(const SessionText& text, const DoubleLimits& limits = {}, SessionOptions options = {})
       : state(std::make_shared<DoubleState>()), expected(MakeSession(text, OneByOne())) {
     options.device = OpenHostMemoryDouble(state, limits);
+    device = options.device;
     options.fuse_attention = false;  // which is what these networks look like
     session = MakeSession(text, options);
   }
@@ -28,6 +29,7 @@ struct Both {
   }
 
   std::shared_ptr<DoubleState> state;
+  std::weak_ptr<Accelerator> device;
   std::unique_ptr<Session> session, expected;
   int replayed = 0;
 };
@@ -70,6 +72,17 @@ TEST_CASE("what fails while the device records has not happened: the run begins 
     CHECK(both.replayed == 0);
   }
   CHECK(both.state->operations == 4);
+  // Nothing of what the recording would have run instead.
+  CHECK(both.device.lock()->TakeWarnings() == std::vector<std::string>{"kernels are started one by one: the device does not "
+                                                                "record: no error of the double's (error 901)"});
+}
+
+TEST_CASE("a device that does not record starts kernels one by one, which a warning says") {
+  Both both(kMlp, {.starts_recordings = false});
+  for (int run = 0; run < 4; ++run) CHECK(both.Differs(Random({5, 8})) == "");
+  CHECK(both.device.lock()->TakeWarnings() ==
+        std::vector<std::string>{"kernels are started one by one: the device does not record: no error of the double's "
+                                 "(error 900)"});
 }
 
 TEST_CASE("a view of an input, behind kernels that are replayed, is of this run's input") {
