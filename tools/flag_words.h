@@ -16,8 +16,13 @@ namespace amp {
 absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& flag, const std::string& text,
                                                               const std::string& expected);
 
-// Of --device: the number of an NVIDIA GPU; nothing: the processor. Errors: kInvalidArgument.
-absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device);
+// What --device says.
+struct DeviceChoice {
+  bool is_auto = false;        // what amp-rewrite --target auto takes
+  std::optional<int> ordinal;  // the number of an NVIDIA GPU; nothing: the processor
+};
+// Errors: kInvalidArgument.
+absl::StatusOr<DeviceChoice> ReadDevice(const std::string& device);
 
 }  // namespace amp
 
