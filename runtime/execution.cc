@@ -5,6 +5,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/schema/schema.h"
@@ -49,7 +50,9 @@ absl::Status CheckInputs(const Model& model, const Instruction& instruction, con
 }
 
 void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& why_not) {
-  absl::StrAppend(&why_not, why_not.empty() ? "" : "; ", row.family, ": ", reason);
+  const std::string refusal = absl::StrCat(row.family, ": ", reason);
+  if (absl::EndsWith(why_not, refusal)) return;  // of a row for another layout
+  absl::StrAppend(&why_not, why_not.empty() ? "" : "; ", refusal);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
+#include "ir/operators/operator_facts.h"
 #include "ir/operators/private_layout.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/make_datum.h"
@@ -110,16 +111,44 @@ std::string AdviceText(const Model& model, const Node& node) {
   return IsPrivateLayout(node.domain()) ? absl::StrCat("; ", DescribePrivateLayout(model)) : "";
 }
 
+// "no kernel for Gate-3 of (float32[2,n], absent)".
+absl::Status NoKernel(const Model& model, NodeId id, absl::string_view results = "") {
+  return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id), " of ",
+                    InputTypesText(model, model.node(id)), results, AdviceText(model, model.node(id)));
+}
+
+bool HoldsAny(const Model& model, const std::vector<ValueId>& values, PortSet ports, TypeSet types) {
+  for (size_t port = 0; port < values.size(); ++port) {
+    const ValueId value = values[port];
+    if (value != kNone && ports.Has(port) && model.value(value).is_tensor && types.Has(model.value(value).dtype)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Of the rows, which agree on what none of them takes. What a body of an If, a Loop or a Scan may not come to is left to the
+// run.
+absl::Status CheckTypes(const Model& model, const Instruction& instruction) {
+  const Node& node = model.node(instruction.node);
+  if (node.graph != kMainGraph || CopiesElements(model, instruction.node)) return absl::OkStatus();
+  for (const KernelRow* row : instruction.kernels) {
+    const RefusedTypes& refuses = row->refuses;
+    if (HoldsAny(model, instruction.inputs, refuses.inputs, refuses.types)) return NoKernel(model, instruction.node);
+    if (!HoldsAny(model, instruction.outputs, refuses.outputs, refuses.types)) continue;
+    return NoKernel(model, instruction.node, absl::StrCat(" that gives ", TypeText(model, node.Output(0))));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindKernels find) {
   const Node& node = model.node(id);
   Instruction instruction{.node = id};
   instruction.inputs.assign(node.inputs.begin(), node.inputs.end());
   instruction.outputs.assign(node.outputs.begin(), node.outputs.end());
   instruction.kernels = FindNodeKernels(model, id, find);
-  if (instruction.kernels.empty()) {
-    return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id), " of ",
-                      InputTypesText(model, node), AdviceText(model, node));
-  }
+  if (instruction.kernels.empty()) return NoKernel(model, id);
+  AMP_RETURN_IF_ERROR(CheckTypes(model, instruction));
   return instruction;
 }
 

@@ -46,7 +46,7 @@ bool LacksKernel(const Model& model, NodeId node, FindKernels find);
 std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, FindKernels find);
 
 // An instruction for each node that is no constant. Errors: kDataLoss "gate: no kernel for my.domain::Gate-1 of
-// (float32[2,n], absent)"; reading constants.
+// (float32[2,n], absent)", also where the main graph gives a node element types that its rows refuse; reading constants.
 absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
 // By node, whether there is an instruction for it: there is none for constants.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);

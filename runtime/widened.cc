@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
+#include "ir/operators/operator_facts.h"
 
 namespace amp {
 namespace {
@@ -23,10 +24,12 @@ bool HasLowResult(const Model& model, const Instruction& instruction) {
                      [&](ValueId output) { return output != kNone && IsLow(model.value(output).dtype); });
 }
 
+bool Computes(const Model& model, NodeId node) {
+  return model.node(node).bodies.empty() && !CopiesElements(model, node);
+}
+
 bool IsWidened(const Model& model, const Instruction& instruction, const KernelRow& row) {
-  const Node& node = model.node(instruction.node);
-  const bool computes = !node.Has(Role::kMoves) && node.bodies.empty();
-  return row.family == kReferenceFamily && computes && HasLowResult(model, instruction);
+  return row.family == kReferenceFamily && HasLowResult(model, instruction) && Computes(model, instruction.node);
 }
 
 std::string WhyWidened(absl::string_view why_not_better) {

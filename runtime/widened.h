@@ -16,7 +16,9 @@ namespace amp {
 
 // Whether a result is float16 or bfloat16.
 bool HasLowResult(const Model& model, const Instruction& instruction);
-// Whether the row computes such a result in float64: it does not just move it, or have a body compute it.
+// Whether the node computes: it does not just copy elements, or have a body compute them.
+bool Computes(const Model& model, NodeId node);
+// Whether the row computes such a result in float64.
 bool IsWidened(const Model& model, const Instruction& instruction, const KernelRow& row);
 // "loops: no vectors": why the rows ahead did not take the inputs; that there is none, where that is empty.
 std::string WhyWidened(absl::string_view why_not_better);

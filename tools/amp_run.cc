@@ -9,7 +9,6 @@
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
-#include "runtime/device/open_device.h"
 #include "runtime/hardware/hardware.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/session.h"
@@ -120,13 +119,15 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
   streams.show_progress("running");
   return ExplainRun(RunOnInputs(arguments, streams, session, load_ms, *inputs, output), arguments, session);
 }
-absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceOpener& open_device,
-                 ToolOutput& output) {
+
+absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceHost& host, ToolOutput& output) {
   if (arguments.devices || !arguments.text.empty()) {
     output.out = arguments.devices ? DescribeDevices(DetectHardware(), "amp-run") : arguments.text;
     return absl::OkStatus();
   }
-  AMP_ASSIGN_OR_RETURN(arguments.session.device, OpenFlaggedDevice(arguments.cuda_ordinal, open_device));
+  const ChosenDevice chosen = ChooseDevice(arguments.device, host, arguments.model, arguments.session.limits);
+  if (!chosen.note.empty() && !arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", chosen.note, "\n");
+  AMP_ASSIGN_OR_RETURN(arguments.session.device, OpenFlaggedDevice(chosen.ordinal, host.open));
   std::unique_ptr<TuningFile> tuning;
   if (!arguments.autotune.empty()) {
     AMP_ASSIGN_OR_RETURN(tuning, TuningFile::Open(arguments.autotune));
@@ -151,10 +152,10 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams, const DeviceOpener& open_device,
+absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams, const DeviceHost& host,
                        ToolOutput& output) {
   try {
-    return Run(arguments, streams, open_device, output);
+    return Run(arguments, streams, host, output);
   } catch (const std::bad_alloc&) {
     return InFile(arguments.model, LimitError("out of memory"));
   } catch (const std::exception& error) {
@@ -164,12 +165,12 @@ absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams
 
 }  // namespace
 
-ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams, const DeviceOpener& open_device) {
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams, const DeviceHost& host) {
   ToolOutput output;
   if (!streams.print) streams.print = CollectIn(output);
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
   if (!streams.show_progress || (parsed.ok() && parsed->quiet)) streams.show_progress = [](const std::string&) {};
-  const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, open_device, output) : parsed.status();
+  const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, host, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-run: error: ", std::string(status.message()), "\n");

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/open_device.h"
 #include "tools/device_flag.h"
 #include "tools/tool_output.h"
 
@@ -13,8 +12,7 @@ namespace amp {
 
 // `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at
 // the end. Never throws, never exits.
-ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams = {},
-                     const DeviceOpener& open_device = OpenCudaDevice);
+ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams streams = {}, const DeviceHost& host = {});
 
 }  // namespace amp
 

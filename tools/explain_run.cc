@@ -36,15 +36,14 @@ std::string TypesOf(const Model& model, const Instruction& instruction) {
 
 // What moves elements, or is made of integers, computes in the type of its results.
 std::string ComputeText(const Model& model, const Instruction& instruction) {
-  const Node& node = model.node(instruction.node);
   const absl::MutexLock lock(&instruction.site->mutex);
   const KernelRow* row = instruction.site->row;
   if (row == nullptr) return "";
   const DType computed_in = instruction.site->computed_in;
   if (computed_in != DType::kUndefined) return std::string(DTypeName(computed_in));
   const std::string stored = TypesOf(model, instruction);
-  const bool computes = !node.Has(Role::kMoves) && node.bodies.empty();
-  const bool widens = row->family == kReferenceFamily && computes && absl::StrContains(stored, "float");
+  const bool widens =
+      row->family == kReferenceFamily && absl::StrContains(stored, "float") && Computes(model, instruction.node);
   return widens ? std::string(DTypeName(DType::kFloat64)) : stored;
 }
 

@@ -29,14 +29,15 @@ absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::s
   return dims;
 }
 
-absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device) {
-  if (device == "auto" || device == "cpu") return std::optional<int>();
-  if (device == "cuda") return std::optional<int>(0);
+absl::StatusOr<DeviceChoice> ReadDevice(const std::string& device) {
+  if (device == "auto") return DeviceChoice{.is_auto = true, .ordinal = {}};
+  if (device == "cpu") return DeviceChoice();
+  if (device == "cuda") return DeviceChoice{.is_auto = false, .ordinal = 0};
   constexpr absl::string_view kNumbered = "cuda:";
   int ordinal = 0;
   const bool is_numbered = absl::StartsWith(device, kNumbered) &&
                            absl::SimpleAtoi(absl::string_view(device).substr(kNumbered.size()), &ordinal);
-  if (is_numbered && ordinal >= 0) return std::optional<int>(ordinal);
+  if (is_numbered && ordinal >= 0) return DeviceChoice{.is_auto = false, .ordinal = ordinal};
   return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'");
 }
 

@@ -22,8 +22,13 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string&
 // Of --dim, "NAME=N" each: N from 0 on. Errors: kInvalidArgument.
 absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::string>& texts);
 
-// Of --device: the number of an NVIDIA GPU; nothing: the processor. Errors: kInvalidArgument.
-absl::StatusOr<std::optional<int>> ReadDevice(const std::string& device);
+// What --device says.
+struct DeviceChoice {
+  bool is_auto = false;        // what amp-rewrite --target auto takes
+  std::optional<int> ordinal;  // the number of an NVIDIA GPU; nothing: the processor
+};
+// Errors: kInvalidArgument.
+absl::StatusOr<DeviceChoice> ReadDevice(const std::string& device);
 
 }  // namespace amp
 

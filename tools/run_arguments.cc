@@ -5,6 +5,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "ir/base/status.h"
 #include "tools/command_line.h"
 #include "tools/flag_values.h"
@@ -34,14 +35,16 @@ const EnumNames<Fusions> kFusions = {
     {"chain", Fusions::kChain}, {"constants", Fusions::kConstants}, {"epilogue", Fusions::kEpilogue},
     {"norm", Fusions::kNorm},   {"train", Fusions::kTrain}};
 
+constexpr char kFusionNames[] = "all, attention, batch-norm, chain, constants, epilogue, norm or train";
+
 constexpr absl::string_view kBenchLoop = "loop";
 const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
 
 // Words that need a look before they are values.
 struct Words {
   std::vector<std::string> inputs, dims;
-  std::string random_seed, device = "auto";
-  std::optional<Fusions> no_fuse;
+  std::string random_seed, device = "cpu";
+  std::vector<std::string> no_fuse;
 };
 
 void AddRepeatable(CLI::App& app, const std::string& flag, std::vector<std::string>& values, const std::string& type,
@@ -93,7 +96,9 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
   app.add_flag("--json", a.json, "print what --bench or --compare finds as JSON")->group(group);
   app.add_option("--device", words.device,
-                 WithDefault("where; cuda: one that cannot be used is an error", words.device))
+                 WithDefault("where; cuda: one that cannot be used is an error; auto: what amp-rewrite --target auto "
+                             "takes for the model's 16-bit type, said on stderr where that is a GPU",
+                             words.device))
       ->type_name("auto|cpu|cuda[:N]")
       ->group(group);
   AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
@@ -109,13 +114,12 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   app.add_flag("--flush-subnormals", a.session.flush_subnormals,
                "compute with zeros instead of subnormal numbers, on which some processors are slow")
       ->group(group);
-  AddChoice(
-      app, group, "--no-fuse", words.no_fuse, kFusions,
-      "all, attention, batch-norm, chain, constants, epilogue, norm or train",
-      "do not compute together attention, element-wise nodes in a row (chain), norms that are written out, or "
-      "products and convolutions with what comes behind them (epilogue); not fold batch norms into what is ahead, "
-      "not compute once what is constant, or run functions of domain ai.amp node by node (train)");
-  app.get_option("--no-fuse")->type_name("[=WHAT]");
+  AddRepeatable(app, "--no-fuse", words.no_fuse, "[=WHAT[,WHAT...]]", group,
+                absl::StrCat(kFusionNames,
+                             ": do not compute together attention, element-wise nodes in a row (chain), norms that are "
+                             "written out, or products and convolutions with what comes behind them (epilogue); not "
+                             "fold batch norms into what is ahead, not compute once what is constant, or run functions "
+                             "of domain ai.amp node by node (train) (repeatable)"));
   app.add_flag_callback(
          "--no-replay", [&a] { a.session.replay = false; },
          "start every kernel on a device, also in runs that it could replay")
@@ -132,20 +136,48 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   AddLimits(app, a.session.limits);
 }
 
-void ApplyNoFuse(const Words& words, SessionOptions& options) {
-  if (!words.no_fuse.has_value()) return;
-  const auto is_off = [&](Fusions which) { return *words.no_fuse == which || *words.no_fuse == Fusions::kAll; };
-  if (is_off(Fusions::kAttention)) options.fuse_attention = false;
-  if (is_off(Fusions::kBatchNorm)) options.fold_batch_norms = false;
-  if (is_off(Fusions::kChain)) options.fuse_chains = false;
-  if (is_off(Fusions::kConstants)) options.fold_constants = false;
-  if (is_off(Fusions::kEpilogue)) options.fuse_epilogues = false;
-  if (is_off(Fusions::kNorm)) options.fuse_norms = false;
-  if (is_off(Fusions::kTrain)) options.fuse_training = false;
+void SwitchOff(Fusions which, SessionOptions& options) {
+  switch (which) {
+    case Fusions::kAll:
+      options = OneByOne(options);
+      return;
+    case Fusions::kAttention:
+      options.fuse_attention = false;
+      return;
+    case Fusions::kBatchNorm:
+      options.fold_batch_norms = false;
+      return;
+    case Fusions::kChain:
+      options.fuse_chains = false;
+      return;
+    case Fusions::kConstants:
+      options.fold_constants = false;
+      return;
+    case Fusions::kEpilogue:
+      options.fuse_epilogues = false;
+      return;
+    case Fusions::kNorm:
+      options.fuse_norms = false;
+      return;
+    case Fusions::kTrain:
+      options.fuse_training = false;
+      return;
+  }
+}
+
+absl::Status ApplyNoFuse(const Words& words, SessionOptions& options) {
+  for (const std::string& list : words.no_fuse) {
+    for (const std::string& name : std::vector<std::string>(absl::StrSplit(list, ','))) {
+      const absl::StatusOr<Fusions> which = ParseChoice(name, kFusions, kFusionNames);
+      if (!which.ok()) return UsageError("--no-fuse: ", which.status().message());
+      SwitchOff(*which, options);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Interpret(const Words& words, RunArguments& a) {
-  ApplyNoFuse(words, a.session);
+  AMP_RETURN_IF_ERROR(ApplyNoFuse(words, a.session));
   for (const std::string& text : words.inputs) {
     AMP_ASSIGN_OR_RETURN(a.input_files.emplace_back(), SplitPair("--input", text, "NAME=FILE"));
   }
@@ -156,7 +188,7 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
   } else if (!words.random_seed.empty()) {
     return UsageError("--random-inputs: expected a whole number, found '", Escaped(words.random_seed), "'");
   }
-  AMP_ASSIGN_OR_RETURN(a.cuda_ordinal, ReadDevice(words.device));
+  AMP_ASSIGN_OR_RETURN(a.device, ReadDevice(words.device));
   return absl::OkStatus();
 }
 
@@ -166,7 +198,7 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
     return fits ? absl::OkStatus() : UsageError(flag, " is for ", other, ", which is not there");
   };
   AMP_RETURN_IF_ERROR(requires_flag("--dim", "--random-inputs", a.random_seed.has_value()));
-  AMP_RETURN_IF_ERROR(requires_flag("--autotune", "--device cuda", a.cuda_ordinal.has_value()));
+  AMP_RETURN_IF_ERROR(requires_flag("--autotune", "--device cuda", a.device.ordinal.has_value()));
   AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
   const bool benches = a.bench != BenchMode::kOff;
   AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
+#include "tools/flag_words.h"
 
 namespace amp {
 
@@ -30,8 +31,8 @@ struct RunArguments {
   bool explain = false, json = false, ulps = false, devices = false, quiet = false, verbose = false;
   int64_t iterations = 10, warmup = 2;
   double tolerance = 0.02;
-  std::optional<int> cuda_ordinal;  // nothing: the processor
-  std::string autotune;             // a file
+  DeviceChoice device;
+  std::string autotune;  // a file
   SessionOptions session;
   std::string text;  // of --help or --version: to be printed, and nothing else done; else empty
 };

@@ -11,6 +11,7 @@
 #include "ir/base/status.h"
 #include "passes/classify/op_list_file.h"
 #include "passes/classify/suggest.h"
+#include "runtime/device/open_device.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/targets.h"
 #include "tools/check_options.h"
@@ -52,7 +53,8 @@ absl::StatusOr<Choices> Choose(const RewriteOptions& options) {
   }
   const bool picks_dtype = dtype == RewriteOptions::Dtype::kAuto;
   std::optional<Hardware> hardware;
-  if (is_auto || (is_any && picks_dtype)) hardware = DetectHardware();
+  if (is_auto) hardware = UsableHardware(DetectHardware());
+  if (is_any && picks_dtype) hardware = DetectHardware();
   if (picks_dtype) {
     // Without a target any runtime may get the model, and ONNX Runtime's CPU provider has no bfloat16 kernels.
     choices.low = is_any ? DType::kFloat16 : is_auto ? ChooseLowType(*hardware) : LowTypeOn(*target);

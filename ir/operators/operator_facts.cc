@@ -9,6 +9,8 @@
 #include "ir/base/convert.h"
 #include "ir/file/description.h"
 #include "ir/graph/attributes.h"
+#include "ir/graph/constant.h"
+#include "ir/operators/node_facts.h"
 #include "ir/schema/operator_table.h"
 #include "ir/schema/schema.h"
 #include "onnx/defs/schema.h"
@@ -54,6 +56,15 @@ void SyncFill(Model& model, NodeId id, DType wanted) {
   SetTensor(model, id, name, tensor);
 }
 
+// Opsets 1 and 6 drop unless the attribute is_test says otherwise, 7 and 10 never do, 12 and later have an input for it.
+bool MayDrop(const Model& model, const Node& node) {
+  constexpr int kFirstThatNeverDrops = 7, kTrainingMode = 2;
+  const bool has_test = node.schema != nullptr && node.schema->since_version() < kFirstThatNeverDrops;
+  if (has_test) return GetInt(node, "is_test", 0) == 0;
+  const ValueId training = node.Input(kTrainingMode);
+  return training != kNone && ScalarConstant(model, training) != 0.0;
+}
+
 }  // namespace
 
 int FirstOpsetWithCasts(DType low) {
@@ -95,6 +106,14 @@ bool ReadsShapeAlone(const Node& node, size_t port) {
   if (port != 0) return false;
   return node.Has(Role::kReadsShape) ||
          (node.Has(Role::kShapedLike) && HasAttribute(node, node.op->type_attribute.name));
+}
+
+bool CopiesElements(const Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  if (node.Has(Role::kDrops)) return !MayDrop(model, node);
+  if (!node.op->roles.HasAny(Role::kMoves | Role::kCopies)) return false;
+  const AttributeCondition& where = node.op->copies_where;
+  return where.name.empty() || NodeFact(model, id, where.name) == where.value;
 }
 
 bool IsLoss(const Node& node) { return node.Has(Role::kLoss); }

@@ -50,6 +50,10 @@ bool KeepsElementType(const Node& node);
 // and EyeLike and its kind where an attribute says the result's type.
 bool ReadsShapeAlone(const Node& node, size_t port);
 
+// Whether every element of the results is one of an operand, bit by bit, or a fixed number as zero, so that nothing is
+// rounded: moves, choices, Resize of the nearest elements, Dropout that is known not to drop.
+bool CopiesElements(const Model& model, NodeId id);
+
 // Losses: only graphs that train hold one.
 bool IsLoss(const Node& node);
 

@@ -12,6 +12,7 @@ using Form = TypeAttribute::Form;
 
 constexpr Roles kMoves = Role::kMoves;
 constexpr Roles kRearranges = Role::kMoves | Role::kRearranges;
+constexpr Roles kCopies = Role::kCopies;
 constexpr Roles kPointwise = Role::kPointwise;
 constexpr Roles kChooses = Role::kPointwise | Role::kBounds;
 constexpr Roles kContains = Role::kMoves | Role::kContains;
@@ -31,6 +32,12 @@ constexpr Operator Adds(Operator row, Ports... ports) {
   return row;
 }
 
+// The row of an operator that computes, unless the attribute is that.
+constexpr Operator CopiesWhere(absl::string_view attribute, absl::string_view value, Operator row) {
+  row.copies_where = {attribute, value};
+  return row;
+}
+
 constexpr Operator kTable[] = {
     // ---- moves
     {"", "CenterCropPad", kMoves},
@@ -46,8 +53,8 @@ constexpr Operator kTable[] = {
     {"", "Pad", kMoves | Role::kPads},
     {"", "Reshape", kRearranges},
     {"", "ReverseSequence", kRearranges},
-    {"", "ScatterElements", kMoves},
-    {"", "ScatterND", kMoves},
+    CopiesWhere("reduction", "none", {"", "ScatterElements", kMoves}),
+    CopiesWhere("reduction", "none", {"", "ScatterND", kMoves}),
     {"", "Slice", kMoves},
     {"", "SpaceToDepth", kRearranges},
     {"", "Split", kMoves},
@@ -56,13 +63,24 @@ constexpr Operator kTable[] = {
     {"", "Transpose", kRearranges},
     {"", "Trilu", kMoves},
     {"", "Unsqueeze", kRearranges},
+    // ---- copies
+    {"", "BitCast", kCopies},
+    CopiesWhere("mode", "nearest", {"", "GridSample", kCopies}),
+    {"", "Hardmax", kCopies},
+    {"", "MaxUnpool", kCopies},
+    CopiesWhere("mode", "nearest", {"", "Resize", kCopies}),
+    {"", "Scatter", kCopies},
+    {"", "TensorScatter", kCopies},
+    {"", "Unique", kCopies},
+    CopiesWhere("mode", "nearest", {"", "Upsample", kCopies}),
+    {"", "Dropout", Role::kDrops},
     // ---- sequences and optionals
     {"", "ConcatFromSequence", kContains},
     {"", "Optional", kContains, {Form::kTypeProto, "type"}},
     {"", "OptionalGetElement", kContains},
     {"", "SequenceAt", kContains},
     {"", "SequenceConstruct", kContains},
-    {"", "SequenceEmpty", {}, {Form::kNumber, "dtype", Absent::kFloat32}},
+    {"", "SequenceEmpty", kCopies, {Form::kNumber, "dtype", Absent::kFloat32}},
     {"", "SequenceErase", kContains},
     {"", "SequenceInsert", kContains},
     {"", "SplitToSequence", kContains},
@@ -84,7 +102,7 @@ constexpr Operator kTable[] = {
     {"", "Sqrt", kPointwise | Role::kRoots, {}, {}, {}, kFromZero},
     {"", "Sub", kPointwise | Role::kAdds | Role::kSubtracts},
     {"", "Sum", kPointwise | Role::kAdds},
-    {"", "Where", kChooses},
+    {"", "Where", kChooses | Role::kCopies},
     {"", "Erf", kPointwise, {}, {}, {}, kAroundZero},
     {"", "HardSigmoid", kPointwise, {}, {}, {}, kUpToOne},
     {"", "Sigmoid", kPointwise, {}, {}, {}, kUpToOne},
@@ -116,7 +134,7 @@ constexpr Operator kTable[] = {
     {"", "LessOrEqual", kPointwise | Role::kCompares},
     {"", "ArgMax", Role::kFindsIndex},
     {"", "ArgMin", Role::kFindsIndex},
-    {"", "TopK", Role::kFindsIndex | Role::kRanks},
+    {"", "TopK", Role::kFindsIndex | Role::kRanks | Role::kCopies},
     // ---- reductions
     {"", "AveragePool", Role::kSums},
     {"", "GlobalAveragePool", Role::kSums | Role::kPoolsGlobally},
@@ -184,9 +202,12 @@ constexpr Operator kTable[] = {
     {"", "SoftmaxCrossEntropyLoss", Role::kLoss},
     // ---- sources
     {"", "Constant", Role::kConstant, {Form::kTensor, "value"}},
-    {"", "ConstantOfShape", {}, {Form::kFill, "value"}},
-    {"", "EyeLike", Role::kSelects | Role::kShapedLike, {Form::kNumber, "dtype", Absent::kTypeOfFirstInput}},
-    {"", "OneHot", Role::kSelects},
+    {"", "ConstantOfShape", kCopies, {Form::kFill, "value"}},
+    {"",
+     "EyeLike",
+     Role::kSelects | Role::kShapedLike | Role::kCopies,
+     {Form::kNumber, "dtype", Absent::kTypeOfFirstInput}},
+    {"", "OneHot", Role::kSelects | Role::kCopies},
     {"", "Range", Role::kCounts},
     {"", "Shape", Role::kReadsShape},
     {"", "Size", Role::kReadsShape | Role::kCountsElements},

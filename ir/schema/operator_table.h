@@ -73,6 +73,9 @@ enum class Role : uint64_t {
   kEndsAtOne = 1ull << 50,        // Atanh: infinite at 1 and at -1
   kJoins = 1ull << 51,            // Concat: moves every element of all operands, once
   kDividesByLength = 1ull << 52,  // LpNormalization: its operand by a norm of it
+  // ---- what kernels do to elements
+  kCopies = 1ull << 53,  // Where, OneHot, TopK: as kMoves, or fixed numbers, by whatever rule
+  kDrops = 1ull << 54,   // Dropout: a copy where it does not train
 };
 
 class Roles {
@@ -110,6 +113,11 @@ struct TypeAttribute {
   Absent absent = Absent::kFloat32;  // kNumber: what a missing attribute means
 };
 
+// A value that an attribute has, or has without being stated; of no name: whatever attributes say.
+struct AttributeCondition {
+  absl::string_view name = "", value = "";
+};
+
 // Which ports of the node and of its bodies are joined: see ir/graph/control_flow.h.
 enum class ControlFlowKind : uint8_t { kNone, kIf, kLoop, kScan, kSequenceMap };
 
@@ -119,9 +127,10 @@ struct Operator {
   Roles roles;
   TypeAttribute type_attribute = {};
   ControlFlowKind control_flow = ControlFlowKind::kNone;
-  int separate_statistics = 0;  // the opset of ai.onnx from which on statistics have a type of their own
-  Interval results = {};        // all that it ever gives, up to ends that ordinary operands reach or come near
-  uint32_t addends = 0;         // bit i: input i is added to what the others give, as a bias is
+  int separate_statistics = 0;           // the opset of ai.onnx from which on statistics have a type of their own
+  Interval results = {};                 // all that it ever gives, up to ends that ordinary operands reach or come near
+  uint32_t addends = 0;                  // bit i: input i is added to what the others give, as a bias is
+  AttributeCondition copies_where = {};  // of those that move or copy: when that is all they do
 
   constexpr bool Has(Role role) const { return roles.Has(role); }
 };

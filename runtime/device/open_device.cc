@@ -1,6 +1,8 @@
 #include "runtime/device/open_device.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
@@ -33,6 +35,21 @@ absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal) {
   }
   if (kBuiltWith == 0) return DeviceError("built without CUDA (CMake's AMP_WITH_CUDA)");
   return absl::OkStatus();
+}
+
+Hardware UsableHardware(Hardware hardware) {
+  std::vector<Gpu> usable;
+  for (size_t i = 0; i < hardware.gpus.size(); ++i) {
+    const absl::Status status = CheckCudaDevice(hardware, static_cast<int>(i));
+    if (status.ok()) {
+      usable.push_back(hardware.gpus[i]);
+    } else if (hardware.no_gpu_why.empty()) {
+      hardware.no_gpu_why = std::string(status.message());
+    }
+  }
+  if (!usable.empty()) hardware.no_gpu_why.clear();
+  hardware.gpus = std::move(usable);
+  return hardware;
 }
 
 absl::StatusOr<std::shared_ptr<Accelerator>> OpenCudaDevice(int ordinal) {

@@ -17,6 +17,10 @@ absl::StatusOr<std::shared_ptr<Accelerator>> OpenCudaDevice(int ordinal);
 // What of the above a description of the machine tells.
 absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal);
 
+// The machine with those GPUs alone that the above has nothing against; where none is left, why is what is against the
+// first. What `--target auto`, `--dtype auto` and `--device auto` choose from.
+Hardware UsableHardware(Hardware hardware);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_DEVICE_OPEN_DEVICE_H_

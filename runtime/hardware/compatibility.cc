@@ -157,15 +157,19 @@ DType ChooseLowType(const Hardware& hardware) {
   return has_bfloat16 ? DType::kBfloat16 : DType::kFloat16;
 }
 
-Target ChooseTarget(const Hardware& hardware, DType low) {
-  Target cpu = CpuTarget(hardware.cpu);
-  std::optional<Target> best;
+std::optional<Gpu> ChooseGpu(const Hardware& hardware, DType low) {
+  std::optional<Gpu> best;
   for (const Gpu& gpu : hardware.gpus) {
     if (!gpu.capability || (best && *gpu.capability <= *best->capability)) continue;
-    best = CudaTarget(*gpu.capability);
+    best = gpu;
   }
-  if (best && (best->IsFastEnough(low) || !cpu.IsFastEnough(low))) return *best;
-  return cpu;
+  const bool is_fast = best && CudaTarget(*best->capability).IsFastEnough(low);
+  return is_fast || !CpuTarget(hardware.cpu).IsFastEnough(low) ? best : std::nullopt;
+}
+
+Target ChooseTarget(const Hardware& hardware, DType low) {
+  const std::optional<Gpu> gpu = ChooseGpu(hardware, low);
+  return gpu ? CudaTarget(*gpu->capability) : CpuTarget(hardware.cpu);
 }
 
 }  // namespace amp

@@ -8,6 +8,7 @@
 #ifndef AMP_RUNTIME_HARDWARE_COMPATIBILITY_H_
 #define AMP_RUNTIME_HARDWARE_COMPATIBILITY_H_
 
+#include <optional>
 #include <string>
 
 #include "ir/base/dtype.h"
@@ -38,6 +39,8 @@ DType ChooseLowType(const Hardware& hardware);
 // --target auto: the best GPU that is fast with the low type, else the processor if that is, else the best GPU, else
 // the processor.
 Target ChooseTarget(const Hardware& hardware, DType low);
+// The GPU that this target is; nothing where it is the processor.
+std::optional<Gpu> ChooseGpu(const Hardware& hardware, DType low);
 
 }  // namespace amp
 

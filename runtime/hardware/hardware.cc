@@ -82,6 +82,7 @@ void DetectGpus(Hardware& hardware) {
     char name[256] = "";
     if (get_device(&device, ordinal) != 0) continue;
     Gpu gpu;
+    gpu.ordinal = ordinal;
     gpu.name = get_name(name, sizeof(name) - 1, device) == 0 ? name : "unnamed GPU";
     ComputeCapability capability;
     if (get_attribute(&capability.major, kCapabilityMajor, device) == 0 &&

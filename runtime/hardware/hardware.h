@@ -25,6 +25,7 @@ std::string CudaVersionText(int version);                  // "13.0" of 13000
 struct Gpu {
   std::string name;
   std::optional<ComputeCapability> capability;  // nothing: not told, probably not an NVIDIA GPU
+  int ordinal = 0;                              // among the machine's
 
   // Known as far as 16 bits go: 7.0 and later, save the TU116 and TU117 chips (GTX 16xx and their kin), which are 7.5
   // without Tensor Cores.

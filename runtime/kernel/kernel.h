@@ -217,6 +217,31 @@ class PortSet {
   uint32_t bits_ = 0;
 };
 
+// Element types, a bit for each.
+class TypeSet {
+ public:
+  constexpr TypeSet() = default;
+  constexpr TypeSet(std::initializer_list<DType> types) {
+    for (const DType type : types) bits_ |= BitOf(type);
+  }
+  constexpr bool Has(DType type) const { return (bits_ & BitOf(type)) != 0; }
+  friend constexpr TypeSet operator|(TypeSet a, TypeSet b) {
+    a.bits_ |= b.bits_;
+    return a;
+  }
+
+ private:
+  static constexpr uint32_t BitOf(DType type) { return uint32_t{1} << static_cast<unsigned>(type); }
+  uint32_t bits_ = 0;
+};
+
+// Element types of inputs, or of outputs that an attribute chooses the type of, that neither a row nor any faster one of its
+// operator takes, although the schema allows them, where the node computes: what only copies elements takes all types.
+struct RefusedTypes {
+  TypeSet types = {};
+  PortSet inputs = {}, outputs = {};
+};
+
 // A kernel for an operator, from one version of it to another. What ends with kUnimplemented before it has done anything
 // leaves the node to the next row: a library may refuse what its caller cannot foresee.
 struct KernelRow {
@@ -234,7 +259,14 @@ struct KernelRow {
   PortSet host_inputs = PortSet::All();
   bool runs_on_device = false;
   bool joins_ranks = false;  // speaks to the other ranks of a data-parallel run
+  RefusedTypes refuses = {};
 };
+
+// The row, with what it does not take.
+constexpr KernelRow Refusing(TypeSet types, PortSet inputs, KernelRow row, PortSet outputs = {}) {
+  row.refuses = {types, inputs, outputs};
+  return row;
+}
 
 }  // namespace amp
 

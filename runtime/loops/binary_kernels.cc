@@ -1,5 +1,6 @@
 // Arithmetic of two operands or more, comparisons, PRelu, the choice between two tensors; Gelu with a bias.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "ir/base/status.h"
@@ -272,7 +273,7 @@ constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
           .takes_channels_last = true};
 }
 
-constexpr KernelRow kRows[] = {
+constexpr std::array kInTheirLayouts = {
     Row("Add", Zipped<&BinaryLoops::add>),
     Row("Div", Zipped<&BinaryLoops::divide>),
     Row("Mul", Zipped<&BinaryLoops::multiply>),
@@ -292,6 +293,16 @@ constexpr KernelRow kRows[] = {
     Row("FastGelu", Biased<&UnaryLoops::gelu_tanh>, WhyNotBiased, "com.microsoft"),
     Row("Gelu", Biased<&UnaryLoops::gelu>, WhyNotBiased, "com.microsoft"),
 };
+
+// Those, and once more for operands in different layouts, after they are made row-major.
+constexpr auto kRows = [] {
+  std::array<KernelRow, 2 * kInTheirLayouts.size()> rows = {};
+  for (size_t i = 0; i < kInTheirLayouts.size(); ++i) {
+    rows[i] = rows[kInTheirLayouts.size() + i] = kInTheirLayouts[i];
+    rows[kInTheirLayouts.size() + i].takes_channels_last = false;
+  }
+  return rows;
+}();
 
 }  // namespace
 

@@ -1,4 +1,7 @@
 // Cast and CastLike among float32, float16, bfloat16, bool and integers of 8, 32 and 64 bits, by way of float32.
+#include <algorithm>
+#include <bit>
+#include <limits>
 #include <optional>
 
 #include "ir/base/status.h"
@@ -18,21 +21,37 @@ std::optional<DType> TargetType(const KernelContext& context) {
 bool IsSmallInteger(DType type) { return type == DType::kInt8 || type == DType::kUint8 || type == DType::kBool; }
 bool IsInteger(DType type) { return IsSmallInteger(type) || type == DType::kInt32 || type == DType::kInt64; }
 
-// Larger integers are not all numbers of float32, and bfloat16 would be rounded a second time; what float16 is rounded
-// to a second time is infinity.
 const char* WhyNot(const KernelContext& context) {
   const DType from = context.Input(0).dtype();
   const std::optional<DType> to = TargetType(context);
   if (!to.has_value()) return "no type in the way of opset 6";
   if (HasAttribute(context.node(), "round_mode")) return "a way of rounding";
   if (IsLoopFloat(from) && (IsLoopFloat(*to) || IsInteger(*to))) return nullptr;
-  if (IsSmallInteger(from) && IsLoopFloat(*to)) return nullptr;
-  if (IsInteger(from) && (*to == DType::kFloat32 || *to == DType::kFloat16)) return nullptr;
+  if (IsInteger(from) && IsLoopFloat(*to)) return nullptr;
   return "types that do not go by way of float32";
 }
 
+// Cut to the 24 bits of float32, the last of which is 1 where anything was cut off: so the number is rounded once, when it
+// becomes bfloat16, and no half is made on the way. (What float16 would round a second time is infinite.)
+template <typename T>
+const float* WidenToOdd(const Tensor& x, size_t first, size_t count, float* buffer) {
+  constexpr int kBits = std::numeric_limits<float>::digits;
+  const T* const from = x.elements<T>().data() + first;
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t magnitude = from[i] < 0 ? 0 - static_cast<uint64_t>(from[i]) : static_cast<uint64_t>(from[i]);
+    const int shift = std::max(0, static_cast<int>(std::bit_width(magnitude)) - kBits);
+    const uint64_t unit = uint64_t{1} << shift;
+    const uint64_t kept = (magnitude >> shift) | ((magnitude & (unit - 1)) != 0 ? 1 : 0);
+    const float number = static_cast<float>(kept) * static_cast<float>(unit);
+    buffer[i] = from[i] < 0 ? -number : number;
+  }
+  return buffer;
+}
+
 // Elements [first, first + count) as float32, in the tensor itself or in the buffer.
-const float* WidenPart(const Loops& loops, const Tensor& x, size_t first, size_t count, float* buffer) {
+const float* WidenPart(const Loops& loops, const Tensor& x, DType to, size_t first, size_t count, float* buffer) {
+  if (to == DType::kBfloat16 && x.dtype() == DType::kInt32) return WidenToOdd<int32_t>(x, first, count, buffer);
+  if (to == DType::kBfloat16 && x.dtype() == DType::kInt64) return WidenToOdd<int64_t>(x, first, count, buffer);
   switch (x.dtype()) {
     case DType::kInt8:
       loops.convert.widen_int8(x.elements<int8_t>().data() + first, buffer, count);
@@ -84,7 +103,7 @@ absl::Status Cast(KernelContext& context) {
   float* const whole = to == DType::kFloat32 ? y->mutable_elements<float>().data() : nullptr;
   ForEachPartTogether(static_cast<size_t>(x.num_elements()), [&](size_t first, size_t count) {
     float buffer[kPartSize];
-    const float* const part = WidenPart(loops, x, first, count, whole == nullptr ? buffer : whole + first);
+    const float* const part = WidenPart(loops, x, to, first, count, whole == nullptr ? buffer : whole + first);
     if (whole == nullptr) NarrowPart(loops, part, *y, first, count);
   });
   return absl::OkStatus();

@@ -163,7 +163,7 @@ absl::Status Col2Im(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {"DepthToSpace", DepthToSpace},
     {"SpaceToDepth", SpaceToDepth},
-    {"Col2Im", Col2Im},
+    Refusing({DType::kString}, {0}, {"Col2Im", Col2Im}),
 };
 
 }  // namespace

@@ -106,9 +106,12 @@ absl::Status Resize(KernelContext& context) {
   return Extrapolate(resampling, y);
 }
 
+// Of which there are no weighted sums.
+constexpr TypeSet kNoNumbers = {DType::kString, DType::kBool, DType::kComplex64, DType::kComplex128};
+
 constexpr KernelRow kRows[] = {
-    {.op_type = "Resize", .function = Resize<ReadResize>, .takes_channels_last = true},
-    {.op_type = "Upsample", .function = Resize<ReadUpsample>, .takes_channels_last = true},
+    Refusing(kNoNumbers, {0}, {.op_type = "Resize", .function = Resize<ReadResize>, .takes_channels_last = true}),
+    Refusing(kNoNumbers, {0}, {.op_type = "Upsample", .function = Resize<ReadUpsample>, .takes_channels_last = true}),
 };
 
 }  // namespace

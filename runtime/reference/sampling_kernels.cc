@@ -257,7 +257,7 @@ absl::Status AffineGrid(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"GridSample", GridSample},
+    Refusing({DType::kString, DType::kBool, DType::kComplex64, DType::kComplex128}, {0}, {"GridSample", GridSample}),
     {"AffineGrid", AffineGrid},
 };
 

@@ -193,8 +193,8 @@ absl::Status TensorScatter(KernelContext& context) {
 
 constexpr KernelRow kRows[] = {
     {"Scatter", ScatterElements},
-    {"ScatterElements", ScatterElements},
-    {"ScatterND", ScatterNd},
+    Refusing({DType::kString}, {0, 2}, {"ScatterElements", ScatterElements}),
+    Refusing({DType::kString}, {0, 2}, {"ScatterND", ScatterNd}),
     {"TensorScatter", TensorScatter},
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 #include "runtime/loops/best_loops.h"
@@ -46,6 +47,9 @@ TEST_CASE("what is fused is part of another node's kernel, unless that is switch
   CHECK_THAT(explained({"--no-fuse=batch-norm", "--threads=1"}), Contains("part of product"));
   CHECK_THAT(explained({"--no-fuse=epilogue"}), !Contains("part of product"));
   CHECK_THAT(explained({"--no-fuse"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=chain,epilogue"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=epilogue", "--no-fuse=chain"}), !Contains("part of product"));
+  CHECK_THAT(explained({"--no-fuse=chain", "--no-fuse=norm"}), Contains("part of product"));
   CHECK_THAT(explained({"--allow-bf16-compute"}), Contains("MatMul-13"));
   CHECK_THAT(explained({"--allow-tf32"}), Contains("MatMul-13"));
 }
@@ -113,6 +117,37 @@ TEST_CASE("what has no kernel is named with its version, its node and the types 
   runs.Fails({}, 3, "gate.onnx: gate: no kernel for my.domain::Gate-3 of (float16[n,2], absent, int64[1])",
              "@gate.onnx");
   runs.Fails({"--random-inputs"}, 3, "Gate-3", "@gate.onnx");
+}
+
+// Gather fails in a run, as its index is out of range; Resize cannot be, of truth values.
+constexpr absl::string_view kSums = R"(<ir_version: 9, opset_import: ["" : 19]>
+  g (float[2] a, bool[1,1,2,2] x, int64[1] at) => (float[1] row, bool[1,1,4,4] y) <float[4] s = {1, 1, 2, 2}> {
+    row = Gather (a, at)
+    [sums] y = Resize <mode = "MODE"> (x, , s)
+  })";
+
+TEST_CASE("types that no kernel takes are refused before anything runs, with node, version and types") {
+  const Runs runs;
+  runs.folder().Write("at.npy", *NpyBytes(Tensor::Of<int64_t>(DType::kInt64, {1}, {7})));
+  runs.WriteModel("sums.onnx", absl::StrReplaceAll(kSums, {{"MODE", "linear"}}));
+  const std::string expected = "sums.onnx: sums: no kernel for Resize-19 of (bool[1,1,2,2], absent, float32[4])";
+  runs.Fails({"--random-inputs", "--input", "at=@at.npy"}, 3, expected, "@sums.onnx");
+  runs.Fails({}, 3, expected, "@sums.onnx");
+  runs.WriteModel("moves.onnx", absl::StrReplaceAll(kSums, {{"MODE", "nearest"}}));
+  runs.Fails({"--random-inputs", "--input", "at=@at.npy"}, 3, "Gather", "@moves.onnx");
+  CHECK(runs.Run({"--random-inputs"}, "@moves.onnx").exit_code == 0);
+}
+
+TEST_CASE("types that no kernel takes are left to the run where the node may not run") {
+  const Runs runs;
+  runs.WriteModel("branch.onnx", R"(<ir_version: 9, opset_import: ["" : 19]>
+    g (bool c, bool[1,1,2,2] x) => (bool[1,1,n,m] y) <float[4] s = {1, 1, 2, 2}> {
+      y = If <then_branch = t () => (bool[1,1,2,2] p) { p = Not (x) },
+              else_branch = e () => (bool[1,1,4,4] q) { [sums] q = Resize <mode = "linear"> (x, , s) }> (c)
+    })");
+  runs.folder().Write("no.npy", *NpyBytes(Tensor::Of<bool>(DType::kBool, {}, {false})));
+  CHECK(runs.Run({"--random-inputs"}, "@branch.onnx").exit_code == 0);
+  runs.Fails({"--random-inputs", "--input", "c=@no.npy"}, 3, "sums (Resize-19): no kernel for bool", "@branch.onnx");
 }
 
 TEST_CASE("profile prints the time by operator, and writes that of each node") {

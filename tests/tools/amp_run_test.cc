@@ -145,6 +145,9 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--threads=many"}, 2, "--threads: expected a whole number");
   runs.Fails({"--no-fuse=conv"}, 2,
              "--no-fuse: expected all, attention, batch-norm, chain, constants, epilogue, norm or train, found 'conv'");
+  runs.Fails({"--no-fuse=chain,conv"}, 2, "or train, found 'conv'");
+  runs.Fails({"--no-fuse=chain,"}, 2, "or train, found ''");
+  runs.Fails({"--no-fuse=chain", "--no-fuse=chains"}, 2, "found 'chains'; did you mean 'chain'?");
   runs.Fails({}, 2, "expected input 'x', found none");
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/file/text.h"
+#include "runtime/hardware/compatibility.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/scratch_folder.h"
@@ -22,7 +23,7 @@ ToolOutput RunOnDouble(const std::string& graph, const DoubleLimits& limits, std
   const std::string model =
       folder.Write("m.onnx", *ParseOnnxText("<ir_version: 10, opset_import: [\"\" : 21]> g " + graph));
   flags.insert(flags.begin(), {model, "--random-inputs", "--device", "cuda"});
-  return RunAmpRun(flags, {}, [&](int) { return OpenHostMemoryDouble(nullptr, limits); });
+  return RunAmpRun(flags, {}, {.open = [&](int) { return OpenHostMemoryDouble(nullptr, limits); }});
 }
 
 TEST_CASE("amp-run: a device without its library of products is one line and exit code 8, as soon as there is one") {
@@ -74,6 +75,95 @@ TEST_CASE("amp-run: convolutions that no Tensor Core computes are not warned of"
                   {.has_operations = false});
   CHECK(depthwise.exit_code == 0);
   CHECK(depthwise.err.empty());
+}
+
+// ---- --device auto
+
+constexpr CpuFeatures kPlain = {.avx2 = true, .avx512 = true};
+constexpr CpuFeatures kWithBfloat16 = {.avx2 = true, .avx512 = true, .avx512_bf16 = true};
+
+Hardware Machine(std::vector<Gpu> gpus, const CpuFeatures& cpu) {
+  for (size_t i = 0; i < gpus.size(); ++i) gpus[i].ordinal = static_cast<int>(i);
+  return {.gpus = std::move(gpus), .no_gpu_why = "", .cuda_driver_version = 99000, .cpu = cpu};
+}
+
+const Gpu kT4 = {"Tesla T4", ComputeCapability{7, 5}}, kA100 = {"A100", ComputeCapability{8, 0}};
+
+// A model with a value of the type, which amp-run opens device `opened` for: -1 for none.
+struct AutoRun {
+  ToolOutput output;
+  int opened = -1;
+};
+AutoRun RunOnAuto(const std::string& type, const Hardware& hardware,
+                  std::vector<std::string> flags = {"--device", "auto"}) {
+  const ScratchFolder folder;
+  const std::string model =
+      folder.Write("m.onnx", *ParseOnnxText("<ir_version: 10, opset_import: [\"\" : 21]> g (" + type + "[2] x) => (" +
+                                            type + "[2] y) { y = Relu (x) }"));
+  flags.insert(flags.begin(), {model, "--random-inputs"});
+  AutoRun run;
+  const DeviceHost host = {.open =
+                               [&](int ordinal) {
+                                 run.opened = ordinal;
+                                 return OpenHostMemoryDouble();
+                               },
+                           .detect = [&] { return hardware; }};
+  run.output = RunAmpRun(flags, {}, host);
+  CHECK(run.output.exit_code == 0);
+  return run;
+}
+
+TEST_CASE("amp-run --device auto takes the GPU that is the automatic target, and says so") {
+  const AutoRun run = RunOnAuto("float16", Machine({kT4, kA100}, kPlain));
+  CHECK(run.opened == 1);
+  CHECK(run.output.err == "amp-run: note: --device auto: cuda:1, A100\n");
+  const Hardware second = {.gpus = {{"A100", ComputeCapability{8, 0}, 3}}, .no_gpu_why = "", .cpu = kPlain};
+  CHECK(RunOnAuto("float", second, {"--device", "auto", "-q"}).opened == 3);
+  CHECK(RunOnAuto("float", second, {"--device", "auto", "-q"}).output.err.empty());
+}
+
+TEST_CASE("amp-run --device auto takes the processor without a GPU, in silence, and so does no flag with one") {
+  const Hardware none = {.gpus = {}, .no_gpu_why = "no NVIDIA driver", .cuda_driver_version = {}, .cpu = kPlain};
+  const AutoRun run = RunOnAuto("float16", none);
+  CHECK(run.opened == -1);
+  CHECK(run.output.err.empty());
+  CHECK(RunOnAuto("float16", Machine({kA100}, kPlain), {}).opened == -1);
+  CHECK(RunOnAuto("float16", Machine({kA100}, kPlain), {"--device", "cpu"}).opened == -1);
+}
+
+TEST_CASE("the automatic device is the automatic target, on every machine and for every type") {
+  const std::vector<std::vector<Gpu>> gpus = {
+      {}, {kT4}, {kA100, kT4}, {{"Tesla P4", ComputeCapability{6, 1}}}, {{"Odd", {}}}};
+  for (const std::vector<Gpu>& each : gpus) {
+    for (const CpuFeatures& cpu : {kPlain, kWithBfloat16}) {
+      const Hardware hardware = Machine(each, cpu);
+      for (const std::string type : {"float", "float16", "bfloat16"}) {
+        const DType low = type == "float16"    ? DType::kFloat16
+                          : type == "bfloat16" ? DType::kBfloat16
+                                               : ChooseLowType(hardware);
+        INFO(type << " on " << (each.empty() ? "no GPU" : each[0].name) << ", " << CpuTarget(cpu).name);
+        CHECK((RunOnAuto(type, hardware).opened >= 0) == (ChooseTarget(hardware, low).device == Device::kCuda));
+      }
+    }
+  }
+  CHECK(RunOnAuto("bfloat16", Machine({kT4}, kWithBfloat16)).opened == -1);  // where it is emulated
+  CHECK(RunOnAuto("float16", Machine({kT4}, kWithBfloat16)).opened == 0);
+}
+
+TEST_CASE("a GPU that models cannot run on here is no automatic device or target") {
+  const Hardware stated = Machine({{"Odd", {}}, {"Tesla P4", ComputeCapability{6, 1}}}, kPlain);
+  const Hardware usable = UsableHardware(stated);
+  CHECK(usable.gpus.empty());
+  CHECK_THAT(usable.no_gpu_why, Contains("Odd has compute capability unknown"));
+  CHECK(ChooseTarget(usable, DType::kFloat16).name == "cpu:avx512");
+  const Hardware good = UsableHardware(Machine({{"Odd", {}}, kA100}, kPlain));
+  if (good.gpus.empty()) {
+    WARN("built without CUDA: no GPU can be used");
+    return;
+  }
+  CHECK(good.gpus.size() == 1);
+  CHECK(good.gpus[0].ordinal == 1);
+  CHECK(good.no_gpu_why.empty());
 }
 
 }  // namespace

@@ -79,7 +79,7 @@ TEST_CASE("amp-run --autotune times a product once, and knows it the next time")
     const auto state = std::make_shared<DoubleState>();
     const ToolOutput output =
         RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", folder.File("t.json")}, {},
-                  [&](int) { return OpenHostMemoryDouble(state); });
+                  {.open = [&](int) { return OpenHostMemoryDouble(state); }});
     INFO(output.err);
     CHECK(output.exit_code == 0);
     CHECK(state->timed == (run == 0 ? 2 : 0));
@@ -87,7 +87,7 @@ TEST_CASE("amp-run --autotune times a product once, and knows it the next time")
   CHECK_THAT(folder.Read("t.json"), Contains("double 4 2 3"));
   const ToolOutput output =
       RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", folder.Write("notes.json", "notes")}, {},
-                [](int) { return OpenHostMemoryDouble(); });
+                {.open = [](int) { return OpenHostMemoryDouble(); }});
   CHECK(output.exit_code == 2);
   CHECK_THAT(output.err, Contains("notes.json: expected a file that --autotune wrote"));
 }

@@ -308,8 +308,13 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
   TrainArguments& a = *parsed;
   a.session.reduction = ranks.reduction();
   if (ranks.size() > 1 && a.session.threads == 0) a.session.threads = ThreadsOfRank();
-  if (ranks.size() > 1 && a.takes_own_gpu) a.cuda_ordinal = NumberOnMachine();
-  absl::StatusOr<std::shared_ptr<Accelerator>> device = OpenFlaggedDevice(a.cuda_ordinal, host.open_device);
+  const ChosenDevice chosen = ChooseDevice(a.device, host.devices, a.model, a.session.limits);
+  if (!chosen.note.empty() && ranks.IsFirst() && !a.quiet) {
+    streams.warn(absl::StrCat("amp-train: note: ", chosen.note, "\n"));
+  }
+  a.device.ordinal = chosen.ordinal;
+  if (ranks.size() > 1 && chosen.ordinal.has_value() && a.takes_own_gpu) a.device.ordinal = NumberOnMachine();
+  absl::StatusOr<std::shared_ptr<Accelerator>> device = OpenFlaggedDevice(a.device.ordinal, host.devices.open);
   AMP_RETURN_IF_ERROR(ranks.Agree(device.status()));
   a.session.device = *std::move(device);
   AMP_RETURN_IF_ERROR(JoinDevices(a, streams, ranks));

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/open_device.h"
 #include "tools/device_flag.h"
 #include "tools/tool_output.h"
 #include "tools/train/ranks.h"
@@ -18,7 +17,7 @@ enum class ResultsGoTo { kFile, kTerminal };
 // What a run finds where it is started.
 struct TrainHost {
   RankOpener open_ranks = nullptr;  // null: there is one
-  DeviceOpener open_device = OpenCudaDevice;
+  DeviceHost devices = {};
 };
 
 // `arguments` without the program's name. What is not there of the streams: nothing to be read, and all is printed at

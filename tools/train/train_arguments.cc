@@ -51,7 +51,7 @@ const EnumNames<RateSchedule> kSchedules = {
 // Words that need a look before they are values.
 struct Words {
   std::vector<std::string> data, eval_data;
-  std::string device = "auto", shuffle, scale, learning_rate;
+  std::string device = "cpu", shuffle, scale, learning_rate;
 };
 
 void SetUpApp(CLI::App& app, const char* purpose, const char* footer) {
@@ -101,7 +101,10 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
   AddNumber(app, group, "--seed", a.session.seed, std::numeric_limits<uint64_t>::max(), "of Dropout and the like");
   AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
   AddFile(app, group, "--device", words.device, "auto|cpu|cuda[:N]",
-          WithDefault("where; cuda: of several ranks each takes the GPU of its number", words.device));
+          WithDefault(
+              "where; cuda: of several ranks each takes the GPU of its number; auto: what amp-rewrite --target auto "
+              "takes for the step's 16-bit type",
+              words.device));
   app.add_flag("--allow-tf32", a.session.allow_tf32,
                "compute float32 products and convolutions on a GPU in TF32, which keeps 10 bits of each factor")
       ->group(group);
@@ -174,8 +177,8 @@ absl::Status Interpret(const Words& words, TrainArguments& a) {
   } else if (!words.shuffle.empty()) {
     return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'");
   }
-  AMP_ASSIGN_OR_RETURN(a.cuda_ordinal, ReadDevice(words.device));
-  a.takes_own_gpu = a.cuda_ordinal.has_value() && !absl::StrContains(words.device, ':');
+  AMP_ASSIGN_OR_RETURN(a.device, ReadDevice(words.device));
+  a.takes_own_gpu = !absl::StrContains(words.device, ':');
   return absl::OkStatus();
 }
 
@@ -184,7 +187,7 @@ absl::Status CheckCombinations(const TrainArguments& a) {
   if (a.data.empty()) return UsageError("expected --data NAME=FILE for each input, found none");
   if (a.batch < 1) return UsageError("--batch: expected at least 1, found 0");
   if (a.rank_timeout < 1) return UsageError("--rank-timeout: expected at least 1, found 0");
-  if (!a.autotune.empty() && !a.cuda_ordinal.has_value()) {
+  if (!a.autotune.empty() && !a.device.ordinal.has_value()) {
     return UsageError("--autotune is for --device cuda, which is not there");
   }
   if (a.checkpoint_every > 0 && a.checkpoint.empty()) {
@@ -209,7 +212,7 @@ std::string TextOrNone(const auto& value) { return value.has_value() ? absl::Str
 std::map<std::string, std::string> StepFlags(const TrainArguments& a, double learning_rate) {
   std::map<std::string, std::string> flags = {{"--allow-tf32", a.session.allow_tf32 ? "on" : "off"},
                                               {"--batch", absl::StrCat(a.batch)},
-                                              {"--device", a.cuda_ordinal.has_value() ? "cuda" : "cpu"},
+                                              {"--device", a.device.ordinal.has_value() ? "cuda" : "cpu"},
                                               {"--drop-last", a.drop_last ? "on" : "off"},
                                               {"--learning-rate", absl::StrCat(learning_rate)},
                                               {"--resize", NameOf(kResizeModes, a.fit.resize)},

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
+#include "tools/flag_words.h"
 #include "tools/train/data_column.h"
 
 namespace amp {
@@ -35,10 +36,10 @@ struct TrainArguments {
   int64_t rank_timeout = 20;                                   // seconds
   bool curve = false, quiet = false, verbose = false;
   SessionOptions session;
-  std::optional<int> cuda_ordinal;  // nothing: the processor
-  std::string autotune;             // a file
-  bool takes_own_gpu = false;       // of several ranks each takes the GPU of its number on its machine
-  std::string text;                 // of --help or --version: to be printed, and nothing else done; else empty
+  DeviceChoice device;         // auto: its ordinal is what was chosen, once that is so
+  std::string autotune;        // a file
+  bool takes_own_gpu = false;  // of several ranks each takes the GPU of its number on its machine
+  std::string text;            // of --help or --version: to be printed, and nothing else done; else empty
 };
 
 // amp-train new KIND ...

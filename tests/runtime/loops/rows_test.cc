@@ -13,18 +13,46 @@ TEST_CASE("casts by way of float32") {
     for (const DType to : kTypes) {
       const bool is_float = IsLoopFloat(from) || IsLoopFloat(to);
       if (from == to || !is_float) continue;
-      const bool is_large = (from == DType::kInt32 || from == DType::kInt64) && to == DType::kBfloat16;
       for (const int64_t size : {0, 1, 5, 1024, 1100}) {
         const Values values = IsLoopFloat(from) ? Values::kWithSpecial : Values::kPlain;
         CHECK(RunBoth({.node = absl::StrCat("y = Cast<to = ", static_cast<int>(to), ">(a)"),
                        .inputs = {RandomTensor(from, {size}, values, 1e4)},
                        .outputs = {to},
                        .relative = -LastPlace(to),
-                       .absolute = -Least(to),
-                       .family = is_large ? "reference" : "loops"}) == "");
+                       .absolute = -Least(to)}) == "");
       }
     }
   }
+}
+
+TEST_CASE("integers become the nearest bfloat16, by one rounding") {
+  std::vector<int64_t> large;
+  for (int bits = 1; bits <= 52; ++bits) {
+    const int64_t power = int64_t{1} << bits, half = power >> 8;  // between two numbers of 8 bits
+    for (const int64_t near : {-1, 0, 1}) {
+      for (const int64_t x : {power + half + near, power + 3 * half + near}) large.insert(large.end(), {x, -x});
+    }
+  }
+  const Tensor wide = Tensor::OfInts(large);
+  CHECK(RunBoth({.node = "y = Cast<to = 16>(a)",
+                 .inputs = {wide},
+                 .outputs = {DType::kBfloat16},
+                 .relative = -LastPlace(DType::kBfloat16)}) == "");
+  std::vector<int32_t> small;
+  for (const int64_t x : large) small.push_back(static_cast<int32_t>(x % (int64_t{1} << 31)));
+  small.insert(small.end(), {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), 0});
+  const Tensor narrow = Tensor::Of<int32_t>(DType::kInt32, {static_cast<int64_t>(small.size())}, small);
+  CHECK(RunBoth({.node = "y = Cast<to = 16>(a)",
+                 .inputs = {narrow},
+                 .outputs = {DType::kBfloat16},
+                 .relative = -LastPlace(DType::kBfloat16)}) == "");
+  // What float64 has not, either: just above a half.
+  const Tensor largest =
+      Tensor::OfInts({(int64_t{1} << 62) + (int64_t{1} << 54) + 1, std::numeric_limits<int64_t>::min()});
+  const absl::StatusOr<Ran> ran =
+      RunCase({.node = "y = Cast<to = 16>(a)", .inputs = {largest}, .outputs = {DType::kBfloat16}}, nullptr);
+  REQUIRE(ran.ok());
+  CHECK(*ReadDoubles(*ran->outputs[0].tensor()) == std::vector<double>{0x1.02p62, -0x1p63});
 }
 
 TEST_CASE("float16 and bfloat16, all of them, are widened exactly and come back") {

@@ -267,10 +267,10 @@ TEST_CASE("amp-train trains, tests and goes on with --device") {
   folder.Write("data.npz", *NpzBytes({{"x", *batch.at("x").tensor()}, {"labels", *batch.at("labels").tensor()}}));
   const auto state = std::make_shared<DoubleState>();
   std::vector<int> ordinals;
-  const TrainHost host = {.open_device = [&](int ordinal) {
-    ordinals.push_back(ordinal);
-    return OpenHostMemoryDouble(state);
-  }};
+  const TrainHost host = {.devices = {.open = [&](int ordinal) {
+                            ordinals.push_back(ordinal);
+                            return OpenHostMemoryDouble(state);
+                          }}};
   const std::string trained = folder.File("t.onnx"), forward = folder.File("m.onnx"), kept = folder.File("run.npz");
   const std::string x = "x=" + data + ":x", labels = "labels=" + data + ":labels";
   const std::vector<std::string> arguments = {step,    "--data",       x,      "--data",         labels, "--eval-data",
@@ -303,7 +303,7 @@ TEST_CASE("amp-train --autotune times each product once, and knows it the next t
   const auto run = [&](const std::string& device, const std::string& file, const std::shared_ptr<DoubleState>& state) {
     return RunAmpTrain({step, "--data", "x=" + data + ":x", "--data", "labels=" + data + ":labels", "--batch", "3",
                         "--epochs", "3", "--device", device, "--autotune", file},
-                       {}, ResultsGoTo::kFile, {.open_device = [&](int) { return OpenHostMemoryDouble(state); }});
+                       {}, ResultsGoTo::kFile, {.devices = {.open = [&](int) { return OpenHostMemoryDouble(state); }}});
   };
   const std::string file = folder.File("t.json");
   for (int time = 0; time < 2; ++time) {
@@ -326,7 +326,8 @@ TEST_CASE("amp-train: a convolution in 16 bits without Tensor Cores is said once
   folder.Write("data.npz", *NpzBytes({{"x", *Tensor::Create(DType::kUint8, {4, 28, 28})},
                                       {"labels", Tensor::OfInts({0, 1, 2, 3})}}));
   const std::string data = folder.File("data.npz");
-  const TrainHost host = {.open_device = [](int) { return OpenHostMemoryDouble(nullptr, {.has_operations = false}); }};
+  const TrainHost host = {
+      .devices = {.open = [](int) { return OpenHostMemoryDouble(nullptr, {.has_operations = false}); }}};
   const ToolOutput output = RunAmpTrain({step, "--data", "x=" + data + ":x", "--data", "labels=" + data + ":labels",
                                          "--batch", "2", "--epochs", "2", "--device", "cuda"},
                                         {}, ResultsGoTo::kFile, host);
@@ -336,9 +337,9 @@ TEST_CASE("amp-train: a convolution in 16 bits without Tensor Cores is said once
 }
 
 TEST_CASE("amp-train without a GPU is one line") {
-  const TrainHost host = {.open_device = [](int) -> absl::StatusOr<std::shared_ptr<Accelerator>> {
-    return absl::UnimplementedError("no NVIDIA driver");
-  }};
+  const TrainHost host = {.devices = {.open = [](int) -> absl::StatusOr<std::shared_ptr<Accelerator>> {
+                            return absl::UnimplementedError("no NVIDIA driver");
+                          }}};
   const ToolOutput output =
       RunAmpTrain({"none.onnx", "--data", "x=x.npy", "--device", "cuda"}, {}, ResultsGoTo::kFile, host);
   CHECK(output.exit_code == 8);
