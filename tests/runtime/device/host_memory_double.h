@@ -5,6 +5,7 @@
 #ifndef AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
 #define AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
 
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -36,6 +37,8 @@ struct DoubleState {
   int channels_last = 0;                              // operations with channels beside each other
   int recordings = 0, replays = 0;                    // recordings that are there
   int folds = 0;                                      // over ranks
+  int waits = 0;                                      // of the processor, for what it copies
+  std::array<int, device::kNumKernels> kernels = {};  // launches by kernel, also while it records
   int timed = 0;                                      // products whose fastest way was not known
   bool is_closed = false;
 };
