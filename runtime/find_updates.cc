@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "onnx/onnx_pb.h"
+#include "absl/strings/str_format.h"
+#include "ir/graph/attributes.h"
 
 namespace amp {
 namespace {
@@ -33,7 +35,10 @@ std::string KeyOf(const OptimizerUnit& unit, const Node& node) {
   for (size_t port = unit.first_rate; port < node.inputs.size(); ++port) {
     absl::StrAppend(&key, " ", node.inputs[port].index());
   }
-  for (const auto& attribute : node.proto->attribute()) absl::StrAppend(&key, " ", attribute.SerializeAsString());
+  for (const char* const name : unit.attributes) {
+    const std::optional<float> value = name == nullptr ? std::nullopt : GetFloat(node, name);
+    absl::StrAppend(&key, " ", value.has_value() ? absl::StrFormat("%a", *value) : "none");
+  }
   return key;
 }
 

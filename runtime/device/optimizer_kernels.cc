@@ -45,10 +45,12 @@ constexpr OptimizerForm kAdamW = {device::Optimizer::kAdam, 2, "beta1", "beta2",
 
 enum class When { kAlways, kIfApplied };
 
+constexpr OptimizerAttributes AttributesOf(const OptimizerForm& form) {
+  return {form.first, form.second, form.has_epsilon ? "epsilon" : nullptr, form.decays ? "weight_decay" : nullptr};
+}
+
 bool HasAttributes(const KernelContext& context, const OptimizerForm& form) {
-  const char* const names[] = {form.first, form.second, form.has_epsilon ? "epsilon" : nullptr,
-                               form.decays ? "weight_decay" : nullptr};
-  for (const char* const name : names) {
+  for (const char* const name : AttributesOf(form)) {
     if (name != nullptr && !GetFloat(context.node(), name).has_value()) return false;
   }
   return true;
@@ -283,7 +285,8 @@ constexpr OptimizerUnit UnitOf(absl::string_view name) {
                         .num_inputs = OfNode::kInputs,
                         .num_outputs = OfNode::kOutputs,
                         .first_rate = OfNode::kRates,
-                        .is_conditional = kWhen == When::kIfApplied};
+                        .is_conditional = kWhen == When::kIfApplied,
+                        .attributes = AttributesOf(kForm)};
   return unit;
 }
 

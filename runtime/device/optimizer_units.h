@@ -5,6 +5,7 @@
 #ifndef AMP_RUNTIME_DEVICE_OPTIMIZER_UNITS_H_
 #define AMP_RUNTIME_DEVICE_OPTIMIZER_UNITS_H_
 
+#include <array>
 #include <cstddef>
 
 #include "absl/strings/string_view.h"
@@ -12,12 +13,15 @@
 
 namespace amp {
 
+using OptimizerAttributes = std::array<const char*, 4>;  // names; null where there are fewer
+
 // A kernel for nodes of one operator, whose operands and results follow one another.
 struct OptimizerUnit {
   KernelRow row;
   size_t num_inputs, num_outputs;  // of a node
   size_t first_rate;               // from this port on all nodes have the same inputs,
-  bool is_conditional;             // and in port 0, too
+  bool is_conditional;             // and in port 0, too,
+  OptimizerAttributes attributes;  // and these floats
 };
 
 // Null for what is no step of an optimizer.
