@@ -38,7 +38,8 @@ bool Overlap(const Tensor& a, const Tensor& b) {
 bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelContext& context) {
   for (size_t i = 0; i < unit.inputs.size(); ++i) {
     const ValueId input = unit.inputs[i];
-    if (input != kNone && context.Input(i).dtype() != model.value(input).dtype) return false;
+    if (input == kNone || model.value(input).dtype == DType::kUndefined) continue;
+    if (context.Input(i).dtype() != model.value(input).dtype) return false;
   }
   return true;
 }
@@ -68,18 +69,7 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   for (size_t i = 0; i < inputs.size(); ++i) AMP_RETURN_IF_ERROR(Keep(scope.inputs[i], std::move(inputs[i])));
   const bool may_replay = replay_ != nullptr && graph == kMainGraph;
   AMP_RETURN_IF_ERROR(may_replay ? RunMain(program_.blocks[graph]) : RunAll(program_.blocks[graph]));
-  std::vector<Datum> outputs;
-  for (const ValueId output : scope.outputs) {
-    if (output == kNone) {
-      outputs.emplace_back();
-      continue;
-    }
-    AMP_RETURN_IF_ERROR(MakeRowMajor(output));
-    const bool stays = PlaceOf(graph, output) != nullptr;
-    AMP_ASSIGN_OR_RETURN(const Datum* datum, stays ? frame_.OnDevice(output) : frame_.OnHost(output));
-    outputs.push_back(*datum);
-  }
-  if (places_ != nullptr && graph == kMainGraph) AMP_RETURN_IF_ERROR(WritePlaces(scope.outputs, outputs));
+  AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, TakeOutputs(graph));
   for (const ValueId output : scope.outputs) {
     const bool is_own = output != kNone && model_.value(output).graph == graph;
     if (is_own && program_.constants[output].IsEmpty()) frame_.Free(output);
@@ -87,10 +77,62 @@ absl::StatusOr<std::vector<Datum>> Execution::Run(GraphId graph, std::vector<Dat
   return outputs;
 }
 
+absl::StatusOr<std::vector<Datum>> Execution::TakeOutputs(GraphId graph) {
+  const std::vector<ValueId>& values = model_.graph(graph).outputs;
+  std::vector<Datum> outputs(values.size());
+  std::vector<ValueId> shown;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == kNone) continue;
+    AMP_RETURN_IF_ERROR(MakeRowMajor(values[i]));
+    if (IsShown(graph, values[i])) shown.push_back(values[i]);
+    if (PlaceOf(graph, values[i]) == nullptr) continue;
+    AMP_ASSIGN_OR_RETURN(const Datum* const made, frame_.OnDevice(values[i]));
+    outputs[i] = *made;
+  }
+  if (places_ != nullptr && graph == kMainGraph) AMP_RETURN_IF_ERROR(WritePlaces(values, outputs));
+  if (resources_.device != nullptr) AMP_RETURN_IF_ERROR(frame_.BringToHost(shown));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == kNone || !IsShown(graph, values[i])) continue;
+    AMP_ASSIGN_OR_RETURN(const Datum* const seen, frame_.OnHost(values[i]));
+    outputs[i] = *seen;
+  }
+  return outputs;
+}
+
+bool Execution::IsShown(GraphId graph, ValueId output) const {
+  if (PlaceOf(graph, output) == nullptr) return true;
+  return shown_ != nullptr && shown_->contains(model_.value(output).name);
+}
+
 const Tensor* Execution::PlaceOf(GraphId graph, ValueId output) const {
   if (places_ == nullptr || graph != kMainGraph || output == kNone) return nullptr;
   const auto it = places_->find(model_.value(output).name);
   return it == places_->end() ? nullptr : it->second.tensor();
+}
+
+std::vector<const Tensor*> Execution::PlacesToOffer(const Instruction& instruction) const {
+  // A run that begins once more would find what it has read before written over.
+  if (replay_ != nullptr && replay_->MayBeginAgainBehind(at_)) return {};
+  absl::flat_hash_map<const void*, int> holders = frame_.CountOnDevice();
+  for (const auto& [unused, place] : *places_) ++holders[place.tensor()->data()];
+  const auto holds_input = [&](const Tensor& place) {
+    for (size_t port = 0; port < instruction.inputs.size(); ++port) {
+      const ValueId input = instruction.inputs[port];
+      if (input == kNone || !instruction.site->last_reads[port]) continue;
+      const Tensor* const tensor = frame_.FindOnDevice(input);
+      if (tensor != nullptr && tensor->data() == place.data()) return tensor->dims() == place.dims();
+    }
+    return false;
+  };
+  constexpr int kInputAndPlace = 2;
+  std::vector<const Tensor*> places;
+  for (const ValueId output : instruction.outputs) {
+    const Tensor* place =
+        output == kNone || model_.value(output).graph != kMainGraph ? nullptr : PlaceOf(kMainGraph, output);
+    if (place != nullptr && (holders[place->data()] != kInputAndPlace || !holds_input(*place))) place = nullptr;
+    places.push_back(place);
+  }
+  return places;
 }
 
 absl::Status Execution::WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs) {
@@ -141,6 +183,7 @@ absl::Status Execution::RunMain(const std::vector<Instruction>& instructions) {
     }
     AMP_RETURN_IF_ERROR(replay_->Before(at, frame_));
     is_clean_ = true;
+    at_ = at;
     AMP_RETURN_IF_ERROR(replay_->TakesNotes() ? RunNoted(instructions[at]) : RunNode(instructions[at]));
     AMP_RETURN_IF_ERROR(replay_->Behind(at, is_clean_, frame_));
     ++at;
@@ -243,7 +286,10 @@ absl::StatusOr<const char*> Execution::TryRow(const Instruction& instruction, co
   if (resources_.is_strict && IsWidened(model_, instruction, row)) return WidenedError(why_not);
   if (row.runs_on_device) {
     AMP_RETURN_IF_ERROR(BringToDevice(instruction, row, inputs));
-    AMP_RETURN_IF_ERROR(RunOnDevice(row, context));
+    if (row.writes_in_place && places_ != nullptr) context.OfferPlaces(PlacesToOffer(instruction));
+    const absl::Status status = RunOnDevice(row, context);
+    has_overwritten_ = has_overwritten_ || (context.WroteInPlace() && !resources_.device->IsRecording());
+    AMP_RETURN_IF_ERROR(status);
   } else {
     AMP_RETURN_IF_ERROR(row.function(context));
   }

@@ -25,6 +25,8 @@ class Execution : public BodyRunner {
   absl::StatusOr<std::vector<Datum>> Run(GraphId graph, std::vector<Datum> inputs) override;
   // Gives an input or an initializer of the main graph its value, before the run.
   void Set(ValueId value, Datum datum) { frame_.Set(value, std::move(datum)); }
+  // Whether what was read has been written over: states are not what they were before the run.
+  bool HasOverwritten() const { return has_overwritten_; }
   // Between the processor's memory and the device's, so far; constants are not among them.
   const CopyCounts& copies() const { return frame_.copies(); }
   // Calls it with every value that is computed or given, when it is.
@@ -33,6 +35,7 @@ class Execution : public BodyRunner {
   void Replay(ReplayRun* replay) { replay_ = replay; }
   // Outputs of the main graph that are left on the device, in the tensors of their names: RunOptions::places.
   void Place(const NamedDatums* places) { places_ = places; }
+  void Show(const absl::flat_hash_set<std::string>* shown) { shown_ = shown; }
   // Appends when each instruction ran, those of bodies before the one that they belong to.
   void Time(std::vector<InstructionTiming>* timings) { timings_ = timings; }
 
@@ -55,8 +58,14 @@ class Execution : public BodyRunner {
   absl::Status BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);
+  // By output: a place that the instruction may write to already, as it holds an input that nobody else has or will read.
+  std::vector<const Tensor*> PlacesToOffer(const Instruction& instruction) const;
   // Null where the output goes to the processor.
   const Tensor* PlaceOf(GraphId graph, ValueId output) const;
+  // Whether the processor is to see the output.
+  bool IsShown(GraphId graph, ValueId output) const;
+  // The values of a graph's outputs, after places have been written.
+  absl::StatusOr<std::vector<Datum>> TakeOutputs(GraphId graph);
   // Of the outputs of the main graph, those that have a place: there, and then at none of the others' source.
   absl::Status WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs);
   TensorMemory* DeviceMemory() const {
@@ -73,6 +82,9 @@ class Execution : public BodyRunner {
   std::vector<InstructionTiming>* timings_ = nullptr;
   ReplayRun* replay_ = nullptr;
   const NamedDatums* places_ = nullptr;
+  const absl::flat_hash_set<std::string>* shown_ = nullptr;
+  bool has_overwritten_ = false;
+  size_t at_ = 0;         // the instruction of the main graph that is under way
   bool is_clean_ = true;  // of the instruction under way: it has done nothing but start kernels of the device, so far
 };
 

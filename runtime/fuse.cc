@@ -9,6 +9,7 @@
 #include "runtime/find_chains.h"
 #include "runtime/find_epilogues.h"
 #include "runtime/find_units.h"
+#include "runtime/find_updates.h"
 #include "runtime/loops/chain.h"
 #include "runtime/loops/norm_units.h"
 #include "runtime/program.h"
@@ -42,6 +43,7 @@ std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>
   FusedNodes taken(model.num_nodes(), false);
   std::vector<Fusion> fusions;
   const bool is_for_device = options.device != nullptr;
+  if (options.fuse_training && is_for_device) FindUpdates(model, FindOptimizerUnit, taken, fusions);
   if (options.fuse_attention) FindAttention(model, RuleOfAttention(is_for_device), taken, fusions);
   if (options.fuse_norms) FindNorms(model, is_for_device ? FindDeviceNormRow : FindNormRow, taken, fusions);
   if (options.fuse_epilogues) FindEpilogues(model, EpilogueRule(model, options), taken, fusions);

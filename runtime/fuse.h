@@ -4,6 +4,7 @@
 //   norms        d = Sub (x, ReduceMean (x)) ... y = Add (s, shift)          one LayerNorm
 //   reductions   h = Cast (x)   y = ReduceSum (h)                            one ReduceSum that reads x
 //   attention    s = MatMul (q, k) p = Softmax (s + m) y = MatMul (p, v)     one Attention
+//   updates      v = Rmsprop (w, g, ...)   u = Rmsprop (x, h, ...)            one launch for all weights
 //   chains       s = Mul (x, a)   t = Exp (s)   y = Sub (t, b)               one pass over x
 //
 // What is inside a fusion is read by nobody else, so nobody misses it. In 16 bits it is not rounded on its way, but for
@@ -26,6 +27,7 @@ struct Fusion {
   Epilogue epilogue = {};
   std::vector<ValueId> operands = {};  // what the epilogue reads, behind the inputs of the first node; a unit's inputs
   ValueId result = kNone;
+  std::vector<ValueId> results = {};  // instead, of a unit with several
   // Of a unit, which kernels of its own compute: they find there what they have to know of the nodes.
   std::vector<const KernelRow*> rows = {};
   std::unique_ptr<KernelState> form = nullptr;

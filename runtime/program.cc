@@ -77,11 +77,16 @@ void FindFrees(const Model& model, Program& program) {
     }
   }
   for (const ValueId id : model.AllValues()) {
-    if (IsConstant(program, id) || GivesToRunner(model, id)) continue;
+    if (GivesToRunner(model, id)) continue;
     const std::optional<size_t> last = LastReader(model, id, position);
     std::vector<Instruction>& block = program.blocks[model.value(id).graph];
-    if (last.has_value() && *last < block.size()) block[*last].frees.push_back(id);
+    if (!last.has_value() || *last >= block.size()) continue;
+    (IsConstant(program, id) ? block[*last].last_reads : block[*last].frees).push_back(id);
   }
+}
+
+bool Has(const std::vector<ValueId>& values, ValueId value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
 }
 
 // What the instruction's kernels may know of its inputs.
@@ -89,9 +94,11 @@ void DescribeInputs(const Program& program, Instruction& instruction) {
   const auto& inputs = instruction.inputs;
   for (const ValueId input : inputs) {
     const Tensor* constant = input == kNone ? nullptr : program.constants[input].tensor();
-    const bool dies = std::find(instruction.frees.begin(), instruction.frees.end(), input) != instruction.frees.end();
+    const auto comes_once = [&] { return std::count(inputs.begin(), inputs.end(), input) == 1; };
+    const bool dies = Has(instruction.frees, input) && comes_once();
     instruction.site->constants.push_back(constant == nullptr ? nullptr : constant->data());
-    instruction.site->last_uses.push_back(dies && std::count(inputs.begin(), inputs.end(), input) == 1);
+    instruction.site->last_uses.push_back(dies);
+    instruction.site->last_reads.push_back(dies || (Has(instruction.last_reads, input) && comes_once()));
   }
   for (Instruction& part : instruction.parts) DescribeInputs(program, part);
 }
@@ -156,7 +163,7 @@ Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> parts) {
   Instruction unit{.node = fusion.nodes.back(),
                    .is_unit = true,
                    .inputs = fusion.operands,
-                   .outputs = {fusion.result},
+                   .outputs = fusion.results.empty() ? std::vector{fusion.result} : fusion.results,
                    .kernels = fusion.rows,
                    .parts = std::move(parts)};
   const absl::MutexLock lock(&unit.site->mutex);

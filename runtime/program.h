@@ -29,8 +29,9 @@ struct Instruction {
   std::vector<ValueId> inputs = {}, outputs = {};  // kNone where absent; the node's, then the epilogue's operands
   std::vector<const KernelRow*> kernels = {};      // best first
   std::shared_ptr<KernelSite> site = std::make_shared<KernelSite>();
-  std::vector<ValueId> frees = {};      // what nobody reads after it
-  const char* why_on_host = nullptr;    // why no kernel for a device is to run it; null: one may
+  std::vector<ValueId> frees = {};       // what nobody reads after it
+  std::vector<ValueId> last_reads = {};  // the same of constants, in whose places callers may have put others
+  const char* why_on_host = nullptr;     // why no kernel for a device is to run it; null: one may
   std::vector<Instruction> parts = {};  // of a fused one: the nodes in order, for when no kernel takes them all at once
 };
 

@@ -31,6 +31,16 @@ size_t NumOnDevice(const Instruction& instruction) {
   return count;
 }
 
+// Whether it spoke to other ranks, in its last run.
+bool JoinedRanks(const Instruction& instruction) {
+  bool has_joined = false;
+  ForEachPart(instruction, [&](const Instruction& part) {
+    const absl::MutexLock lock(&part.site->mutex);
+    has_joined = has_joined || (part.site->row != nullptr && part.site->row->joins_ranks);
+  });
+  return has_joined;
+}
+
 // Gives out a block that is there already.
 class OneBlock : public TensorMemory {
  public:
@@ -64,8 +74,10 @@ bool ReplayRun::IsFixed(ValueId value, const Datum& datum) const {
 
 void ReplayRun::FindStretches() {
   size_t first = 0, kernels = 0;
+  // What has been folded over ranks would be once more by a run that begins again: no stretch begins behind that.
+  bool has_joined = false, had_joined_before = false;
   const auto finish = [&](size_t end) {
-    if (kernels >= kFewestKernels) {
+    if (kernels >= kFewestKernels && !had_joined_before) {
       stretches_.push_back({.first = first,
                             .end = end,
                             .recording = nullptr,
@@ -77,8 +89,10 @@ void ReplayRun::FindStretches() {
     }
     first = end + 1;
     kernels = 0;
+    had_joined_before = has_joined;
   };
   for (size_t i = 0; i < is_clean_.size(); ++i) {
+    has_joined = has_joined || JoinedRanks(instructions()[i]);
     if (!is_clean_[i]) {
       finish(i);
     } else {
@@ -165,6 +179,11 @@ absl::Status ReplayRun::Behind(size_t at, bool is_clean, const ValueFrame& frame
   stretch.recording = std::move(recording);
   ++num_recordings_;
   return device_.Replay(*stretch.recording);
+}
+
+bool ReplayRun::MayBeginAgainBehind(size_t at) const {
+  return mode_ == Mode::kReplays &&
+         std::any_of(stretches_.begin(), stretches_.end(), [&](const Stretch& stretch) { return stretch.first > at; });
 }
 
 void ReplayRun::End(const absl::Status& status) {

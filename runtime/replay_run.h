@@ -46,6 +46,8 @@ class ReplayRun {
   // Errors: kCancelled: what was recorded cannot be replayed, and has not happened. The run has to begin once more.
   absl::Status Before(size_t at, const ValueFrame& frame);
   absl::Status Behind(size_t at, bool is_clean, const ValueFrame& frame);
+  // Whether what is recorded behind the instruction may turn out not to be replayed, so that the run begins once more.
+  bool MayBeginAgainBehind(size_t at) const;
   // Whatever came of it.
   void End(const absl::Status& status);
 

@@ -369,9 +369,8 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
              .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
              .constants = &state_->device_constants};
     resources.device_constants = &state_->device_constants;
-    // A run that began again would fold over ranks once more: those are not replayed.
     const bool may_replay = state_->options.replay && resources.device->CanRecord() && options.observer == nullptr &&
-                            options.timings == nullptr && resources.means == nullptr;
+                            options.timings == nullptr && (resources.means == nullptr || resources.device->HasRanks());
     if (may_replay) {
       replay =
           &state_->replays.Of(model(), state_->program, *resources.device, device_arena->arena(), ShapeKey(ordered));
@@ -384,9 +383,14 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   execution.Time(options.timings);
   execution.Replay(replay);
   execution.Place(options.places);
+  execution.Show(options.shown);
   try {
     absl::StatusOr<std::vector<Datum>> ran = execution.Run(kMainGraph, std::move(ordered));
     if (replay != nullptr) replay->End(ran.status());
+    if (!ran.ok() && !absl::IsCancelled(ran.status()) && execution.HasOverwritten()) {
+      return absl::Status(ran.status().code(),
+                          absl::StrCat(ran.status().message(), "; what it was writing over is lost"));
+    }
     AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, std::move(ran));
     for (Datum& output : outputs) AMP_RETURN_IF_ERROR(MoveOut(arena.arena(), output));
     const absl::MutexLock lock(&state_->mutex);

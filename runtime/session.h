@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ir/base/ids.h"
@@ -55,8 +56,11 @@ struct RunOptions {
   std::optional<uint64_t> seed = std::nullopt;        // of this run, instead of the session's
   // By output: a tensor in the memory of the session's device. The output is copied into it, at the end of the run, and
   // given as that tensor, so that it never goes to the processor. Inputs may lie in the same tensors: a step of training
-  // writes the next state where the present one is.
+  // writes the next state where the present one is. Kernels that can write there at once, where nobody reads the input any
+  // more: then a run that fails behind them, which its message says, has lost the input.
   const NamedDatums* places = nullptr;
+  // Outputs with a place that are given where the processor sees them, all the same.
+  const absl::flat_hash_set<std::string>* shown = nullptr;
 };
 
 struct SessionOptions {

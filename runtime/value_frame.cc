@@ -1,6 +1,8 @@
 #include "runtime/value_frame.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ir/base/status.h"
 
@@ -43,13 +45,28 @@ void ValueFrame::Set(ValueId value, Datum datum) {
 absl::StatusOr<const Datum*> ValueFrame::OnHost(ValueId value) {
   const Datum& made = values_[value];
   if (made.tensor() == nullptr || made.tensor()->IsOnHost()) return &made;
-  Datum& copy = copies_[value];
-  if (copy.IsEmpty()) {
-    AMP_ASSIGN_OR_RETURN(copy, place_.device->CopyOut(*made.tensor(), memory_));
-    ++counts_.out;
-    counts_.out_bytes += static_cast<int64_t>(made.tensor()->size_bytes());
+  AMP_RETURN_IF_ERROR(BringToHost({&value, 1}));
+  return &copies_[value];
+}
+
+absl::Status ValueFrame::BringToHost(absl::Span<const ValueId> values) {
+  std::vector<ValueId> missing;
+  std::vector<const Tensor*> tensors;
+  for (const ValueId value : values) {
+    const Tensor* const made = values_[value].tensor();
+    const bool is_there = made == nullptr || made->IsOnHost() || !copies_[value].IsEmpty();
+    if (is_there || std::find(missing.begin(), missing.end(), value) != missing.end()) continue;
+    missing.push_back(value);
+    tensors.push_back(made);
   }
-  return &copy;
+  if (missing.empty()) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(std::vector<Tensor> made, place_.device->CopyOutAll(tensors, memory_));
+  for (size_t i = 0; i < missing.size(); ++i) {
+    ++counts_.out;
+    counts_.out_bytes += static_cast<int64_t>(made[i].size_bytes());
+    copies_[missing[i]] = Datum(std::move(made[i]));
+  }
+  return absl::OkStatus();
 }
 
 const Tensor* ValueFrame::FindOnDevice(ValueId value) const {
@@ -57,6 +74,17 @@ const Tensor* ValueFrame::FindOnDevice(ValueId value) const {
   if (made != nullptr && !made->IsOnHost()) return made;
   const Tensor* const copy = copies_[value].tensor();
   return copy != nullptr && !copy->IsOnHost() ? copy : nullptr;
+}
+
+absl::flat_hash_map<const void*, int> ValueFrame::CountOnDevice() const {
+  absl::flat_hash_map<const void*, int> counts;
+  for (const auto* const all : {&values_, &copies_}) {
+    for (const Datum& datum : *all) {
+      const Tensor* const tensor = datum.tensor();
+      if (tensor != nullptr && !tensor->IsOnHost()) ++counts[tensor->data()];
+    }
+  }
+  return counts;
 }
 
 absl::StatusOr<const Datum*> ValueFrame::OnDevice(ValueId value) {

@@ -58,8 +58,12 @@ class ValueFrame {
   // is set or freed. Errors: memory, and what failed on the device.
   absl::StatusOr<const Datum*> OnHost(ValueId value);
   absl::StatusOr<const Datum*> OnDevice(ValueId value);
+  // What OnHost would copy of each of them, in one wait for the device.
+  absl::Status BringToHost(absl::Span<const ValueId> values);
   // As OnDevice, where it is there already; else null.
   const Tensor* FindOnDevice(ValueId value) const;
+  // By where their elements begin there, how many values have them.
+  absl::flat_hash_map<const void*, int> CountOnDevice() const;
   const CopyCounts& copies() const { return counts_; }  // so far, without constants
 
  private:

@@ -53,12 +53,7 @@ const onnx::NodeProto* FindProducer(const onnx::GraphProto& graph, const std::st
 absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, const Names& constants,
                          const Names& metadata) {
   onnx::GraphProto& graph = *model.mutable_graph();
-  const auto has_name = [](const std::string& name) {
-    return [&name](const auto& value) { return value.name() == name; };
-  };
-  if (std::none_of(graph.output().begin(), graph.output().end(), has_name(output))) {
-    std::vector<std::string> names;
-    for (const auto& value : graph.output()) names.push_back(value.name());
+  if (const std::vector<std::string> names = OutputNames(model); !absl::c_linear_search(names, output)) {
     return ModelError("expected an output '", Escaped(output), "', found ", QuotedFirstOf(names));
   }
   EraseIf(*graph.mutable_output(), [&](const auto& value) { return value.name() != output; });
@@ -79,6 +74,12 @@ absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, con
   EraseIf(*model.mutable_metadata_props(), [&](const auto& entry) { return metadata.contains(entry.key()); });
   KeepCalledFunctions(model);
   return absl::OkStatus();
+}
+
+std::vector<std::string> OutputNames(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const auto& output : model.graph().output()) names.push_back(output.name());
+  return names;
 }
 
 std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output) {

@@ -7,6 +7,7 @@
 #define AMP_IR_FUNCTIONS_CUT_MODEL_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -23,6 +24,8 @@ namespace amp {
 absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output,
                          const absl::flat_hash_set<std::string>& constants,
                          const absl::flat_hash_set<std::string>& metadata);
+
+std::vector<std::string> OutputNames(const onnx::ModelProto& model);
 
 // The name of what a Softmax over classes reads that gives `output`, rows [N, C] of an output of the main graph: it
 // becomes an output as well. That of the output itself where none gives it; "" where it is over something else.

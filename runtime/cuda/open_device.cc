@@ -3,7 +3,10 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
+#include <cstring>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "runtime/cuda/library_operations.h"
 #include "runtime/cuda/nccl.h"
@@ -16,12 +19,21 @@ namespace {
 
 static_assert(cudaErrorMemoryAllocation == device::kOutOfMemory);
 
+constexpr size_t kStagingBytes = size_t{1} << 20;
+
+// Of the processor's memory, what the device writes to by itself: copies to any other are waited for one by one.
+struct Staging {
+  std::mutex mutex;
+  void* memory = nullptr;
+};
+
 struct DeviceWithProducts : OpenDevice {
   explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal), operations(ordinal) {}
 
   Products products;
   LibraryOperations operations;
   NcclRanks ranks;
+  Staging staging;
 };
 DeviceWithProducts& Of(void* self) { return static_cast<DeviceWithProducts&>(*static_cast<OpenDevice*>(self)); }
 
@@ -48,10 +60,31 @@ int Finish(void* self) {
   return cudaStreamSynchronize(StreamOf(self));
 }
 
-int CopyOut(void* self, void* to, const void* from, size_t size_bytes) {
+int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
   if (const int error = UseDevice(self); error != 0) return error;
-  const int error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDeviceToHost, StreamOf(self));
-  return error != 0 ? error : Finish(self);
+  Staging& staging = Of(self).staging;
+  const std::lock_guard<std::mutex> lock(staging.mutex);
+  if (count > 1 && staging.memory == nullptr && cudaMallocHost(&staging.memory, kStagingBytes) != 0) {
+    static_cast<void>(cudaGetLastError());  // does not last: each copy is waited for
+  }
+  std::vector<const void*> staged(count);
+  size_t taken = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const device::CopyOutArguments& copy = copies[i];
+    const bool is_staged = count > 1 && staging.memory != nullptr && copy.size_bytes <= kStagingBytes - taken;
+    void* const to = is_staged ? static_cast<char*>(staging.memory) + taken : copy.to;
+    if (is_staged) {
+      staged[i] = to;
+      taken += copy.size_bytes;
+    }
+    const int error = cudaMemcpyAsync(to, copy.from, copy.size_bytes, cudaMemcpyDeviceToHost, StreamOf(self));
+    if (error != 0) return error;
+  }
+  if (const int error = Finish(self); error != 0) return error;
+  for (size_t i = 0; i < count; ++i) {
+    if (staged[i] != nullptr) std::memcpy(copies[i].to, staged[i], copies[i].size_bytes);
+  }
+  return 0;
 }
 
 int SetZero(void* self, void* to, size_t size_bytes) {
@@ -147,6 +180,7 @@ void Close(void* self) {
   std::unique_ptr<DeviceWithProducts> opened(&Of(self));
   if (UseDevice(self) != 0) return;
   cudaStream_t stream = opened->stream;
+  static_cast<void>(cudaFreeHost(opened->staging.memory));
   opened.reset();  // handles of libraries are bound to the stream
   static_cast<void>(cudaStreamDestroy(stream));
 }

@@ -182,16 +182,29 @@ absl::Status Accelerator::CopyInto(const Tensor& tensor, Tensor& to) {
 }
 
 absl::StatusOr<Tensor> Accelerator::CopyOut(const Tensor& tensor, TensorMemory* memory) {
-  AMP_CHECK(Has(tensor) || tensor.num_elements() == 0);
-  AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor.dtype(), tensor.dims(), memory));
-  copy.set_layout(tensor.layout());
-  if (copy.num_elements() == 0) return copy;
-  const absl::Span<std::byte> bytes = copy.mutable_bytes();
+  const Tensor* const one[] = {&tensor};
+  AMP_ASSIGN_OR_RETURN(std::vector<Tensor> copies, CopyOutAll(one, memory));
+  return std::move(copies.front());
+}
+
+absl::StatusOr<std::vector<Tensor>> Accelerator::CopyOutAll(absl::Span<const Tensor* const> tensors,
+                                                            TensorMemory* memory) {
+  std::vector<Tensor> made;
+  std::vector<device::CopyOutArguments> copies;
+  for (const Tensor* const tensor : tensors) {
+    AMP_CHECK(Has(*tensor) || tensor->num_elements() == 0);
+    AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor->dtype(), tensor->dims(), memory));
+    copy.set_layout(tensor->layout());
+    const absl::Span<std::byte> bytes = copy.mutable_bytes();
+    if (!bytes.empty()) copies.push_back({.to = bytes.data(), .from = tensor->data(), .size_bytes = bytes.size()});
+    made.push_back(std::move(copy));
+  }
+  if (copies.empty()) return made;
   BreakRecording();
   if (is_recording_) return absl::CancelledError("a copy while the device records");
-  Note(table_.copy_out(table_.self, bytes.data(), tensor.data(), bytes.size()));
+  Note(table_.copy_out(table_.self, copies.data(), copies.size()));
   AMP_RETURN_IF_ERROR(Status());
-  return copy;
+  return made;
 }
 
 void Accelerator::CopyWithin(const Tensor& from, Tensor& to) {

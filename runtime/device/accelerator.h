@@ -72,6 +72,8 @@ class Accelerator : public TensorMemory, private ElementMover {
   // REQUIRES: no strings; of CopyOut: Has(tensor).
   absl::StatusOr<Tensor> CopyIn(const Tensor& tensor, TensorMemory* memory);
   absl::StatusOr<Tensor> CopyOut(const Tensor& tensor, TensorMemory* memory);
+  // The same of several, for which the processor waits once.
+  absl::StatusOr<std::vector<Tensor>> CopyOutAll(absl::Span<const Tensor* const> tensors, TensorMemory* memory);
   // Into a tensor that is there. REQUIRES: of the same type, dims and layout; Has(to).
   absl::Status CopyInto(const Tensor& tensor, Tensor& to);
 

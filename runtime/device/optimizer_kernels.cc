@@ -2,12 +2,15 @@
 // by the processor, so that a step that is skipped is one like any other.
 //
 //   weight, rms = ai.amp.ConditionalRmsprop (apply, weight, gradient, rms, rate)       one pass over the elements
+//   several of them, of one rate and truth value                                       one launch for all
 //
 // Where `apply` does not hold, the next state is a copy of the present one.
 #include <optional>
+#include <vector>
 
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
+#include "runtime/device/optimizer_units.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/optimizer.h"
 #include "runtime/device/storage.h"
@@ -31,7 +34,7 @@ struct OptimizerForm {
   const char *first, *second;  // attributes: what is kept of the slots
   bool has_epsilon, decays;
 
-  size_t num_rates() const { return decays ? 2 : 1; }
+  constexpr size_t num_rates() const { return decays ? 2 : 1; }
 };
 constexpr OptimizerForm kSgd = {device::Optimizer::kSgd, 0, nullptr, nullptr, false, false};
 constexpr OptimizerForm kMomentum = {device::Optimizer::kMomentum, 1, "momentum", nullptr, false, false};
@@ -42,58 +45,125 @@ constexpr OptimizerForm kAdamW = {device::Optimizer::kAdam, 2, "beta1", "beta2",
 
 enum class When { kAlways, kIfApplied };
 
+constexpr OptimizerAttributes AttributesOf(const OptimizerForm& form) {
+  return {form.first, form.second, form.has_epsilon ? "epsilon" : nullptr, form.decays ? "weight_decay" : nullptr};
+}
+
 bool HasAttributes(const KernelContext& context, const OptimizerForm& form) {
-  const char* const names[] = {form.first, form.second, form.has_epsilon ? "epsilon" : nullptr,
-                               form.decays ? "weight_decay" : nullptr};
-  for (const char* const name : names) {
+  for (const char* const name : AttributesOf(form)) {
     if (name != nullptr && !GetFloat(context.node(), name).has_value()) return false;
   }
   return true;
 }
 
+// Where the operands of one node are, and the results: of a unit, those of its nodes follow one another.
+template <const OptimizerForm& kForm, When kWhen>
+struct Ports {
+  static constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0, kRates = kFirst + 2 + kForm.num_slots,
+                          kInputs = kRates + kForm.num_rates(), kOutputs = 1 + kForm.num_slots;
+
+  size_t input = 0, output = 0;
+
+  size_t weight() const { return input + kFirst; }
+  size_t gradient() const { return input + kFirst + 1; }
+  size_t slot(size_t i) const { return input + kFirst + 2 + i; }
+  size_t rate(size_t i) const { return input + kRates + i; }
+};
+
 // What does not fit is the other rows' to complain about.
 template <const OptimizerForm& kForm, When kWhen>
-const char* WhyNotStep(const KernelContext& context) {
-  constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0, kRates = kFirst + 2 + kForm.num_slots;
-  if (kWhen == When::kIfApplied && !IsNumber(context.Input(0), DType::kBool)) return "no truth value";
-  for (size_t port = kFirst; port < kRates; ++port) {
+const char* WhyNotStepOf(const KernelContext& context, const Ports<kForm, kWhen>& ports) {
+  if (kWhen == When::kIfApplied && !IsNumber(context.Input(ports.input), DType::kBool)) return "no truth value";
+  for (size_t port = ports.weight(); port < ports.rate(0); ++port) {
     const Tensor& tensor = context.Input(port);
     if (tensor.dtype() != DType::kFloat32) return "another type than float32";
-    if (tensor.dims() != context.Input(kFirst).dims()) return "tensors of different shapes";
+    if (tensor.dims() != context.Input(ports.weight()).dims()) return "tensors of different shapes";
   }
   for (size_t i = 0; i < kForm.num_rates(); ++i) {
-    if (!IsNumber(context.Input(kRates + i), DType::kFloat32)) return "a rate that is no float32 number";
+    if (!IsNumber(context.Input(ports.rate(i)), DType::kFloat32)) return "a rate that is no float32 number";
   }
+  return nullptr;
+}
+
+template <const OptimizerForm& kForm, When kWhen>
+const char* WhyNotStep(const KernelContext& context) {
+  if (const char* const why_not = WhyNotStepOf(context, Ports<kForm, kWhen>{})) return why_not;
   return HasAttributes(context, kForm) ? nullptr : "an attribute that is missing";
+}
+
+template <const OptimizerForm& kForm, When kWhen>
+device::OptimizerRule RuleOf(const KernelContext& context) {
+  constexpr Ports<kForm, kWhen> kPorts;
+  const Node& node = context.node();
+  device::OptimizerRule rule = {};
+  rule.optimizer = kForm.optimizer;
+  rule.rate = Floats(context.Input(kPorts.rate(0)));
+  if (kForm.decays) rule.learning_rate = Floats(context.Input(kPorts.rate(1)));
+  if (kWhen == When::kIfApplied) rule.applies = static_cast<const uint8_t*>(context.Input(0).data());
+  if (kForm.first != nullptr) rule.keep_first = GetFloat(node, kForm.first, 0);
+  if (kForm.second != nullptr) rule.keep_second = GetFloat(node, kForm.second, 0);
+  if (kForm.has_epsilon) rule.epsilon = GetFloat(node, "epsilon", 0);
+  if (kForm.decays) rule.decay = GetFloat(node, "weight_decay", 0);
+  return rule;
+}
+
+template <const OptimizerForm& kForm, When kWhen>
+absl::StatusOr<device::OptimizedTensor> TensorAt(KernelContext& context, const Ports<kForm, kWhen>& ports) {
+  device::OptimizedTensor of = {};
+  of.count = CountOf(context.Input(ports.weight()));
+  of.weight = Floats(context.Input(ports.weight()));
+  of.gradient = Floats(context.Input(ports.gradient()));
+  AMP_ASSIGN_OR_RETURN(Tensor * next, context.MakeOutputInPlace(ports.output, ports.weight()));
+  of.next_weight = static_cast<float*>(next->mutable_data());
+  for (size_t i = 0; i < kForm.num_slots; ++i) {
+    of.slots[i] = Floats(context.Input(ports.slot(i)));
+    if (ports.output + 1 + i >= context.num_outputs()) continue;  // a call may leave out the last outputs
+    AMP_ASSIGN_OR_RETURN(Tensor * next_slot, context.MakeOutputInPlace(ports.output + 1 + i, ports.slot(i)));
+    of.next_slots[i] = static_cast<float*>(next_slot->mutable_data());
+  }
+  return of;
+}
+
+// As few launches as there is room in the parameters of one.
+void StartAll(Accelerator& device, const device::OptimizerRule& rule,
+              absl::Span<const device::OptimizedTensor> tensors) {
+  device::OptimizeArguments step = {};
+  step.rule = rule;
+  for (const device::OptimizedTensor& tensor : tensors) {
+    if (tensor.count == 0) continue;
+    step.Add(tensor);
+    if (step.num_tensors < device::kMostOptimized) continue;
+    device.Start(step);
+    step.num_tensors = step.num_chunks = 0;
+  }
+  if (step.num_tensors > 0) device.Start(step);
 }
 
 template <const OptimizerForm& kForm, When kWhen>
 absl::Status Step(KernelContext& context) {
   context.Report("optimizer", DType::kFloat32);
-  constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0, kRates = kFirst + 2 + kForm.num_slots;
-  const Node& node = context.node();
-  const Tensor& weight = context.Input(kFirst);
-  device::OptimizeArguments step = {};
-  step.optimizer = kForm.optimizer;
-  step.count = CountOf(weight);
-  step.weight = Floats(weight);
-  step.gradient = Floats(context.Input(kFirst + 1));
-  step.rate = Floats(context.Input(kRates));
-  if (kForm.decays) step.learning_rate = Floats(context.Input(kRates + 1));
-  if (kWhen == When::kIfApplied) step.applies = static_cast<const uint8_t*>(context.Input(0).data());
-  if (kForm.first != nullptr) step.keep_first = GetFloat(node, kForm.first, 0);
-  if (kForm.second != nullptr) step.keep_second = GetFloat(node, kForm.second, 0);
-  if (kForm.has_epsilon) step.epsilon = GetFloat(node, "epsilon", 0);
-  if (kForm.decays) step.decay = GetFloat(node, "weight_decay", 0);
-  AMP_ASSIGN_OR_RETURN(Tensor * next, context.MakeOutput(0, DType::kFloat32, weight.dims()));
-  step.next_weight = static_cast<float*>(next->mutable_data());
-  for (size_t i = 0; i < kForm.num_slots; ++i) {
-    step.slots[i] = Floats(context.Input(kFirst + 2 + i));
-    if (1 + i >= context.num_outputs()) continue;  // a call may leave out the last outputs
-    AMP_ASSIGN_OR_RETURN(Tensor * next_slot, context.MakeOutput(1 + i, DType::kFloat32, weight.dims()));
-    step.next_slots[i] = static_cast<float*>(next_slot->mutable_data());
+  AMP_ASSIGN_OR_RETURN(const device::OptimizedTensor tensor, TensorAt(context, Ports<kForm, kWhen>{}));
+  StartAll(*context.resources().device, RuleOf<kForm, kWhen>(context), {tensor});
+  return absl::OkStatus();
+}
+
+// Of a unit: nodes with all their outputs, the same attributes, rates and truth value.
+template <const OptimizerForm& kForm, When kWhen>
+absl::Status StepAll(KernelContext& context) {
+  using OfNode = Ports<kForm, kWhen>;
+  context.Report("optimizer", DType::kFloat32);
+  const size_t num_nodes = context.num_inputs() / OfNode::kInputs;
+  if (!HasAttributes(context, kForm)) return absl::UnimplementedError("an attribute that is missing");
+  for (size_t i = 0; i < num_nodes; ++i) {
+    const OfNode ports{.input = i * OfNode::kInputs, .output = i * OfNode::kOutputs};
+    if (const char* const why_not = WhyNotStepOf(context, ports)) return absl::UnimplementedError(why_not);
   }
-  context.resources().device->Start(step);
+  std::vector<device::OptimizedTensor> tensors;
+  for (size_t i = 0; i < num_nodes; ++i) {
+    const OfNode ports{.input = i * OfNode::kInputs, .output = i * OfNode::kOutputs};
+    AMP_ASSIGN_OR_RETURN(tensors.emplace_back(), TensorAt(context, ports));
+  }
+  StartAll(*context.resources().device, RuleOf<kForm, kWhen>(context), tensors);
   return absl::OkStatus();
 }
 
@@ -177,32 +247,63 @@ absl::Status UpdateLossScale(KernelContext& context) {
   context.Report("loss scale", DType::kFloat32);
   const Tensor& scale = context.Input(0);
   const Node& node = context.node();
-  AMP_ASSIGN_OR_RETURN(Tensor * next_scale, context.MakeOutput(0, DType::kFloat32, scale.dims()));
-  AMP_ASSIGN_OR_RETURN(Tensor next_good_steps, Tensor::Create(DType::kInt64, scale.dims(), context.memory()));
+  AMP_ASSIGN_OR_RETURN(Tensor * next_scale, context.MakeOutputInPlace(0, 0));
+  AMP_ASSIGN_OR_RETURN(Tensor * next_good_steps, context.MakeOutputInPlace(1, 1));
   context.resources().device->Start(
       device::UpdateLossScaleArguments{.scale = Floats(scale),
                                        .good_steps = static_cast<const int64_t*>(context.Input(1).data()),
                                        .finite = static_cast<const uint8_t*>(context.Input(2).data()),
                                        .next_scale = static_cast<float*>(next_scale->mutable_data()),
-                                       .next_good_steps = static_cast<int64_t*>(next_good_steps.mutable_data()),
+                                       .next_good_steps = static_cast<int64_t*>(next_good_steps->mutable_data()),
                                        .count = CountOf(scale),
                                        .interval = GetInt(node, "interval", 0),
                                        .growth = GetFloat(node, "growth", 0),
                                        .backoff = GetFloat(node, "backoff", 0),
                                        .floor = GetFloat(node, "floor", 0),
                                        .cap = GetFloat(node, "cap", 0)});
-  context.SetOutput(1, std::move(next_good_steps));
   return absl::OkStatus();
+}
+
+constexpr KernelRow InPlace(KernelRow row) {
+  row.writes_in_place = true;
+  return row;
 }
 
 template <const OptimizerForm& kForm>
 constexpr KernelRow RowOf(absl::string_view name) {
-  return DeviceRow(name, Step<kForm, When::kAlways>, WhyNotStep<kForm, When::kAlways>, {}, kDomain);
+  return InPlace(DeviceRow(name, Step<kForm, When::kAlways>, WhyNotStep<kForm, When::kAlways>, {}, kDomain));
 }
 template <const OptimizerForm& kForm>
 constexpr KernelRow ConditionalRowOf(absl::string_view name) {
-  return DeviceRow(name, Step<kForm, When::kIfApplied>, WhyNotStep<kForm, When::kIfApplied>, {}, kDomain);
+  return InPlace(DeviceRow(name, Step<kForm, When::kIfApplied>, WhyNotStep<kForm, When::kIfApplied>, {}, kDomain));
 }
+
+template <const OptimizerForm& kForm, When kWhen>
+constexpr OptimizerUnit UnitOf(absl::string_view name) {
+  using OfNode = Ports<kForm, kWhen>;
+  OptimizerUnit unit = {.row = InPlace(DeviceRow(name, StepAll<kForm, kWhen>, nullptr, {}, kDomain)),
+                        .num_inputs = OfNode::kInputs,
+                        .num_outputs = OfNode::kOutputs,
+                        .first_rate = OfNode::kRates,
+                        .is_conditional = kWhen == When::kIfApplied,
+                        .attributes = AttributesOf(kForm)};
+  return unit;
+}
+
+constexpr OptimizerUnit kUnits[] = {
+    UnitOf<kSgd, When::kAlways>("Sgd"),
+    UnitOf<kMomentum, When::kAlways>("Momentum"),
+    UnitOf<kNesterov, When::kAlways>("NesterovMomentum"),
+    UnitOf<kRmsprop, When::kAlways>("Rmsprop"),
+    UnitOf<kAdam, When::kAlways>("Adam"),
+    UnitOf<kAdamW, When::kAlways>("AdamW"),
+    UnitOf<kSgd, When::kIfApplied>("ConditionalSgd"),
+    UnitOf<kMomentum, When::kIfApplied>("ConditionalMomentum"),
+    UnitOf<kNesterov, When::kIfApplied>("ConditionalNesterovMomentum"),
+    UnitOf<kRmsprop, When::kIfApplied>("ConditionalRmsprop"),
+    UnitOf<kAdam, When::kIfApplied>("ConditionalAdam"),
+    UnitOf<kAdamW, When::kIfApplied>("ConditionalAdamW"),
+};
 
 constexpr KernelRow kRows[] = {
     RowOf<kSgd>("Sgd"),
@@ -220,11 +321,18 @@ constexpr KernelRow kRows[] = {
     DeviceRow("AdamRate", AdamRate, WhyNotRate, {}, kDomain),
     DeviceRow("AllFinite", AllFinite, WhyNotFinite, {}, kDomain),
     DeviceRow("ScaleGradient", ScaleGradient, WhyNotScale, {}, kDomain),
-    DeviceRow("UpdateLossScale", UpdateLossScale, WhyNotLossScale, {}, kDomain),
+    InPlace(DeviceRow("UpdateLossScale", UpdateLossScale, WhyNotLossScale, {}, kDomain)),
 };
 
 }  // namespace
 
 absl::Span<const KernelRow> OptimizerDeviceKernels() { return kRows; }
+
+const OptimizerUnit* FindOptimizerUnit(absl::string_view domain, absl::string_view op_type) {
+  for (const OptimizerUnit& unit : kUnits) {
+    if (unit.row.domain == domain && unit.row.op_type == op_type) return &unit;
+  }
+  return nullptr;
+}
 
 }  // namespace amp

@@ -80,6 +80,15 @@ absl::StatusOr<Tensor*> KernelContext::MakeOutputLike(size_t port, size_t input)
   return y;
 }
 
+absl::StatusOr<Tensor*> KernelContext::MakeOutputInPlace(size_t port, size_t input) {
+  const Tensor& x = Input(input);
+  const Tensor* const place = port < places_.size() ? places_[port] : nullptr;
+  if (place == nullptr || place->data() != x.data()) return MakeOutputLike(port, input);
+  wrote_in_place_ = true;
+  outputs_[port] = Datum(*place);
+  return outputs_[port].mutable_tensor();
+}
+
 absl::StatusOr<Tensor> KernelContext::MakeScratch(DType dtype, Dims dims) const {
   return Tensor::Create(dtype, std::move(dims), resources_.memory);
 }

@@ -83,9 +83,10 @@ struct KernelRow;
 // A node as its kernels know it from run to run.
 struct KernelSite {
   std::vector<const void*>
-      constants;                // by input: where the elements of the model's own constant are; null: it has none
-  std::vector<bool> last_uses;  // an input that nobody reads after this node, and that comes once
-  Epilogue epilogue;            // only rows that ask for it see one
+      constants;                 // by input: where the elements of the model's own constant are; null: it has none
+  std::vector<bool> last_uses;   // an input that nobody reads after this node, and that comes once
+  std::vector<bool> last_reads;  // the same, but the elements may be kept: those of a constant, or a caller's
+  Epilogue epilogue;             // only rows that ask for it see one
 
   absl::Mutex mutex;
   std::vector<std::unique_ptr<KernelState>> states ABSL_GUARDED_BY(mutex);  // one of a type
@@ -141,6 +142,13 @@ class KernelContext {
   // The same, of the type, dims and layout of an input, in that input's own elements where nobody else needs them: for
   // kernels that read every element before they write it, and none after.
   absl::StatusOr<Tensor*> MakeOutputLike(size_t port, size_t input);
+  // The same, in the input's own elements where whoever runs the node has offered that: for kernels that read an element of
+  // all inputs before they write it, and none after. Of rows that write in place.
+  absl::StatusOr<Tensor*> MakeOutputInPlace(size_t port, size_t input);
+  // By whoever runs the node: outputs that may be written over inputs, by port; null: not.
+  void OfferPlaces(std::vector<const Tensor*> places) { places_ = std::move(places); }
+  // Whether one of these offers was taken.
+  bool WroteInPlace() const { return wrote_in_place_; }
   // Whether nobody else needs the elements of the input, and nobody reads it after this node.
   bool MayReuseInput(size_t port) const { return site_.last_uses[port] && Input(port).IsOnlyOwner(); }
   // Elements for the time that the kernel runs.
@@ -192,6 +200,8 @@ class KernelContext {
   absl::string_view implementation_;
   DType computed_in_ = DType::kUndefined;
   Tensor unseen_;  // an output that the node does not have
+  std::vector<const Tensor*> places_;
+  bool wrote_in_place_ = false;
 };
 
 using KernelFunction = absl::Status (*)(KernelContext&);
@@ -258,7 +268,8 @@ struct KernelRow {
   // has them there.
   PortSet host_inputs = PortSet::All();
   bool runs_on_device = false;
-  bool joins_ranks = false;  // speaks to the other ranks of a data-parallel run
+  bool writes_in_place = false;  // see MakeOutputInPlace
+  bool joins_ranks = false;      // speaks to the other ranks of a data-parallel run
   RefusedTypes refuses = {};
 };
 

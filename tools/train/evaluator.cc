@@ -9,7 +9,6 @@
 #include "ir/base/status.h"
 #include "ir/functions/cut_model.h"
 #include "ir/graph/graph.h"
-#include "onnx/onnx_pb.h"
 #include "tools/train/judge_batch.h"
 
 namespace amp {
@@ -17,8 +16,7 @@ namespace {
 
 // The only output, or the one that the step graph names.
 absl::StatusOr<std::string> FindScores(const onnx::ModelProto& forward, const std::string& logits) {
-  std::vector<std::string> names;
-  for (const auto& output : forward.graph().output()) names.push_back(output.name());
+  const std::vector<std::string> names = OutputNames(forward);
   if (names.size() == 1) return names.front();
   if (absl::c_linear_search(names, logits)) return logits;
   return UsageError("expected a forward model with one output, or one named '", Escaped(logits), "'; found ",

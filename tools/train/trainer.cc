@@ -82,9 +82,10 @@ struct Trainer::Content {
   StepDescription step;
   std::string hash;
   std::unique_ptr<Session> session;
-  NamedDatums inputs;              // states, on the device if there is one, and learning rate
-  NamedDatums places;              // with a device: by output, the states
-  std::vector<size_t> next_ports;  // of the states, in order
+  NamedDatums inputs;                      // states, on the device if there is one, and learning rate
+  NamedDatums places;                      // with a device: by output, the states
+  absl::flat_hash_set<std::string> shown;  // of these outputs, those that the processor looks at after each step
+  std::vector<size_t> next_ports;          // of the states, in order
   size_t loss_port = kNoPort, finite_port = kNoPort, logits_port = kNoPort;
   float learning_rate = 0;
   int64_t num_steps = 0;
@@ -133,7 +134,10 @@ absl::Status Trainer::Content::FindPorts() {
   AMP_RETURN_IF_ERROR(find(step.loss, &loss_port));
   AMP_RETURN_IF_ERROR(find(step.finite, &finite_port));
   AMP_RETURN_IF_ERROR(find(step.logits, &logits_port));
-  for (const StepState& state : step.states) AMP_RETURN_IF_ERROR(find(state.output, &next_ports.emplace_back()));
+  for (const StepState& state : step.states) {
+    AMP_RETURN_IF_ERROR(find(state.output, &next_ports.emplace_back()));
+    if (state.input == step.scale) shown.insert(state.output);
+  }
   return absl::OkStatus();
 }
 
@@ -271,17 +275,12 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
   }
   AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs,
                        c.session->Run(all, {.seed = SeedOfStep(SeedOfRank(c.options), c.num_steps),
-                                            .places = c.places.empty() ? nullptr : &c.places}));
+                                            .places = c.places.empty() ? nullptr : &c.places,
+                                            .shown = &c.shown}));
   TrainStep result;
   const auto scalar = [&]<typename T>(size_t port, const std::string& name, T& value) -> absl::Status {
     if (port == kNoPort) return absl::OkStatus();
-    const Tensor* tensor = outputs[port].tensor();
-    Tensor copy;
-    if (tensor != nullptr && !tensor->IsOnHost()) {
-      const absl::ReaderMutexLock turn(&c.options.device->order());
-      AMP_ASSIGN_OR_RETURN(copy, c.options.device->CopyOut(*tensor, nullptr));
-      tensor = &copy;
-    }
+    const Tensor* const tensor = outputs[port].tensor();
     const DType expected = std::is_same_v<T, bool> ? DType::kBool : DType::kFloat32;
     if (tensor == nullptr || tensor->dtype() != expected || tensor->num_elements() != 1) {
       return ModelError("output '", Escaped(name), "': expected ", DTypeName(expected), "[], found ",
@@ -302,6 +301,7 @@ absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
     if (state.input == c.step.scale) AMP_RETURN_IF_ERROR(scalar(c.next_ports[i], state.output, result.loss_scale));
   }
   for (size_t i = 0; i < c.step.states.size(); ++i) {
+    if (c.places.contains(c.step.states[i].output)) continue;  // it lies where it lay
     c.inputs[c.step.states[i].input] = std::move(outputs[c.next_ports[i]]);
   }
   ++c.num_steps;

@@ -9,8 +9,8 @@
 //
 // The state: weights, what the optimizer keeps for each, running statistics, loss scale, counters. It moves from the
 // outputs of a step to the inputs of the next without being copied, and a step that fails leaves it as it was. With a
-// device (SessionOptions::device) it stays in that one's memory, where each step overwrites it at its end; after an error
-// of the device itself it is lost. Not thread-safe; distinct trainers are independent. Part of the public header, tools/amp.h.
+// device (SessionOptions::device) it stays in that one's memory, where each step overwrites it; after an error of the
+// device itself, or another one behind the optimizer, which the message says, it is lost. Not thread-safe; distinct trainers are independent. Part of the public header, tools/amp.h.
 #ifndef AMP_TOOLS_TRAIN_TRAINER_H_
 #define AMP_TOOLS_TRAIN_TRAINER_H_
 

@@ -24,12 +24,19 @@ inline constexpr size_t kMemoryAlignment = 256;  // of what `allocate` gives
 inline constexpr int kOutOfMemory = 2;
 inline constexpr size_t kMaxWhyNot = 512;
 
+// To the processor's memory, which others do not look at meanwhile.
+struct CopyOutArguments {
+  void* to;
+  const void* from;
+  size_t size_bytes;
+};
+
 struct DeviceTable {
   void* self = nullptr;
   int (*allocate)(void* self, size_t size_bytes, void** memory) = nullptr;
   void (*release)(void* self, void* memory) = nullptr;
   int (*copy_in)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;  // `from` may change afterwards
-  int (*copy_out)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;
+  int (*copy_out)(void* self, const CopyOutArguments* copies, size_t count) = nullptr;  // waits once, for all of them
   int (*set_zero)(void* self, void* to, size_t size_bytes) = nullptr;
   int (*finish)(void* self) = nullptr;  // waits
   // kNoProduct where the library does not do it, kNoLibrary where it is missing; kOutOfMemory, for the library, with what

@@ -10,30 +10,65 @@
 
 namespace amp::device {
 
-// ---- the step of a weight ---------------------------------------------------------------------------------------------
+// ---- the step of weights ----------------------------------------------------------------------------------------------
 
 enum class Optimizer : int32_t { kSgd, kMomentum, kNesterov, kRmsprop, kAdam };
 
-// Of one tensor of weights, all float32. Where the next values go may be where the present ones are.
-struct OptimizeArguments {
-  static constexpr Kernel kKernel = Kernel::kOptimize;
+// What the tensors of one launch have in common.
+struct OptimizerRule {
   Optimizer optimizer;
-  uint32_t count;
+  float keep_first, keep_second, epsilon;
+  float decay;                 // of a weight, for a learning rate of 1
+  const float* rate;           // one number
+  const float* learning_rate;  // one number; null: weights do not decay
+  const uint8_t* applies;      // whether there is a step at all; null: there is
+};
+
+// A tensor of weights, all float32. Where the next values go may be where the present ones are.
+struct OptimizedTensor {
   const float *weight, *gradient, *slots[2];  // null: a slot that the optimizer does not have
   float *next_weight, *next_slots[2];         // the same, or nobody reads it
-  const float* rate;                          // one number
-  const float* learning_rate;                 // one number; null: weights do not decay
-  const uint8_t* applies;                     // whether there is a step at all; null: there is
-  float keep_first, keep_second, epsilon;
-  float decay;  // of a weight, for a learning rate of 1
+  uint32_t count, first_chunk;
 };
+
+inline constexpr uint32_t kOptimizedChunk = 4096;    // elements of a tensor that a block of threads steps
+inline constexpr size_t kMostParameterBytes = 4096;  // of a kernel, on every device
+inline constexpr size_t kBytesBesideTensors = 64;    // of the rule, and of what the runner adds
+inline constexpr uint32_t kMostOptimized = static_cast<uint32_t>(
+    (kMostParameterBytes - sizeof(OptimizerRule) - kBytesBesideTensors) / sizeof(OptimizedTensor));
+
+// Chunks of one tensor after the other: [0 .. 4095] [4096 .. 8191] [8192 .. 9999] [0 .. 9] ...
+struct OptimizeArguments {
+  static constexpr Kernel kKernel = Kernel::kOptimize;
+  OptimizerRule rule;
+  uint32_t num_tensors, num_chunks;
+  OptimizedTensor tensors[kMostOptimized];
+
+  // REQUIRES: there are fewer than kMostOptimized; a count above 0.
+  void Add(OptimizedTensor tensor) {
+    tensor.first_chunk = num_chunks;
+    num_chunks += (tensor.count - 1) / kOptimizedChunk + 1;
+    tensors[num_tensors++] = tensor;
+  }
+};
+static_assert(sizeof(OptimizeArguments) + kBytesBesideTensors / 2 <= kMostParameterBytes);
 
 struct OptimizeBody {
   OptimizeArguments step;
 
-  AMP_BOTH void Move(float gradient, float& weight, float& first, float& second) const {
-    const float rate = *step.rate, keep = step.keep_first;
-    switch (step.optimizer) {
+  // The tensor that has the chunk: the last one that begins there or before.
+  AMP_BOTH uint32_t Find(uint32_t chunk) const {
+    uint32_t first = 0, end = step.num_tensors;
+    while (end - first > 1) {
+      const uint32_t middle = (first + end) / 2;
+      step.tensors[middle].first_chunk <= chunk ? first = middle : end = middle;
+    }
+    return first;
+  }
+
+  AMP_BOTH void Move(float rate, float gradient, float& weight, float& first, float& second) const {
+    const float keep = step.rule.keep_first;
+    switch (step.rule.optimizer) {
       case Optimizer::kSgd:
         weight -= gradient * rate;
         return;
@@ -47,33 +82,42 @@ struct OptimizeBody {
         return;
       case Optimizer::kRmsprop:
         first = first * keep + gradient * gradient * (1 - keep);
-        weight -= gradient * rate / sqrtf(first + step.epsilon);
+        weight -= gradient * rate / sqrtf(first + step.rule.epsilon);
         return;
       case Optimizer::kAdam:
         first += (gradient - first) * (1 - keep);
-        second += (gradient * gradient - second) * (1 - step.keep_second);
-        if (step.learning_rate != nullptr) weight -= weight * (step.decay * *step.learning_rate);
-        weight -= first * rate / (sqrtf(second) + step.epsilon);
+        second += (gradient * gradient - second) * (1 - step.rule.keep_second);
+        if (step.rule.learning_rate != nullptr) weight -= weight * (step.rule.decay * *step.rule.learning_rate);
+        weight -= first * rate / (sqrtf(second) + step.rule.epsilon);
         return;
     }
   }
 
-  AMP_BOTH void operator()(uint32_t i) const {
-    float weight = step.weight[i], slots[2] = {};
-    for (int slot = 0; slot < 2; ++slot) {
-      if (step.slots[slot] != nullptr) slots[slot] = step.slots[slot][i];
-    }
-    if (step.applies == nullptr || *step.applies != 0) Move(step.gradient[i], weight, slots[0], slots[1]);
-    step.next_weight[i] = weight;
-    for (int slot = 0; slot < 2; ++slot) {
-      if (step.next_slots[slot] != nullptr) step.next_slots[slot][i] = slots[slot];
-    }
+  template <typename Team>
+  AMP_BOTH void operator()(uint32_t chunk, const Team& team) const {
+    const OptimizedTensor& of = step.tensors[Find(chunk)];
+    const uint32_t begin = (chunk - of.first_chunk) * kOptimizedChunk;
+    const uint32_t rest = of.count - begin;
+    const bool applies = step.rule.applies == nullptr || *step.rule.applies != 0;
+    const float rate = *step.rule.rate;
+    team.ForEach(rest < kOptimizedChunk ? rest : kOptimizedChunk, [&](uint32_t offset) {
+      const uint32_t i = begin + offset;
+      float weight = of.weight[i], slots[2] = {};
+      for (int slot = 0; slot < 2; ++slot) {
+        if (of.slots[slot] != nullptr) slots[slot] = of.slots[slot][i];
+      }
+      if (applies) Move(rate, of.gradient[i], weight, slots[0], slots[1]);
+      of.next_weight[i] = weight;
+      for (int slot = 0; slot < 2; ++slot) {
+        if (of.next_slots[slot] != nullptr) of.next_slots[slot][i] = slots[slot];
+      }
+    });
   }
 };
 
 template <typename Runner>
 int Start(Runner& runner, const OptimizeArguments& step) {
-  return runner.ForEach(step.count, OptimizeBody{step});
+  return runner.ForRows(step.num_chunks, OptimizeBody{step}, kOptimizedChunk);
 }
 
 // rate = learning_rate * sqrt(1 - beta2^t) / (1 - beta1^t) at update t, in float64: the powers are nearly 1.

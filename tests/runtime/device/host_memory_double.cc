@@ -119,6 +119,7 @@ int LaunchOnHost(void* self, const void* arguments) {
   Double& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   if (opened.state->launches++ >= opened.limits.launches) return kFailedLaunch;
+  ++opened.state->kernels[static_cast<size_t>(Arguments::kKernel)];
   return DoOrRecord(opened, [copy = *static_cast<const Arguments*>(arguments)] {
     HostRunner runner;
     return Start(runner, copy);
@@ -172,6 +173,15 @@ int Copy(void* self, void* to, const void* from, size_t size_bytes) {
   const absl::MutexLock lock(&Of(self).mutex);
   if (const int error = BreaksRecording(Of(self)); error != 0) return error;
   std::memcpy(to, from, size_bytes);
+  return 0;
+}
+
+int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
+  Double& opened = Of(self);
+  const absl::MutexLock lock(&opened.mutex);
+  if (const int error = BreaksRecording(opened); error != 0) return error;
+  ++opened.state->waits;
+  for (size_t i = 0; i < count; ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].size_bytes);
   return 0;
 }
 
@@ -404,7 +414,7 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .allocate = Allocate,
           .release = Release,
           .copy_in = Copy,
-          .copy_out = Copy,
+          .copy_out = CopyOut,
           .set_zero = SetZero,
           .finish = Finish,
           .multiply = Multiply,

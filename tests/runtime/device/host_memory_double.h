@@ -5,6 +5,7 @@
 #ifndef AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
 #define AMP_TESTS_RUNTIME_DEVICE_HOST_MEMORY_DOUBLE_H_
 
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -37,6 +38,8 @@ struct DoubleState {
   int channels_last = 0;                              // operations with channels beside each other
   int recordings = 0, replays = 0;                    // recordings that are there
   int folds = 0;                                      // over ranks
+  int waits = 0;                                      // of the processor, for what it copies
+  std::array<int, device::kNumKernels> kernels = {};  // launches by kernel, also while it records
   int timed = 0;                                      // what had no fastest way that was known
   bool is_closed = false;
 };

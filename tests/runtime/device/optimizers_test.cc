@@ -1,11 +1,14 @@
 // Optimizers, loss scales and losses on a device against the processor's kernels.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/device/raw/optimizer.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
+#include "tests/runtime/run_session.h"
 
 namespace amp {
 namespace {
@@ -114,6 +117,138 @@ TEST_CASE("device: Adam's rate, corrected for what the first steps lack") {
                            .inputs = {Number(0.003f), Tensor::Scalar(updates)},
                            .relative = 2e-7}) == "");
   }
+}
+
+// ---- all weights at once ----------------------------------------------------------------------------------------------
+
+struct Updates {
+  std::vector<Tensor> results;
+  int launches = 0;  // of a run
+};
+
+// The steps of weights of these sizes, in one model; run three times, of which the last are recorded and replayed.
+Updates RunUpdates(const OptimizerCase& optimizer, std::optional<bool> applies, const std::vector<int64_t>& sizes,
+                   const std::shared_ptr<DoubleState>& state, const std::shared_ptr<Accelerator>& device,
+                   bool is_unit) {
+  std::string inputs = "float rate, float lr, bool apply", outputs, nodes;
+  NamedDatums values = {
+      {"rate", Number(0.125f)}, {"lr", Number(0.03f)}, {"apply", Tensor::Scalar(applies.value_or(true))}};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    std::string operands, results;
+    for (const char* const name : {"w", "g", "s", "t"}) {
+      if (name[0] == 's' && optimizer.num_slots < 1) continue;
+      if (name[0] == 't' && optimizer.num_slots < 2) continue;
+      const std::string full = absl::StrCat(name, i);
+      absl::StrAppend(&inputs, ", float[", sizes[i], "] ", full);
+      absl::StrAppend(&operands, full, ", ");
+      Tensor value = *Tensor::Create(DType::kFloat32, {sizes[i]});
+      for (size_t k = 0; k < static_cast<size_t>(sizes[i]); ++k) {
+        const double wave = std::sin(static_cast<double>(k) * 0.7 + static_cast<double>(i) + name[0]);
+        value.mutable_elements<float>()[k] = static_cast<float>(name[0] == 't' ? wave * wave : wave);
+      }
+      values[full] = value;
+      if (name[0] == 'g') continue;
+      absl::StrAppend(&outputs, outputs.empty() ? "" : ", ", "float[", sizes[i], "] ", full, "_next");
+      absl::StrAppend(&results, results.empty() ? "" : ", ", full, "_next");
+    }
+    absl::StrAppend(&nodes, results, " = ai.amp.", applies.has_value() ? "Conditional" : "", optimizer.name, " ",
+                    optimizer.attributes, " (", applies.has_value() ? "apply, " : "", operands, "rate",
+                    optimizer.decays ? ", lr" : "", ")\n");
+  }
+  SessionOptions options;
+  options.device = device;
+  options.fuse_training = is_unit;
+  const auto session = MakeSession({.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+    g ()",
+                                                         inputs, ") => (", outputs, ") {", nodes, "}")},
+                                   options);
+  const auto launches = [&] { return state->kernels[static_cast<size_t>(device::Kernel::kOptimize)]; };
+  Updates updates;
+  for (int run = 0; run < 3; ++run) {
+    const int before = launches();
+    updates.results = RunSession(*session, values);
+    if (run == 0) updates.launches = launches() - before;
+  }
+  return updates;
+}
+
+// `fewest`: launches for all of them.
+void CheckUpdates(const OptimizerCase& optimizer, std::optional<bool> applies, const std::vector<int64_t>& sizes,
+                  int fewest) {
+  INFO(optimizer.name << " of " << sizes.size());
+  for (const std::shared_ptr<Accelerator>& tested : TestDevices()) {
+    const auto state = std::make_shared<DoubleState>();
+    const bool is_double = tested == TestDevices().front();
+    const std::shared_ptr<Accelerator> device = is_double ? OpenHostMemoryDouble(state) : tested;
+    const Updates together = RunUpdates(optimizer, applies, sizes, state, device, true),
+                  one_by_one = RunUpdates(optimizer, applies, sizes, state, device, false);
+    CHECK(DifferenceOf(together.results, one_by_one.results, 0) == "");
+    if (!is_double) continue;
+    CHECK(together.launches == fewest);
+    CHECK(one_by_one.launches ==
+          static_cast<int>(sizes.size()) - static_cast<int>(std::count(sizes.begin(), sizes.end(), 0)));
+    CHECK(state->recordings == 0);  // sessions are gone
+  }
+}
+
+TEST_CASE("device: one launch steps all weights of an optimizer, bit for bit as launches one by one") {
+  const int64_t chunk = device::kOptimizedChunk;
+  for (const OptimizerCase& optimizer : kOptimizers) {
+    for (const std::optional<bool> applies : {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+      CheckUpdates(optimizer, applies, {1, 3, chunk - 1, 0, chunk, chunk + 1, 7, 5 * chunk + 77}, 1);
+    }
+  }
+}
+
+TEST_CASE("device: as many launches step 200 weights as it takes to hold their places") {
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < 200; ++i) sizes.push_back(i % 7 == 0 ? 1 : (i * 37) % 300);
+  const auto count = static_cast<int>(200 - std::count(sizes.begin(), sizes.end(), 0));
+  const auto held = static_cast<int>(device::kMostOptimized);
+  for (const OptimizerCase& optimizer : {kOptimizers[0], kOptimizers[4]}) {
+    CheckUpdates(optimizer, true, sizes, (count - 1) / held + 1);
+  }
+}
+
+TEST_CASE(
+    "device: weights that an optimizer steps otherwise, or whose next value somebody reads, have launches of their "
+    "own") {
+  const auto launches_of = [](const std::string& nodes, const std::string& more_outputs = "") {
+    const auto state = std::make_shared<DoubleState>();
+    SessionOptions options;
+    options.device = OpenHostMemoryDouble(state);
+    const SessionText text = {.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+      g (float[8] w, float[8] v, float[8] g, float[8] h, float rate, float rate2, bool apply, bool apply2)
+        => (float[8] a, float[8] b)",
+                                                   more_outputs, ") {", nodes, "}")};
+    const auto session = MakeSession(text, options), expected = MakeSession(text, OneByOne());
+    NamedDatums inputs = {{"rate", Number(0.5f)},
+                          {"rate2", Number(0.25f)},
+                          {"apply", Tensor::Scalar(true)},
+                          {"apply2", Tensor::Scalar(false)}};
+    for (const char* const name : {"w", "v", "g", "h"}) inputs[name] = RandomTensor(DType::kFloat32, {8});
+    CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*expected, inputs), 1e-6) == "");
+    return state->kernels[static_cast<size_t>(device::Kernel::kOptimize)];
+  };
+  CHECK(launches_of("a = ai.amp.Sgd (w, g, rate) b = ai.amp.Sgd (v, h, rate)") == 1);
+  CHECK(launches_of("a = ai.amp.Sgd (w, g, rate) b = ai.amp.Sgd (v, h, rate2)") == 2);
+  CHECK(launches_of("a = ai.amp.Sgd (w, g, rate) b = ai.amp.Sgd (v, a, rate)") == 2);
+  CHECK(launches_of("a = ai.amp.ConditionalSgd (apply, w, g, rate) b = ai.amp.ConditionalSgd (apply, v, h, rate)") ==
+        1);
+  CHECK(launches_of("a = ai.amp.ConditionalSgd (apply, w, g, rate) b = ai.amp.ConditionalSgd (apply2, v, h, rate)") ==
+        2);
+  CHECK(launches_of("a, c = ai.amp.Momentum <momentum = 0.9> (w, g, g, rate) b, d = ai.amp.Momentum <momentum = 0.9> "
+                    "(v, h, h, rate)",
+                    ", float[8] c, float[8] d") == 1);
+  CHECK(launches_of("a, c = ai.amp.Momentum <momentum = 0.9> (w, g, g, rate) b, d = ai.amp.Momentum <momentum = 0.5> "
+                    "(v, h, h, rate)",
+                    ", float[8] c, float[8] d") == 2);
+  CHECK(launches_of("a, c = ai.amp.Momentum <momentum = 0.9> (w, g, g, rate) b = ai.amp.Momentum <momentum = 0.9> (v, "
+                    "h, h, rate)",
+                    ", float[8] c") == 2);
+  // A value that does not fit is one node's alone; the others are stepped one by one.
+  CHECK(launches_of("s = Constant <value_ints = [8]> () k = Reshape (h, s) a = ai.amp.Sgd (w, g, rate) b = ai.amp.Sgd "
+                    "(v, k, rate)") == 1);
 }
 
 // ---- loss scales ------------------------------------------------------------------------------------------------------

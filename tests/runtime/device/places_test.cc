@@ -9,6 +9,7 @@ namespace amp {
 namespace {
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 
 const SessionText kStep = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
   step (float[4] x, float[4] w, float[4] v) => (float[4] w_next, float[4] v_next, float[4] y) {
@@ -71,6 +72,108 @@ TEST_CASE("states are overwritten where they are, with what they were before the
     CHECK(stepper.session->LastCopies().out == 1);
   }
   CHECK(stepper.state->replays > 1);
+}
+
+// A step of an optimizer, `before` and `behind` it other nodes, for five runs, on the double as on the processor. How many
+// copies from place to place the first of them has.
+int CopiesOf(const std::string& before, const std::string& behind, const std::string& update,
+             const std::string& places = "wv") {
+  const SessionText text = {.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+    step (float[4] x, float[4] w, float[4] v) => (float[4] w_next, float[4] v_next, float[4] y) {
+      rate = Constant <value_float = 0.5> ()
+      k = Neg (x)
+      )",
+                                                 before, update, behind, "}")};
+  INFO(text.text);
+  const Stepper stepper(text);
+  const auto here = MakeSession(text, OneByOne());
+  const bool are_swapped = places == "vw";
+  Tensor w = Floats({1, 2, 3, 4}), v = Floats({1, -1, 1, -1});
+  int copies = 0;
+  for (int run = 0; run < 5; ++run) {
+    const int copies_before = stepper.state->kernels[static_cast<size_t>(device::Kernel::kCopyBlocks)];
+    const auto outputs =
+        stepper.Run({{"w_next", are_swapped ? stepper.v : stepper.w}, {"v_next", are_swapped ? stepper.w : stepper.v}});
+    INFO(outputs.status().message());
+    REQUIRE(outputs.ok());
+    if (run == 0) copies = stepper.state->kernels[static_cast<size_t>(device::Kernel::kCopyBlocks)] - copies_before;
+    const std::vector<Tensor> expected = RunSession(*here, {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}});
+    w = expected[are_swapped ? 1 : 0];
+    v = expected[are_swapped ? 0 : 1];
+    CHECK(DifferenceOf(*stepper.device->CopyOut(stepper.w, nullptr), w, 0).empty());
+    CHECK(DifferenceOf(*stepper.device->CopyOut(stepper.v, nullptr), v, 0).empty());
+    CHECK(DifferenceOf(*(*outputs)[2].tensor(), expected[2], 1e-6) == "");
+    CHECK((*outputs)[0].tensor()->data() == (are_swapped ? stepper.v : stepper.w).data());
+  }
+  CHECK(stepper.state->replays > 1);
+  return copies;
+}
+
+constexpr char kMomentum[] = "w_next, v_next = ai.amp.Momentum <momentum = 0.5> (w, k, v, rate)\n";
+
+TEST_CASE("an optimizer writes the next state over the present one, and no state is copied") {
+  CHECK(CopiesOf("", "y = Softmax (k)", kMomentum) == 0);
+  CHECK(CopiesOf("y = Add (w, v)", "", kMomentum) == 0);  // read before
+  CHECK(CopiesOf("a = Softmax (w) b = Softmax (v)", "y = Add (a, b)", kMomentum) == 0);
+  CHECK(CopiesOf("i = Identity (w) y = Softmax (i)", "", kMomentum) == 0);
+}
+
+TEST_CASE("a state that somebody reads behind the optimizer, or that lies elsewhere, is copied at the end") {
+  CHECK(CopiesOf("", "y = Softmax (w)", kMomentum) == 1);
+  CHECK(CopiesOf("", "y = Add (w, v)", kMomentum) == 2);
+  CHECK(CopiesOf("i = Identity (w)", "y = Softmax (i)", kMomentum) == 1);  // by a view
+  CHECK(CopiesOf("", "y = Softmax (k)", kMomentum, "vw") > 1);
+  CHECK(CopiesOf("", "y = Softmax (k)",
+                 "w_next = ai.amp.Sgd (w, k, rate)\nv_next = Identity (w)\n") > 0);  // one is what the other was
+  CHECK(CopiesOf("", "y = Softmax (k)", "w_next = ai.amp.Sgd (w, w, rate)\nv_next = Neg (v)\n") > 0);
+}
+
+TEST_CASE("weights of one launch are written over where they are, each by itself") {
+  const SessionText text = {.text = R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+    step (float[4] x, float[4] w, float[4] v) => (float[4] w_next, float[4] v_next) {
+      rate = Constant <value_float = 0.5> ()
+      w_next = ai.amp.Sgd (w, x, rate)
+      v_next = ai.amp.Sgd (v, x, rate) })"};
+  const Stepper stepper(text);
+  for (int run = 1; run < 5; ++run) {
+    REQUIRE(stepper.Run({{"w_next", stepper.w}, {"v_next", stepper.v}}).ok());
+    const float down = 0.5F * static_cast<float>(run);
+    CHECK(stepper.Read(stepper.w) == std::vector<float>{1 - down, 2 - down, 3 - down, 4 - down});
+    CHECK(stepper.Read(stepper.v) == std::vector<float>{1 - down, -1 - down, 1 - down, -1 - down});
+  }
+  CHECK(stepper.state->kernels[static_cast<size_t>(device::Kernel::kCopyBlocks)] == 0);
+  CHECK(stepper.state->kernels[static_cast<size_t>(device::Kernel::kOptimize)] == 4);  // one in each run
+}
+
+TEST_CASE("a run that fails behind what it has written over says so") {
+  const SessionText text = {.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+    step (float[4] x, float[4] w, float[4] v) => (float[4] w_next, float[4] v_next, float[2] y) {
+      rate = Constant <value_float = 0.5> ()
+      k = Neg (x)
+      )",
+                                                 kMomentum, R"(
+      two = Constant <value_ints = [2]> ()
+      y = Reshape (x, two) })")};
+  const Stepper stepper(text);
+  CHECK_THAT(stepper.Error({{"w_next", stepper.w}, {"v_next", stepper.v}}),
+             EndsWith("; what it was writing over is lost"));
+  CHECK(stepper.Read(stepper.w) != std::vector<float>{1, 2, 3, 4});
+}
+
+TEST_CASE("an output with a place is shown to the processor, where that is asked for, in one wait for all") {
+  const Stepper stepper;
+  const absl::flat_hash_set<std::string> shown = {"w_next"};
+  const NamedDatums places = {{"w_next", stepper.w}, {"v_next", stepper.v}};
+  const auto outputs = stepper.session->Run({{"x", Floats({1, 1, 1, 1})}, {"w", stepper.w}, {"v", stepper.v}},
+                                            {.places = &places, .shown = &shown});
+  REQUIRE(outputs.ok());
+  CHECK(stepper.state->waits == 1);
+  REQUIRE((*outputs)[0].tensor()->IsOnHost());
+  CHECK((*outputs)[0].tensor()->elements<float>()[1] == -3);
+  CHECK((*outputs)[1].tensor()->data() == stepper.v.data());
+  CHECK((*outputs)[2].tensor()->IsOnHost());
+  CHECK(stepper.Read(stepper.w) == std::vector<float>{2, -3, 4, -5});
+  CHECK(stepper.session->LastCopies().out == 2);
 }
 
 TEST_CASE("an output that the processor computes goes to its place") {

@@ -83,9 +83,9 @@ void CheckSameOn(const std::shared_ptr<Accelerator>& device, const std::string& 
     CHECK(a.finite == b.finite);
     CHECK(a.loss_scale == b.loss_scale);
     if (i != kSpoiled) CHECK(a.loss == Approx(b.loss).epsilon(tolerance));
-    // The batch and the learning rate; loss, logits, what the forward model gives, and whether the step was one.
+    // The batch and the learning rate; loss, logits, what the forward model gives, the scale, and whether the step was one.
     CHECK(there->session().LastCopies().in <= 3);
-    CHECK(there->session().LastCopies().out <= 4);
+    CHECK(there->session().LastCopies().out <= 5);
   }
   CHECK(Difference(*there, *here, tolerance) == "");
   CHECK(OnProcessor(*there) == std::vector<std::string>{});
@@ -110,6 +110,30 @@ TEST_CASE("a dense network trains as on the processor, with every optimizer and 
       CheckSame({"mlp", "9-37-3"}, {kBatch, 9},
                 {"--optimizer", optimizer, "--policy", policy, "--loss-scale", "dynamic", "--loss-scale-interval", "3"},
                 tolerance);
+    }
+  }
+}
+
+TEST_CASE("a step on a device launches its optimizer once, copies no weights or slots, and waits once") {
+  for (const char* optimizer : {"sgd", "momentum", "rmsprop", "adam", "adamw"}) {
+    for (const char* policy : {"float32", "mixed_float16"}) {
+      INFO(optimizer << " " << policy);
+      const ScratchFolder folder;
+      const std::string path = MakeStep(folder, {"mlp", "9-7-5-3"}, {"--optimizer", optimizer, "--policy", policy});
+      const auto state = std::make_shared<DoubleState>();
+      const auto trainer = MakeTrainer(path, OpenHostMemoryDouble(state));
+      const auto launches = [&](device::Kernel kernel) { return state->kernels[static_cast<size_t>(kernel)]; };
+      const auto copied = [&] { return launches(device::Kernel::kCopyBlocks); };
+      const int before = copied();
+      for (int i = 0; i < 6; ++i) {
+        const int waits = state->waits;
+        StepOf(*trainer, BatchOf({kBatch, 9}, i));
+        CHECK(state->waits == waits + 1);
+        if (i > 0) continue;
+        CHECK(launches(device::Kernel::kOptimize) == 1);
+        CHECK(copied() - before <= 1);  // the counter of steps, which no optimizer writes
+      }
+      CHECK(state->replays > 3);
     }
   }
 }
@@ -141,6 +165,7 @@ std::vector<std::map<std::string, Tensor>> TrainRanks(const std::string& path, b
       AMP_CHECK((*trainer)->Step(batch).ok());
     }
     AMP_CHECK((state->folds > 0) == (on_devices && joins));
+    AMP_CHECK((state->replays > 0) == (on_devices && joins));
     for (const std::string& name : (*trainer)->StateNames()) {
       states[static_cast<size_t>(reduction.rank())][name] = *(*trainer)->State(name);
     }
@@ -213,7 +238,7 @@ TEST_CASE("a step graph for several ranks runs on the device of one") {
   const auto there = MakeTrainer(path, OpenHostMemoryDouble());
   for (int i = 0; i < 3; ++i) StepOf(*there, BatchOf({kBatch, 9}, i + 4));
   CHECK(OnProcessor(*there) == std::vector<std::string>{});
-  CHECK(there->session().LastCopies().out <= 4);
+  CHECK(there->session().LastCopies().out <= 5);
 }
 
 TEST_CASE("states are read, set, kept in a checkpoint and saved from the device") {
