@@ -1,11 +1,13 @@
 // The memory of one run's tensors, planned from the run before.
 //
-//   first run of a shape    a: 64 bytes   b: 64 bytes   a dies   c: 32 bytes ...      from the heap, and noted
+//   first run of a shape    a: 64 bytes   b: 64 bytes   a dies   c: 32 bytes ...      where there is room, and noted
 //   later runs              a at 0        b at 64                c at 0               one block, no call to the heap
 //
 // The plan gives every allocation an offset such that those that are alive at the same time do not overlap, the largest
 // first, each as low as it fits. A run that allocates or frees otherwise than the noted one (a loop that goes on for
-// longer) gets the rest of its memory from the heap, and what it did is noted anew next time. Source of the method:
+// longer) gets the rest of its memory from the heap, and what it did is noted anew next time. A run without a plan takes
+// the block that is there apart as it goes, and the heap for what does not fit, so that shapes that are always new (a
+// growing cache) allocate but when the block grows, by a quarter more than was needed then. Source of the plans' method:
 // Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference" (2020), greedy by size.
 #ifndef AMP_RUNTIME_ARENA_H_
 #define AMP_RUNTIME_ARENA_H_
@@ -13,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -37,6 +40,18 @@ size_t PlanOffsets(std::vector<ArenaBlock>& blocks, size_t alignment = kHostAlig
 // The largest number of bytes alive at once, of blocks that died: what no plan can beat.
 size_t LargestLiveBytes(const std::vector<ArenaBlock>& blocks, size_t alignment = kHostAlignment);
 
+// Which bytes of a block are free, for who takes and gives back in any order.
+class FreeRanges {
+ public:
+  explicit FreeRanges(size_t size_bytes);
+  // The offset of as many, where they fit best; nothing where they do not.
+  std::optional<size_t> Take(size_t size_bytes);
+  void Give(size_t offset, size_t size_bytes);
+
+ private:
+  std::map<size_t, size_t> sizes_;  // by offset; no two touch
+};
+
 // For one run at a time. Tensors that outlive the run must not lie within it (see Owns).
 class Arena : public TensorMemory {
  public:
@@ -45,7 +60,7 @@ class Arena : public TensorMemory {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // `key`: what the sizes depend on, the shapes of the inputs. Plans of the last few keys are kept.
+  // `key`: what the sizes depend on, the shapes of the inputs. Plans of the last keys are kept.
   void StartRun(const std::vector<int64_t>& key);
   void EndRun();
 
@@ -88,9 +103,20 @@ class Arena : public TensorMemory {
   struct Notes {
     std::vector<ArenaBlock> blocks;
     size_t now = 0;
+    FreeRanges free;                                 // of the arena's block
+    size_t beside_bytes = 0, most_beside_bytes = 0;  // what did not fit there, now and at most at once
+  };
+  // Memory of a noted block, and where in the arena's block it is; nothing: elsewhere.
+  struct Noted {
+    std::shared_ptr<void> memory;
+    std::optional<size_t> offset;
   };
 
+  void ForgetPlans();
+  // The block, at least so large; none where there is no memory for that.
+  void Grow(size_t size_bytes);
   std::shared_ptr<void> AllocateBelow(size_t size_bytes);
+  Noted AllocateNoted(size_t size_bytes);
   std::shared_ptr<void> AllocateAndNote(size_t size_bytes);
   std::shared_ptr<void> AllocateAsPlanned(size_t size_bytes);
   void FreedAsPlanned(const ArenaBlock& block);
@@ -106,6 +132,8 @@ class Arena : public TensorMemory {
   uint64_t last_number_ = 0;
   std::shared_ptr<void> memory_;
   size_t memory_bytes_ = 0;
+  size_t planned_bytes_ = 0;  // of the largest plan so far
+  size_t needed_bytes_ = 0;   // by that, or by a run without one
 };
 
 // Arenas that no run uses at the moment.

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kFewestKernels = 2;  // of a stretch that is worth a recording
 constexpr int kMostRecordings = 16;   // where addresses change time and again, they cost more than they save
-constexpr size_t kMostKept = 4;       // shapes of an arena
+constexpr size_t kMostKept = 16;      // shapes of an arena: each recording takes memory of the device
 
 absl::Status Cancelled(const char* why) { return absl::CancelledError(why); }
 

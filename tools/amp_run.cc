@@ -141,7 +141,10 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   phases.End("run");
   NoteDeviceWarnings(arguments.session.device.get(), output);
   if (arguments.explain) output.out += ExplainRun(*session);
-  if (arguments.verbose && status.ok()) output.err += VerboseText("amp-run", session->DeviceName(), phases);
+  if (arguments.verbose && status.ok()) {
+    const Accelerator* const device = arguments.session.device.get();
+    output.err += VerboseText("amp-run", session->DeviceName(), phases, device == nullptr ? "" : device->CopiesText());
+  }
   if (tuning == nullptr) return InFile(arguments.model, status);
   arguments.session.device->UseChoices(nullptr);
   for (const std::string& warning : tuning->TakeWarnings()) {

@@ -26,8 +26,12 @@ std::string PhaseTimes::Text() const {
   return text;
 }
 
-std::string VerboseText(absl::string_view program, absl::string_view device, const PhaseTimes& phases) {
-  return absl::StrCat(program, ": on ", device, ", ", DescribeKernels(), "\n", program, ": ", phases.Text(), "\n");
+std::string VerboseText(absl::string_view program, absl::string_view device, const PhaseTimes& phases,
+                        absl::string_view copies) {
+  std::string text =
+      absl::StrCat(program, ": on ", device, ", ", DescribeKernels(), "\n", program, ": ", phases.Text(), "\n");
+  if (!copies.empty()) absl::StrAppend(&text, program, ": ", copies, "\n");
+  return text;
 }
 
 }  // namespace amp

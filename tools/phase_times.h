@@ -25,8 +25,9 @@ class PhaseTimes {
   std::vector<std::pair<std::string, double>> phases_;  // with milliseconds
 };
 
-// Two lines: what models run on, and what the phases took.
-std::string VerboseText(absl::string_view program, absl::string_view device, const PhaseTimes& phases);
+// Lines: what models run on, what the phases took, and how large copies went; empty: there were none.
+std::string VerboseText(absl::string_view program, absl::string_view device, const PhaseTimes& phases,
+                        absl::string_view copies);
 
 }  // namespace amp
 

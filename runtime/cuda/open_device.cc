@@ -30,6 +30,7 @@ struct Staging {
 struct DeviceWithProducts : OpenDevice {
   explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal), operations(ordinal) {}
 
+  cudaEvent_t stages[device::kNumStages] = {};  // when the copy of each was done last; null: there was none
   Products products;
   LibraryOperations operations;
   NcclRanks ranks;
@@ -85,6 +86,42 @@ int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
     if (staged[i] != nullptr) std::memcpy(copies[i].to, staged[i], copies[i].size_bytes);
   }
   return 0;
+}
+
+int Pin(void* self, size_t size_bytes, void** memory) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  const int error = cudaHostAlloc(memory, size_bytes, cudaHostAllocDefault);
+  if (error != 0) static_cast<void>(cudaGetLastError());  // does not last
+  return error;
+}
+
+void Unpin(void* self, void* memory) {
+  // What fails here has failed before, and was said then.
+  if (UseDevice(self) != 0) return;
+  if (cudaFreeHost(memory) != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
+
+int CopyStage(void* self, void* to, const void* from, size_t size_bytes, cudaMemcpyKind kind, int slot) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  cudaEvent_t& done = Of(self).stages[slot];
+  if (const int error = done != nullptr ? 0 : cudaEventCreateWithFlags(&done, cudaEventDisableTiming); error != 0) {
+    return error;
+  }
+  const int error = cudaMemcpyAsync(to, from, size_bytes, kind, StreamOf(self));
+  return error != 0 ? error : cudaEventRecord(done, StreamOf(self));
+}
+
+int StageIn(void* self, void* to, const void* from_stage, size_t size_bytes, int slot) {
+  return CopyStage(self, to, from_stage, size_bytes, cudaMemcpyHostToDevice, slot);
+}
+
+int StageOut(void* self, void* to_stage, const void* from, size_t size_bytes, int slot) {
+  return CopyStage(self, to_stage, from, size_bytes, cudaMemcpyDeviceToHost, slot);
+}
+
+int AwaitStage(void* self, int slot) {
+  if (const int error = UseDevice(self); error != 0) return error;
+  return cudaEventSynchronize(Of(self).stages[slot]);
 }
 
 int SetZero(void* self, void* to, size_t size_bytes) {
@@ -179,6 +216,9 @@ const char* ErrorText(int error) {
 void Close(void* self) {
   std::unique_ptr<DeviceWithProducts> opened(&Of(self));
   if (UseDevice(self) != 0) return;
+  for (cudaEvent_t done : opened->stages) {
+    if (done != nullptr) static_cast<void>(cudaEventDestroy(done));
+  }
   cudaStream_t stream = opened->stream;
   static_cast<void>(cudaFreeHost(opened->staging.memory));
   opened.reset();  // handles of libraries are bound to the stream
@@ -219,6 +259,11 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
             .release = cuda::Release,
             .copy_in = cuda::CopyIn,
             .copy_out = cuda::CopyOut,
+            .pin = cuda::Pin,
+            .unpin = cuda::Unpin,
+            .stage_in = cuda::StageIn,
+            .stage_out = cuda::StageOut,
+            .await_stage = cuda::AwaitStage,
             .set_zero = cuda::SetZero,
             .finish = cuda::Finish,
             .multiply = cuda::Multiply,

@@ -23,6 +23,7 @@ Accelerator::~Accelerator() {
     const absl::MutexLock lock(&lists_mutex_);
     lists_.clear();
   }
+  copies_.reset();
   table_.close(table_.self);
 }
 
@@ -115,10 +116,9 @@ void Accelerator::NoteDirectConvolution(DType dtype) {
     const absl::MutexLock lock(&warning_mutex_);
     why = of_convolution_.empty() ? "" : absl::StrCat(": ", Escaped(of_convolution_));
   }
-  const std::string text = absl::StrCat(
-      dtype == DType::kFloat32 ? "a convolution runs in a slow kernel of our own"
-                               : "a convolution in 16 bits runs without Tensor Cores",
-      why);
+  const std::string text = absl::StrCat(dtype == DType::kFloat32 ? "a convolution runs in a slow kernel of our own"
+                                                                 : "a convolution in 16 bits runs without Tensor Cores",
+                                        why);
   Warn(text, text);
 }
 
@@ -177,7 +177,7 @@ absl::Status Accelerator::CopyInto(const Tensor& tensor, Tensor& to) {
   const absl::Span<const std::byte> bytes = tensor.bytes();
   BreakRecording();
   if (is_recording_) return absl::CancelledError("a copy while the device records");
-  Note(table_.copy_in(table_.self, to.mutable_data(), bytes.data(), bytes.size()));
+  Note(copies_->CopyIn(to.mutable_data(), bytes));
   return Status();
 }
 
@@ -202,7 +202,7 @@ absl::StatusOr<std::vector<Tensor>> Accelerator::CopyOutAll(absl::Span<const Ten
   if (copies.empty()) return made;
   BreakRecording();
   if (is_recording_) return absl::CancelledError("a copy while the device records");
-  Note(table_.copy_out(table_.self, copies.data(), copies.size()));
+  Note(copies_->CopyOut(copies));
   AMP_RETURN_IF_ERROR(Status());
   return made;
 }
@@ -299,7 +299,7 @@ std::shared_ptr<const void> Accelerator::Share(absl::Span<const std::byte> list)
     NoteShortOfMemory();
     return nullptr;
   }
-  Note(table_.copy_in(table_.self, memory.get(), list.data(), list.size()));
+  Note(copies_->CopyIn(memory.get(), list));
   if (lists_bytes_ + list.size() > kMostListBytes) {
     lists_.clear();
     lists_bytes_ = 0;
@@ -312,7 +312,8 @@ std::shared_ptr<const void> Accelerator::Share(absl::Span<const std::byte> list)
 // ---- recording ------------------------------------------------------------------------------------------------------
 
 absl::Status Accelerator::WithoutRecording(int error) {
-  const std::string text = absl::StrCat("the device does not record: ", table_.error_text(error), " (error ", error, ")");
+  const std::string text =
+      absl::StrCat("the device does not record: ", table_.error_text(error), " (error ", error, ")");
   Warn(text, absl::StrCat("kernels are started one by one: ", text));
   return absl::CancelledError(text);
 }

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -28,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/device/raw/device_table.h"
+#include "runtime/device/staged_copies.h"
 #include "runtime/kernel/element_mover.h"
 #include "runtime/kernel/tensor.h"
 
@@ -55,7 +57,8 @@ class Recording {
 class Accelerator : public TensorMemory, private ElementMover {
  public:
   // `name`: "cuda:0". Closes the table in the end.
-  Accelerator(std::string name, const device::DeviceTable& table) : name_(std::move(name)), table_(table) {}
+  Accelerator(std::string name, const device::DeviceTable& table)
+      : name_(std::move(name)), table_(table), copies_(std::in_place, table_) {}
   ~Accelerator() override;
   Accelerator(const Accelerator&) = delete;
   Accelerator& operator=(const Accelerator&) = delete;
@@ -76,6 +79,9 @@ class Accelerator : public TensorMemory, private ElementMover {
   absl::StatusOr<std::vector<Tensor>> CopyOutAll(absl::Span<const Tensor* const> tensors, TensorMemory* memory);
   // Into a tensor that is there. REQUIRES: of the same type, dims and layout; Has(to).
   absl::Status CopyInto(const Tensor& tensor, Tensor& to);
+
+  // How large copies go; empty: there was none.
+  std::string CopiesText() const { return copies_->Text(); }
 
   // From one place there to another. REQUIRES: of the same type and as many elements, of at most 8 bytes.
   void CopyWithin(const Tensor& from, Tensor& to);
@@ -172,6 +178,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   const std::string name_;
   std::string ranks_text_;  // empty: it has joined none
   const device::DeviceTable table_;
+  std::optional<StagedCopies> copies_;  // until the table is closed
   std::atomic<int> first_error_ = 0;
   std::atomic<bool> is_short_of_memory_ = false;  // somebody is
   absl::Mutex short_mutex_;

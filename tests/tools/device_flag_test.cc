@@ -52,13 +52,15 @@ TEST_CASE("amp-run: a convolution in 16 bits without Tensor Cores is said once, 
   CHECK(RunOnDouble(two, {}).err.empty());
 }
 
-TEST_CASE("amp-run: what a library of a device does not do, and a slow kernel there does, is said once for each reason") {
-  const std::string two = "(float[1,8,6,6] x, float[8,8,3,3] w) => (float[1,8,2,2] y) { h = Conv (x, w) y = Conv (h, w) }";
+TEST_CASE(
+    "amp-run: what a library of a device does not do, and a slow kernel there does, is said once for each reason") {
+  const std::string two =
+      "(float[1,8,6,6] x, float[8,8,3,3] w) => (float[1,8,2,2] y) { h = Conv (x, w) y = Conv (h, w) }";
   CHECK(RunOnDouble(two, {.has_operations = false}).err ==
         "amp-run: warning: a convolution runs in a slow kernel of our own: the double has no library\n");
-  const ToolOutput products =
-      RunOnDouble("(float[4,3] a, float[3,2] b, float[2,2] c) => (float[4,2] y) { h = MatMul (a, b) y = MatMul (h, c) }",
-                  {.takes_products = false}, {"--explain"});
+  const ToolOutput products = RunOnDouble(
+      "(float[4,3] a, float[3,2] b, float[2,2] c) => (float[4,2] y) { h = MatMul (a, b) y = MatMul (h, c) }",
+      {.takes_products = false}, {"--explain"});
   CHECK(products.exit_code == 0);
   CHECK(products.err ==
         "amp-run: warning: products of matrices run in a slow kernel of our own: the double takes none\n");
@@ -164,6 +166,15 @@ TEST_CASE("a GPU that models cannot run on here is no automatic device or target
   CHECK(good.gpus.size() == 1);
   CHECK(good.gpus[0].ordinal == 1);
   CHECK(good.no_gpu_why.empty());
+}
+
+TEST_CASE("amp-run: --verbose says how large copies go to a device") {
+  const std::string graph = "(float[4,300] a) => (float[4,300] y) { y = Relu (a) }";
+  CHECK_THAT(RunOnDouble(graph, {.stage_bytes = 1024}, {"--verbose"}).err,
+             Contains("amp-run: large copies go through 2 x "));
+  CHECK_THAT(RunOnDouble(graph, {.stage_bytes = 1024, .has_pinned_memory = false}, {"--verbose"}).err,
+             Contains("amp-run: large copies go from and to pageable memory: none is pinned: "));
+  CHECK_THAT(RunOnDouble(graph, {}, {"--verbose"}).err, !Contains("large copies"));
 }
 
 }  // namespace

@@ -244,7 +244,9 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   } else {
     AMP_RETURN_IF_ERROR(FinishRun(a, *made->trainer, made->progress, results, streams, output));
     phases.End("save");
-    if (a.verbose) streams.warn(VerboseText("amp-train", made->trainer->session().DeviceName(), phases));
+    const Accelerator* const device = a.session.device.get();
+    const std::string copies = device == nullptr ? "" : device->CopiesText();
+    if (a.verbose) streams.warn(VerboseText("amp-train", made->trainer->session().DeviceName(), phases, copies));
   }
   return absl::OkStatus();
 }

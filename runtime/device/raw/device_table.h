@@ -23,6 +23,7 @@ namespace amp::device {
 inline constexpr size_t kMemoryAlignment = 256;  // of what `allocate` gives
 inline constexpr int kOutOfMemory = 2;
 inline constexpr size_t kMaxWhyNot = 512;
+inline constexpr int kNumStages = 2;
 
 // To the processor's memory, which others do not look at meanwhile.
 struct CopyOutArguments {
@@ -37,6 +38,15 @@ struct DeviceTable {
   void (*release)(void* self, void* memory) = nullptr;
   int (*copy_in)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;  // `from` may change afterwards
   int (*copy_out)(void* self, const CopyOutArguments* copies, size_t count) = nullptr;  // waits once, for all of them
+  // Memory of the processor that the device reads and writes by itself, of which there are kNumStages, numbered by `slot`:
+  // a copy to or from it is done when `await_stage` comes back, and not sooner. Null, all of them: there is none; an error of
+  // `pin` does not last.
+  size_t stage_bytes = size_t{8} << 20;  // of each
+  int (*pin)(void* self, size_t size_bytes, void** memory) = nullptr;
+  void (*unpin)(void* self, void* memory) = nullptr;
+  int (*stage_in)(void* self, void* to, const void* from_stage, size_t size_bytes, int slot) = nullptr;
+  int (*stage_out)(void* self, void* to_stage, const void* from, size_t size_bytes, int slot) = nullptr;
+  int (*await_stage)(void* self, int slot) = nullptr;
   int (*set_zero)(void* self, void* to, size_t size_bytes) = nullptr;
   int (*finish)(void* self) = nullptr;  // waits
   // kNoProduct where the library does not do it, kNoLibrary where it is missing; kOutOfMemory, for the library, with what

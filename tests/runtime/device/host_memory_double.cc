@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -36,12 +37,20 @@
 namespace amp {
 namespace {
 
-constexpr int kFailedLaunch = 700, kNoRecording = 900, kNotWhileRecording = 901;
+constexpr int kFailedLaunch = 700, kNoRecording = 900, kNotWhileRecording = 901, kNoPinnedMemory = 902;
 constexpr size_t kMaxKey = 64;
 constexpr int kFillByte = 0xcd;  // memory that nobody has written to
 
 // What is written down, to be done later: of what it was asked with, copies.
 using Recorded = std::vector<std::function<int()>>;
+
+// A copy from or to pinned memory, that the device has not come to yet.
+struct StagedCopy {
+  void* to;
+  const void* from;
+  size_t size_bytes;
+  int slot;
+};
 
 struct Double {
   absl::Mutex mutex = {};
@@ -53,12 +62,20 @@ struct Double {
   std::shared_ptr<DoubleWorld> world = nullptr;  // of the ranks that it has joined
   int rank = 0;
   const device::Choices* choices = nullptr;
+  std::deque<StagedCopy> staged = {};
 };
 Double& Of(void* self) { return *static_cast<Double*>(self); }
+
+// Staged copies are done as late as may be: when they are waited for, or something else comes behind them.
+void DoStaged(Double& opened) {
+  for (const StagedCopy& copy : opened.staged) std::memcpy(copy.to, copy.from, copy.size_bytes);
+  opened.staged.clear();
+}
 
 // Does it, or writes it down.
 template <typename Do>
 int DoOrRecord(Double& opened, const Do& what) {
+  DoStaged(opened);
   if (opened.recorded == nullptr) return what();
   if (opened.is_broken) return kNotWhileRecording;
   opened.recorded->push_back(what);
@@ -154,6 +171,7 @@ int Allocate(void* self, size_t size_bytes, void** memory) {
 void Release(void* self, void* memory) {
   Double& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
+  DoStaged(opened);
   const auto block = opened.blocks.find(memory);
   AMP_CHECK(block != opened.blocks.end());
   opened.state->live_bytes -= block->second;
@@ -172,6 +190,7 @@ int BreaksRecording(Double& opened) {
 int Copy(void* self, void* to, const void* from, size_t size_bytes) {
   const absl::MutexLock lock(&Of(self).mutex);
   if (const int error = BreaksRecording(Of(self)); error != 0) return error;
+  DoStaged(Of(self));
   std::memcpy(to, from, size_bytes);
   return 0;
 }
@@ -180,8 +199,47 @@ int CopyOut(void* self, const device::CopyOutArguments* copies, size_t count) {
   Double& opened = Of(self);
   const absl::MutexLock lock(&opened.mutex);
   if (const int error = BreaksRecording(opened); error != 0) return error;
+  DoStaged(opened);
   ++opened.state->waits;
   for (size_t i = 0; i < count; ++i) std::memcpy(copies[i].to, copies[i].from, copies[i].size_bytes);
+  return 0;
+}
+
+int Pin(void* self, size_t size_bytes, void** memory) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  // The last one is missing, so that those before are to be given back.
+  const bool is_last = Of(self).state->pinned_blocks == device::kNumStages - 1;
+  if (!Of(self).limits.has_pinned_memory && is_last) return kNoPinnedMemory;
+  ++Of(self).state->pinned_blocks;
+  *memory = std::malloc(size_bytes);  // NOLINT(cppcoreguidelines-no-malloc)
+  std::memset(*memory, kFillByte, size_bytes);
+  return 0;
+}
+
+void Unpin(void* self, void* memory) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  --Of(self).state->pinned_blocks;
+  std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc)
+}
+
+int Stage(void* self, void* to, const void* from, size_t size_bytes, int slot) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  if (const int error = BreaksRecording(Of(self)); error != 0) return error;
+  AMP_CHECK(size_bytes <= Of(self).limits.stage_bytes);
+  ++Of(self).state->staged;
+  Of(self).staged.push_back({to, from, size_bytes, slot});
+  return 0;
+}
+
+// All that is ahead of it is done, nothing behind it.
+int AwaitStage(void* self, int slot) {
+  const absl::MutexLock lock(&Of(self).mutex);
+  std::deque<StagedCopy>& staged = Of(self).staged;
+  const auto is_of_slot = [=](const StagedCopy& copy) { return copy.slot == slot; };
+  while (std::any_of(staged.begin(), staged.end(), is_of_slot)) {
+    std::memcpy(staged.front().to, staged.front().from, staged.front().size_bytes);
+    staged.pop_front();
+  }
   return 0;
 }
 
@@ -195,6 +253,7 @@ int SetZero(void* self, void* to, size_t size_bytes) {
 
 int Finish(void* self) {
   const absl::MutexLock lock(&Of(self).mutex);
+  DoStaged(Of(self));
   return BreaksRecording(Of(self));
 }
 
@@ -219,6 +278,7 @@ int StopRecording(void* self, void** recording) {
 
 int Replay(void* self, void* recording) {
   const absl::MutexLock lock(&Of(self).mutex);
+  DoStaged(Of(self));
   ++Of(self).state->replays;
   for (const std::function<int()>& each : *static_cast<Recorded*>(recording)) {
     if (const int error = each(); error != 0) return error;
@@ -415,6 +475,12 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .release = Release,
           .copy_in = Copy,
           .copy_out = CopyOut,
+          .stage_bytes = limits.stage_bytes,
+          .pin = Pin,
+          .unpin = Unpin,
+          .stage_in = Stage,
+          .stage_out = Stage,
+          .await_stage = AwaitStage,
           .set_zero = SetZero,
           .finish = Finish,
           .multiply = Multiply,

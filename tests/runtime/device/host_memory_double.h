@@ -29,6 +29,8 @@ struct DoubleLimits {
   bool starts_recordings = true;   // else it fails to, with error 900
   bool records_operations = true;  // else it breaks a recording by refusing what its library does alone
   bool has_ranks = true;           // the library that joins ranks
+  size_t stage_bytes = size_t{8} << 20;
+  bool has_pinned_memory = true;  // else there is not enough: error 902
 };
 
 // What is left of it, also after it was closed.
@@ -41,6 +43,8 @@ struct DoubleState {
   int waits = 0;                                      // of the processor, for what it copies
   std::array<int, device::kNumKernels> kernels = {};  // launches by kernel, also while it records
   int timed = 0;                                      // what had no fastest way that was known
+  int staged = 0;                                     // copies by way of pinned memory, in parts
+  int pinned_blocks = 0;
   bool is_closed = false;
 };
 

@@ -178,6 +178,23 @@ TEST_CASE("memory of the device is planned, and one block from the second run on
   CHECK(state->live_bytes == 0);
 }
 
+TEST_CASE("a dozen shapes in turns allocate nothing more, and shapes that are always new hardly ever") {
+  const auto state = std::make_shared<DoubleState>();
+  const auto session = MakeSession(kChain, WithDouble(state));
+  const auto run = [&](int64_t rows) {
+    const NamedDatums inputs = {{"x", RandomTensor(DType::kFloat32, {rows, 8})}};
+    CHECK(DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(kChain), inputs), 1e-5) == "");
+  };
+  int allocations = 0;
+  for (int round = 0; round < 4; ++round) {
+    allocations = state->allocations;
+    for (int64_t rows = 1; rows <= 12; ++rows) run(16 * rows);
+  }
+  CHECK(state->allocations == allocations);
+  for (int64_t rows = 200; rows < 400; ++rows) run(rows);
+  CHECK(state->allocations < allocations + 20);
+}
+
 TEST_CASE("plans keep the alignment that is asked for") {
   std::vector<ArenaBlock> blocks = {{.size_bytes = 100, .born = 1, .died = 4},
                                     {.size_bytes = 300, .born = 2, .died = 5},
