@@ -132,7 +132,7 @@ Tensor Ones(DType dtype, const Dims& dims) {
 
 // Gives an initializer of small numbers, whatever they are, another type.
 Tensor Constant(const onnx::TensorProto& proto, DType dtype) {
-  const Tensor from = *MakeTensor(*ReadTensor(proto, Weights(nullptr)));
+  Tensor from = *MakeTensor(*ReadTensor(proto, Weights(nullptr)));
   if (from.dtype() == dtype) return from;
   Tensor to = Ones(dtype, from.dims());
   std::vector<double> values(static_cast<size_t>(from.num_elements()));
