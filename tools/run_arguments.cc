@@ -199,6 +199,9 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   };
   AMP_RETURN_IF_ERROR(requires_flag("--dim", "--random-inputs", a.random_seed.has_value()));
   AMP_RETURN_IF_ERROR(requires_flag("--autotune", "--device cuda", a.device.ordinal.has_value()));
+  const bool may_be_gpu = a.device.is_auto || a.device.ordinal.has_value();
+  AMP_RETURN_IF_ERROR(requires_flag("--allow-tf32", "--device cuda or auto", may_be_gpu));
+  AMP_RETURN_IF_ERROR(requires_flag("--no-replay", "--device cuda or auto", may_be_gpu));
   AMP_RETURN_IF_ERROR(requires_flag("--tolerance", "--compare", !a.compare.empty()));
   const bool benches = a.bench != BenchMode::kOff;
   AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));

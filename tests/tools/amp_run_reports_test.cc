@@ -51,7 +51,6 @@ TEST_CASE("what is fused is part of another node's kernel, unless that is switch
   CHECK_THAT(explained({"--no-fuse=epilogue", "--no-fuse=chain"}), !Contains("part of product"));
   CHECK_THAT(explained({"--no-fuse=chain", "--no-fuse=norm"}), Contains("part of product"));
   CHECK_THAT(explained({"--allow-bf16-compute"}), Contains("MatMul-13"));
-  CHECK_THAT(explained({"--allow-tf32"}), Contains("MatMul-13"));
 }
 
 TEST_CASE("explain counts what computed 16-bit values in float64, and says why") {

@@ -190,6 +190,13 @@ absl::Status CheckCombinations(const TrainArguments& a) {
   if (!a.autotune.empty() && !a.device.ordinal.has_value()) {
     return UsageError("--autotune is for --device cuda, which is not there");
   }
+  const bool may_be_gpu = a.device.is_auto || a.device.ordinal.has_value();
+  if (a.session.allow_tf32 && !may_be_gpu) {
+    return UsageError("--allow-tf32 is for --device cuda or auto, which is not there");
+  }
+  if (!a.session.replay && !may_be_gpu) {
+    return UsageError("--no-replay is for --device cuda or auto, which is not there");
+  }
   if (a.checkpoint_every > 0 && a.checkpoint.empty()) {
     return UsageError("--checkpoint-every is for --checkpoint, which is not there");
   }
