@@ -113,6 +113,10 @@ const Tensor* Execution::PlaceOf(GraphId graph, ValueId output) const {
 std::vector<const Tensor*> Execution::PlacesToOffer(const Instruction& instruction) const {
   // A run that begins once more would find what it has read before written over.
   if (replay_ != nullptr && replay_->MayBeginAgainBehind(at_)) return {};
+  const auto has_place = [&](ValueId output) {
+    return output != kNone && PlaceOf(model_.value(output).graph, output) != nullptr;
+  };
+  if (std::none_of(instruction.outputs.begin(), instruction.outputs.end(), has_place)) return {};
   absl::flat_hash_map<const void*, int> holders = frame_.CountOnDevice();
   for (const auto& [unused, place] : *places_) ++holders[place.tensor()->data()];
   const auto holds_input = [&](const Tensor& place) {
@@ -127,8 +131,7 @@ std::vector<const Tensor*> Execution::PlacesToOffer(const Instruction& instructi
   constexpr int kInputAndPlace = 2;
   std::vector<const Tensor*> places;
   for (const ValueId output : instruction.outputs) {
-    const Tensor* place =
-        output == kNone || model_.value(output).graph != kMainGraph ? nullptr : PlaceOf(kMainGraph, output);
+    const Tensor* place = output == kNone ? nullptr : PlaceOf(model_.value(output).graph, output);
     if (place != nullptr && (holders[place->data()] != kInputAndPlace || !holds_input(*place))) place = nullptr;
     places.push_back(place);
   }

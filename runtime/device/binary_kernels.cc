@@ -111,7 +111,10 @@ absl::Status Where(KernelContext& context) {
   const DType dtype = context.Input(1).dtype();
   context.Report("choose", dtype);
   AMP_ASSIGN_OR_RETURN(const Broadcast broadcast, BroadcastInputs(context, 3));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, dtype, broadcast.dims));
+  // What a step that is skipped gives back.
+  const bool may_stay = context.Input(2).dims() == broadcast.dims;
+  AMP_ASSIGN_OR_RETURN(Tensor * y,
+                       may_stay ? context.MakeOutputInPlace(0, 2) : context.MakeOutput(0, dtype, broadcast.dims));
   if (y->num_elements() == 0) return absl::OkStatus();
   context.resources().device->Start(device::ChooseArguments{.condition = context.Input(0).data(),
                                                             .a = context.Input(1).data(),
@@ -145,7 +148,7 @@ constexpr KernelRow kRows[] = {
     DeviceRow("GreaterOrEqual", Compared<Comparison::kGreaterOrEqual>, WhyNotNumbers),
     DeviceRow("Less", Compared<Comparison::kLess>, WhyNotNumbers),
     DeviceRow("LessOrEqual", Compared<Comparison::kLessOrEqual>, WhyNotNumbers),
-    DeviceRow("Where", Where, WhyNotWhere),
+    InPlace(DeviceRow("Where", Where, WhyNotWhere)),
 };
 
 }  // namespace

@@ -264,11 +264,6 @@ absl::Status UpdateLossScale(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow InPlace(KernelRow row) {
-  row.writes_in_place = true;
-  return row;
-}
-
 template <const OptimizerForm& kForm>
 constexpr KernelRow RowOf(absl::string_view name) {
   return InPlace(DeviceRow(name, Step<kForm, When::kAlways>, WhyNotStep<kForm, When::kAlways>, {}, kDomain));

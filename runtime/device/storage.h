@@ -62,6 +62,12 @@ constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function
           .runs_on_device = true};
 }
 
+// Of a kernel that may write over an input: KernelContext::MakeOutputInPlace.
+constexpr KernelRow InPlace(KernelRow row) {
+  row.writes_in_place = true;
+  return row;
+}
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_DEVICE_STORAGE_H_

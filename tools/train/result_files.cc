@@ -65,7 +65,7 @@ absl::Status CheckWritable(const NamedPath& result) {
   const std::string place = absl::StrCat(Escaped(result.path), ": ", result.flag, ": expected a file");
   if (const std::string other = FindOtherThan(result.path); !other.empty()) return IoError(place, ", found ", other);
   const absl::Status status = PrepareFile(result.path, [](AtomicFile& file) { return file.Append("\n"); }).status();
-  if (status.ok()) return status;
+  if (status.ok()) return absl::OkStatus();
   absl::string_view reason = status.message();
   absl::ConsumePrefix(&reason, absl::StrCat(Escaped(result.path), ": "));
   return absl::Status(status.code(), absl::StrCat(place, " that can be written: ", reason));

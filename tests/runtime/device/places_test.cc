@@ -118,6 +118,13 @@ TEST_CASE("an optimizer writes the next state over the present one, and no state
   CHECK(CopiesOf("i = Identity (w) y = Softmax (i)", "", kMomentum) == 0);
 }
 
+TEST_CASE("a state that a step may give back as it was is chosen where it lies") {
+  const std::string update = "a = Softmax (k) w_next = Where (yes, a, w) b = Softmax (v) v_next = Where (no, b, v)\n";
+  const std::string flags = "zero = Sub (rate, rate) yes = Less (zero, rate) no = Not (yes)\n";
+  CHECK(CopiesOf(flags, "y = Softmax (k)", update) == 0);
+  CHECK(CopiesOf(flags, "y = Softmax (w)", update) == 1);
+}
+
 TEST_CASE("a state that somebody reads behind the optimizer, or that lies elsewhere, is copied at the end") {
   CHECK(CopiesOf("", "y = Softmax (w)", kMomentum) == 1);
   CHECK(CopiesOf("", "y = Add (w, v)", kMomentum) == 2);

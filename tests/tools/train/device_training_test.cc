@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "absl/strings/match.h"
 #include "runtime/device/open_device.h"
 #include "runtime/program.h"
 #include "tests/catch2.h"
@@ -131,7 +132,9 @@ TEST_CASE("a step on a device launches its optimizer once, copies no weights or 
         CHECK(state->waits == waits + 1);
         if (i > 0) continue;
         CHECK(launches(device::Kernel::kOptimize) == 1);
-        CHECK(copied() - before <= 1);  // the counter of steps, which no optimizer writes
+        // The counter of steps alone, where it is not chosen, or Adam's rate reads it behind that.
+        const bool chooses = policy == std::string("mixed_float16") && !absl::StartsWith(optimizer, "adam");
+        CHECK(copied() == before + (chooses ? 0 : 1));
       }
       CHECK(state->replays > 3);
     }
