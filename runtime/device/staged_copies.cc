@@ -50,7 +50,9 @@ bool StagedCopies::Pin() {
 }
 
 bool StagedCopies::IsStaged(size_t size_bytes) {
-  return table_.pin != nullptr && size_bytes >= std::max<size_t>(table_.stage_bytes / kLeastPart, 1) && Pin();
+  if (table_.pin == nullptr || size_bytes < std::max<size_t>(table_.stage_bytes / kLeastPart, 1)) return false;
+  const absl::MutexLock lock(&mutex_);
+  return Pin();
 }
 
 int StagedCopies::Await(int slot) {
@@ -61,8 +63,8 @@ int StagedCopies::Await(int slot) {
 }
 
 int StagedCopies::CopyIn(void* to, absl::Span<const std::byte> from) {
-  const absl::MutexLock lock(&mutex_);
   if (!IsStaged(from.size())) return table_.copy_in(table_.self, to, from.data(), from.size());
+  const absl::MutexLock lock(&mutex_);
   for (size_t first = 0; first < from.size(); first += table_.stage_bytes) {
     const int slot = next_;
     next_ = (next_ + 1) % device::kNumStages;
@@ -79,8 +81,8 @@ int StagedCopies::CopyIn(void* to, absl::Span<const std::byte> from) {
 }
 
 int StagedCopies::CopyOut(absl::Span<std::byte> to, const void* from) {
-  const absl::MutexLock lock(&mutex_);
   if (!IsStaged(to.size())) return table_.copy_out(table_.self, to.data(), from, to.size());
+  const absl::MutexLock lock(&mutex_);
   absl::Span<std::byte> awaited;  // what the stage that was started last is for
   const auto finish = [&](int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const int error = awaited.empty() ? 0 : Await(slot);

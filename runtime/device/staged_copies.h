@@ -43,7 +43,8 @@ class StagedCopies {
     bool is_busy = false;  // until it is awaited
   };
 
-  bool IsStaged(size_t size_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Large enough, and there are stages. Other copies are left to the device, which takes several at once.
+  bool IsStaged(size_t size_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Pin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unpin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // 0, and nothing of what it was used for is under way any more; or an error.
