@@ -30,6 +30,7 @@ struct Staging {
 struct DeviceWithProducts : OpenDevice {
   explicit DeviceWithProducts(int ordinal) : OpenDevice{.ordinal = ordinal}, products(ordinal), operations(ordinal) {}
 
+  int num_multiprocessors = 0;
   cudaEvent_t stages[device::kNumStages] = {};  // when the copy of each was done last; null: there was none
   Products products;
   LibraryOperations operations;
@@ -226,10 +227,14 @@ void Close(void* self) {
 }
 
 // What failed, or null.
-const char* Open(OpenDevice& opened, int& error) {
+const char* Open(DeviceWithProducts& opened, int& error) {
   int count = 0;
   if (error = cudaGetDeviceCount(&count); error != 0) return "cudaGetDeviceCount";
   if (error = cudaSetDevice(opened.ordinal); error != 0) return "cudaSetDevice";
+  if (error = cudaDeviceGetAttribute(&opened.num_multiprocessors, cudaDevAttrMultiProcessorCount, opened.ordinal);
+      error != 0) {
+    return "cudaDeviceGetAttribute";
+  }
   if (error = cudaStreamCreateWithFlags(&opened.stream, cudaStreamNonBlocking); error != 0) return "cudaStreamCreate";
   return nullptr;
 }
@@ -254,11 +259,13 @@ __attribute__((visibility("default"))) int AmpCudaOpen(int ordinal, amp::device:
     std::snprintf(why_not, amp::device::kMaxWhyNot, "%s: %s (error %d)", what, cuda::ErrorText(error), error);
     return error;
   }
+  const int num_multiprocessors = opened->num_multiprocessors;
   *table = {.self = static_cast<cuda::OpenDevice*>(opened.release()),
             .allocate = cuda::Allocate,
             .release = cuda::Release,
             .copy_in = cuda::CopyIn,
             .copy_out = cuda::CopyOut,
+            .num_multiprocessors = num_multiprocessors,
             .pin = cuda::Pin,
             .unpin = cuda::Unpin,
             .stage_in = cuda::StageIn,

@@ -64,6 +64,7 @@ class Accelerator : public TensorMemory, private ElementMover {
   Accelerator& operator=(const Accelerator&) = delete;
 
   const std::string& name() const { return name_; }
+  int num_multiprocessors() const { return table_.num_multiprocessors; }
 
   std::shared_ptr<void> Allocate(size_t size_bytes) override;
   size_t alignment() const override { return device::kMemoryAlignment; }

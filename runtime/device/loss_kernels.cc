@@ -9,6 +9,7 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/loss.h"
 #include "runtime/device/raw/rows.h"
+#include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
@@ -65,16 +66,16 @@ absl::Status CrossEntropy(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor losses, context.MakeScratch(DType::kFloat32, {of.rows}));
   Accelerator& device = *context.resources().device;
   device.Start(device::CrossEntropyArguments{.of = of, .losses = static_cast<float*>(losses.mutable_data())});
-  device.Start(device::ReduceArguments{.x = losses.data(),
-                                       .y = loss->mutable_data(),
-                                       .storage = device::Storage::kFloat32,
-                                       .reduction = device::Reduction::kSum,
-                                       .scale = 1 / static_cast<float>(of.rows),
-                                       .results = 1,
-                                       .count = of.rows,
-                                       .kept = {},
-                                       .reduced = ShapeOf<1>({{of.rows}, {{1}}})});
-  return absl::OkStatus();
+  return StartRows(context, device::ReduceArguments{.x = losses.data(),
+                                                    .y = loss->mutable_data(),
+                                                    .storage = device::Storage::kFloat32,
+                                                    .stored_as = device::Storage::kFloat32,
+                                                    .reduction = device::Reduction::kSum,
+                                                    .scale = 1 / static_cast<float>(of.rows),
+                                                    .results = 1,
+                                                    .count = of.rows,
+                                                    .kept = {},
+                                                    .reduced = ShapeOf<1>({{of.rows}, {{1}}})});
 }
 
 template <Wanted kKind>

@@ -2,6 +2,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/raw/rows.h"
+#include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/norm_units.h"
@@ -74,8 +75,7 @@ absl::Status NormalizeLastAxes(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const device::NormalizeArguments norm,
                        StartOf(context, form, ElementsBetween(x.dims(), axis, x.rank())));
   context.Report("normalize", DType::kFloat32);
-  context.resources().device->Start(norm);
-  return absl::OkStatus();
+  return StartRows(context, norm);
 }
 
 absl::Status NormalizeChannels(KernelContext& context) {
@@ -93,8 +93,7 @@ absl::Status NormalizeChannels(KernelContext& context) {
   norm.operands_per_row = static_cast<uint32_t>(x.dim(1) / groups);
   norm.operand_run = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank()));
   context.Report("normalize", DType::kFloat32);
-  context.resources().device->Start(norm);
-  return absl::OkStatus();
+  return StartRows(context, norm);
 }
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
@@ -109,14 +108,13 @@ absl::Status NormalizeExponentials(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, dtype, dims));
   if (y->num_elements() == 0) return absl::OkStatus();
   context.Report("softmax", DType::kFloat32);
-  context.resources().device->Start(device::SoftmaxArguments{.x = context.Input(0).data(),
-                                                             .y = y->mutable_data(),
-                                                             .storage = StorageOf(dtype),
-                                                             .rows = static_cast<uint32_t>(view.rows()),
-                                                             .size = static_cast<uint32_t>(view.size),
-                                                             .inner = static_cast<uint32_t>(view.inner),
-                                                             .is_log = form.kind == PatternKind::kLogSoftmax});
-  return absl::OkStatus();
+  return StartRows(context, device::SoftmaxArguments{.x = context.Input(0).data(),
+                                                     .y = y->mutable_data(),
+                                                     .storage = StorageOf(dtype),
+                                                     .rows = static_cast<uint32_t>(view.rows()),
+                                                     .size = static_cast<uint32_t>(view.size),
+                                                     .inner = static_cast<uint32_t>(view.inner),
+                                                     .is_log = form.kind == PatternKind::kLogSoftmax});
 }
 
 constexpr KernelRow kLayerNorm = DeviceRow("LayerNorm", NormalizeLastAxes, nullptr),

@@ -6,6 +6,7 @@
 #include "runtime/device/column_sums.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/rows.h"
+#include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/reduced_axes.h"
@@ -92,16 +93,16 @@ absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, 
   const int64_t count = x.num_elements() / y->num_elements();
   const float scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1;
   if (AddsRows(split, rule)) return AddRows(context, split, scale, *y);
-  context.resources().device->Start(device::ReduceArguments{.x = x.data(),
-                                                            .y = y->mutable_data(),
-                                                            .storage = StorageOf(x.dtype()),
-                                                            .reduction = rule.reduction,
-                                                            .scale = scale,
-                                                            .results = CountOf(*y),
-                                                            .count = static_cast<uint32_t>(count),
-                                                            .kept = ShapeOf<1>(split.kept),
-                                                            .reduced = ShapeOf<1>(split.reduced)});
-  return absl::OkStatus();
+  return StartRows(context, device::ReduceArguments{.x = x.data(),
+                                                    .y = y->mutable_data(),
+                                                    .storage = StorageOf(x.dtype()),
+                                                    .stored_as = StorageOf(x.dtype()),
+                                                    .reduction = rule.reduction,
+                                                    .scale = scale,
+                                                    .results = CountOf(*y),
+                                                    .count = static_cast<uint32_t>(count),
+                                                    .kept = ShapeOf<1>(split.kept),
+                                                    .reduced = ShapeOf<1>(split.reduced)});
 }
 
 constexpr Rule kSum = {device::Reduction::kSum};

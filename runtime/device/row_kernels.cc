@@ -5,6 +5,7 @@
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/rows.h"
+#include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -41,14 +42,13 @@ absl::Status Softmax(KernelContext& context) {
     view.size *= view.inner;
     view.inner = 1;
   }
-  context.resources().device->Start(device::SoftmaxArguments{.x = context.Input(0).data(),
-                                                             .y = y->mutable_data(),
-                                                             .storage = StorageOf(y->dtype()),
-                                                             .rows = static_cast<uint32_t>(view.rows()),
-                                                             .size = static_cast<uint32_t>(view.size),
-                                                             .inner = static_cast<uint32_t>(view.inner),
-                                                             .is_log = kScale == Scale::kLogarithm});
-  return absl::OkStatus();
+  return StartRows(context, device::SoftmaxArguments{.x = context.Input(0).data(),
+                                                     .y = y->mutable_data(),
+                                                     .storage = StorageOf(y->dtype()),
+                                                     .rows = static_cast<uint32_t>(view.rows()),
+                                                     .size = static_cast<uint32_t>(view.size),
+                                                     .inner = static_cast<uint32_t>(view.inner),
+                                                     .is_log = kScale == Scale::kLogarithm});
 }
 
 // ---- layer norms ----------------------------------------------------------------------------------------------------
@@ -123,8 +123,7 @@ absl::Status LayerNorm(KernelContext& context) {
   norm.row_period = norm.operand_run = 1;
   norm.is_centred = is_centred;
   norm.epsilon = GetFloat(context.node(), "epsilon", 1e-5f);
-  context.resources().device->Start(norm);
-  return absl::OkStatus();
+  return StartRows(context, norm);
 }
 
 // ---- by groups of channels, and by statistics that are given --------------------------------------------------------
@@ -172,8 +171,7 @@ absl::Status GroupNorm(KernelContext& context) {
   norm.operand_run = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank()));
   norm.is_centred = true;
   norm.epsilon = GetFloat(context.node(), "epsilon", 1e-5f);
-  context.resources().device->Start(norm);
-  return absl::OkStatus();
+  return StartRows(context, norm);
 }
 
 const char* WhyNotBatch(const KernelContext& context) {

@@ -51,7 +51,9 @@ bool StagedCopies::Pin() {
 }
 
 bool StagedCopies::IsStaged(size_t size_bytes) {
-  return table_.pin != nullptr && size_bytes >= std::max<size_t>(table_.stage_bytes / kLeastPart, 1) && Pin();
+  if (table_.pin == nullptr || size_bytes < std::max<size_t>(table_.stage_bytes / kLeastPart, 1)) return false;
+  const absl::MutexLock lock(&mutex_);
+  return Pin();
 }
 
 int StagedCopies::Await(int slot) {
@@ -62,8 +64,8 @@ int StagedCopies::Await(int slot) {
 }
 
 int StagedCopies::CopyIn(void* to, absl::Span<const std::byte> from) {
-  const absl::MutexLock lock(&mutex_);
   if (!IsStaged(from.size())) return table_.copy_in(table_.self, to, from.data(), from.size());
+  const absl::MutexLock lock(&mutex_);
   for (size_t first = 0; first < from.size(); first += table_.stage_bytes) {
     const int slot = next_;
     next_ = (next_ + 1) % device::kNumStages;
@@ -80,7 +82,6 @@ int StagedCopies::CopyIn(void* to, absl::Span<const std::byte> from) {
 }
 
 int StagedCopies::CopyOut(absl::Span<const device::CopyOutArguments> copies) {
-  const absl::MutexLock lock(&mutex_);
   std::vector<device::CopyOutArguments> small;
   for (const device::CopyOutArguments& copy : copies) {
     if (!IsStaged(copy.size_bytes)) {
@@ -93,6 +94,7 @@ int StagedCopies::CopyOut(absl::Span<const device::CopyOutArguments> copies) {
 }
 
 int StagedCopies::CopyOutStaged(const device::CopyOutArguments& copy) {
+  const absl::MutexLock lock(&mutex_);
   const absl::Span<std::byte> to(static_cast<std::byte*>(copy.to), copy.size_bytes);
   absl::Span<std::byte> awaited;  // what the stage that was started last is for
   const auto finish = [&](int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

@@ -43,10 +43,11 @@ class StagedCopies {
     bool is_busy = false;  // until it is awaited
   };
 
-  bool IsStaged(size_t size_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Large enough, and there are stages. Other copies are left to the device, which takes several at once.
+  bool IsStaged(size_t size_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Pin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unpin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  int CopyOutStaged(const device::CopyOutArguments& copy) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int CopyOutStaged(const device::CopyOutArguments& copy) ABSL_LOCKS_EXCLUDED(mutex_);
   // 0, and nothing of what it was used for is under way any more; or an error.
   int Await(int slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

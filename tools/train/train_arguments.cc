@@ -112,8 +112,10 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
          "--no-replay", [&a] { a.session.replay = false; },
          "start every kernel on a GPU, also in steps that it could replay")
       ->group(group);
-  AddFile(app, group, "--autotune", a.autotune, "FILE.json",
-          "time how a GPU's library does each product, take the fastest, and keep it in this file for later");
+  AddFile(
+      app, group, "--autotune", a.autotune, "FILE.json",
+      "time how a GPU's libraries do each product, convolution and attention, take the fastest, and keep it in this "
+      "file for later");
 }
 
 void DeclareResults(CLI::App& app, TrainArguments& a) {

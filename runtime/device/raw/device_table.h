@@ -38,6 +38,7 @@ struct DeviceTable {
   void (*release)(void* self, void* memory) = nullptr;
   int (*copy_in)(void* self, void* to, const void* from, size_t size_bytes) = nullptr;  // `from` may change afterwards
   int (*copy_out)(void* self, const CopyOutArguments* copies, size_t count) = nullptr;  // waits once, for all of them
+  int num_multiprocessors = 1;
   // Memory of the processor that the device reads and writes by itself, of which there are kNumStages, numbered by `slot`:
   // a copy to or from it is done when `await_stage` comes back, and not sooner. Null, all of them: there is none; an error of
   // `pin` does not last.

@@ -69,6 +69,11 @@ enum class Kernel : int32_t {
   kQuantizedTable,
   kQuantizedMean,
   kMultiply,
+  kReduceParts,
+  kSoftmaxParts,
+  kSoftmaxOfParts,
+  kNormalizeParts,
+  kNormalizeOfParts,
   kMultiplyIntegers,
   kConvolveIntegers,
 };

@@ -28,7 +28,7 @@ struct ReduceArguments {
   static constexpr Kernel kKernel = Kernel::kReduce;
   const void* x;
   void* y;
-  Storage storage;
+  Storage storage, stored_as;  // of x, of y
   Reduction reduction;
   float scale;
   uint32_t results, count;  // elements of y, elements of x for each of them
@@ -45,31 +45,32 @@ struct ReduceBody {
     return Widen(static_cast<const T*>(reduce.x)[first + places[0]]);
   }
 
+  // Of `count` elements behind the first `begin`, not scaled.
   template <typename Team>
-  AMP_BOTH float Result(int64_t first, Team& team) const {
-    const uint32_t count = reduce.count;
+  AMP_BOTH float Result(int64_t first, uint32_t begin, uint32_t count, Team& team) const {
     switch (reduce.reduction) {
       case Reduction::kSum:
       case Reduction::kLogOfSum: {
-        const float sum = team.Sum(count, [=, this](uint32_t i) { return At(first, i); });
+        const float sum = team.Sum(count, [=, this](uint32_t i) { return At(first, begin + i); });
         return reduce.reduction == Reduction::kSum ? sum : logf(sum);
       }
       case Reduction::kSumOfMagnitudes:
-        return team.Sum(count, [=, this](uint32_t i) { return fabsf(At(first, i)); });
+        return team.Sum(count, [=, this](uint32_t i) { return fabsf(At(first, begin + i)); });
       case Reduction::kSumOfSquares:
       case Reduction::kNorm: {
-        const float sum = team.Sum(count, [=, this](uint32_t i) { return At(first, i) * At(first, i); });
+        const float sum =
+            team.Sum(count, [=, this](uint32_t i) { return At(first, begin + i) * At(first, begin + i); });
         return reduce.reduction == Reduction::kNorm ? sqrtf(sum) : sum;
       }
       case Reduction::kLogOfPowers: {
-        const float largest = team.Max(count, [=, this](uint32_t i) { return At(first, i); });
+        const float largest = team.Max(count, [=, this](uint32_t i) { return At(first, begin + i); });
         const float centre = fabsf(largest) == kInfinity ? 0 : largest;
-        return centre + logf(team.Sum(count, [=, this](uint32_t i) { return expf(At(first, i) - centre); }));
+        return centre + logf(team.Sum(count, [=, this](uint32_t i) { return expf(At(first, begin + i) - centre); }));
       }
       case Reduction::kMax:
-        return team.Max(count, [=, this](uint32_t i) { return At(first, i); });
+        return team.Max(count, [=, this](uint32_t i) { return At(first, begin + i); });
       case Reduction::kMin:
-        return -team.Max(count, [=, this](uint32_t i) { return -At(first, i); });
+        return -team.Max(count, [=, this](uint32_t i) { return -At(first, begin + i); });
     }
     return 0;
   }
@@ -78,8 +79,8 @@ struct ReduceBody {
   AMP_BOTH void operator()(uint32_t row, Team& team) const {
     int64_t first[1];
     reduce.kept.PlacesOf(row, first);
-    const float result = Result(first[0], team) * reduce.scale;
-    if (team.IsFirst()) static_cast<T*>(reduce.y)[row] = Narrow<T>(result);
+    const float result = Result(first[0], 0, reduce.count, team) * reduce.scale;
+    if (team.IsFirst()) StoreFloat(reduce.y, reduce.stored_as, row, result);
   }
 };
 
@@ -139,6 +140,18 @@ struct SoftmaxArguments {
   Storage storage;
   uint32_t rows, size, inner;
   bool is_log;
+
+  AMP_BOTH int64_t FirstOf(uint32_t row) const {
+    return static_cast<int64_t>(row / inner) * size * inner + row % inner;
+  }
+};
+
+// Of an element, where the largest of its row is known, and the sum of exponentials of what all have less.
+struct SoftmaxResult {
+  float largest, sum;
+  bool is_log;
+
+  AMP_BOTH float Of(float x) const { return is_log ? x - largest - logf(sum) : expf(x - largest) / sum; }
 };
 
 template <typename T>
@@ -147,7 +160,7 @@ struct SoftmaxBody {
   template <typename Team>
   AMP_BOTH void operator()(uint32_t row, Team& team) const {
     const int64_t inner = softmax.inner;
-    const int64_t first = row / inner * softmax.size * inner + row % inner;
+    const int64_t first = softmax.FirstOf(row);
     const T* const x = static_cast<const T*>(softmax.x) + first;
     T* const y = static_cast<T*>(softmax.y) + first;
     const float largest = team.Max(softmax.size, [=](uint32_t i) { return Widen(x[i * inner]); });
@@ -184,6 +197,11 @@ struct NormalizeArguments {
   float epsilon;
 };
 
+// Of elements of a row.
+struct RowMoments {
+  float mean, squares;  // squares: of deviations from the mean, summed up
+};
+
 struct NormalizeBody {
   NormalizeArguments norm;
 
@@ -191,27 +209,42 @@ struct NormalizeBody {
     return LoadFloat(norm.x, norm.x_storage, static_cast<int64_t>(row) * norm.size + i);
   }
 
+  // Of `count` elements behind the first `begin`.
   template <typename Team>
-  AMP_BOTH void operator()(uint32_t row, Team& team) const {
-    const auto count = static_cast<float>(norm.size);
-    const float mean = norm.is_centred ? team.Sum(norm.size, [=, this](uint32_t i) { return At(row, i); }) / count : 0;
-    const float squares = team.Sum(norm.size, [=, this](uint32_t i) {
-      const float deviation = At(row, i) - mean;
+  AMP_BOTH RowMoments MomentsOf(uint32_t row, uint32_t begin, uint32_t count, Team& team) const {
+    const float mean = norm.is_centred ? team.Sum(count, [=, this](uint32_t i) { return At(row, begin + i); }) /
+                                             static_cast<float>(count)
+                                       : 0;
+    const float squares = team.Sum(count, [=, this](uint32_t i) {
+      const float deviation = At(row, begin + i) - mean;
       return deviation * deviation;
     });
-    const float factor = 1 / sqrtf(squares / count + norm.epsilon);
-    if (team.IsFirst()) {
+    return {mean, squares};
+  }
+
+  // Those elements, by the moments of the row.
+  template <typename Team>
+  AMP_BOTH void Finish(uint32_t row, uint32_t begin, uint32_t count, RowMoments moments, bool gives_statistics,
+                       Team& team) const {
+    const float mean = moments.mean;
+    const float factor = 1 / sqrtf(moments.squares / static_cast<float>(norm.size) + norm.epsilon);
+    if (gives_statistics && team.IsFirst()) {
       if (norm.mean != nullptr) norm.mean[row] = mean;
       if (norm.inverse_deviation != nullptr) norm.inverse_deviation[row] = factor;
     }
     const uint32_t operands = row % norm.row_period * norm.operands_per_row;
-    team.ForEach(norm.size, [=, this](uint32_t i) {
-      const uint32_t operand = operands + i / norm.operand_run;
+    team.ForEach(count, [=, this](uint32_t at) {
+      const uint32_t i = begin + at, operand = operands + i / norm.operand_run;
       float y = (At(row, i) - mean) * factor;
       if (norm.scale != nullptr) y *= LoadFloat(norm.scale, norm.scale_storage, operand);
       if (norm.bias != nullptr) y += LoadFloat(norm.bias, norm.bias_storage, operand);
       StoreFloat(norm.y, norm.y_storage, static_cast<int64_t>(row) * norm.size + i, y);
     });
+  }
+
+  template <typename Team>
+  AMP_BOTH void operator()(uint32_t row, Team& team) const {
+    Finish(row, 0, norm.size, MomentsOf(row, 0, norm.size, team), /*gives_statistics=*/true, team);
   }
 };
 

@@ -30,6 +30,7 @@
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/select.h"
+#include "runtime/device/raw/split_rows.h"
 #include "runtime/device/raw/window_gradient.h"
 #include "tests/runtime/device/double_operations.h"
 #include "tests/runtime/device/double_ranks.h"
@@ -475,6 +476,7 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
           .release = Release,
           .copy_in = Copy,
           .copy_out = CopyOut,
+          .num_multiprocessors = limits.num_multiprocessors,
           .stage_bytes = limits.stage_bytes,
           .pin = Pin,
           .unpin = Unpin,
@@ -513,6 +515,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::SumColumnsArguments, device::SpreadWindowsArguments, device::ConvolveForWeightsArguments,
                        device::ResetHiddenArguments, device::QuantizeArguments, device::DequantizeArguments,
                        device::FindRangeArguments, device::QuantizedPairArguments, device::QuantizedTableArguments,
+                       device::ReducePartsArguments, device::SoftmaxPartsArguments, device::SoftmaxOfPartsArguments,
+                       device::NormalizePartsArguments, device::NormalizeOfPartsArguments,
                        device::QuantizedMeanArguments, device::MultiplyArguments, device::MultiplyIntegersArguments,
                        device::ConvolveIntegersArguments, device::JoinColumnsArguments,
                        device::AddPickedRowsArguments>()});

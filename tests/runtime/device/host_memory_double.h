@@ -29,6 +29,7 @@ struct DoubleLimits {
   bool starts_recordings = true;   // else it fails to, with error 900
   bool records_operations = true;  // else it breaks a recording by refusing what its library does alone
   bool has_ranks = true;           // the library that joins ranks
+  int num_multiprocessors = 4;
   size_t stage_bytes = size_t{8} << 20;
   bool has_pinned_memory = true;  // else there is not enough: error 902
 };

@@ -198,6 +198,7 @@ TEST_CASE("packs: a thread by itself sums up what lies far apart") {
   device::ReduceArguments reduce = {.x = x.begin(),
                                     .y = y.begin(),
                                     .storage = Storage::kFloat32,
+                                    .stored_as = Storage::kFloat32,
                                     .reduction = device::Reduction::kSum,
                                     .scale = 1.0f / kPixels,
                                     .results = kResults,
