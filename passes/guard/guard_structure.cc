@@ -6,6 +6,7 @@
 #include "passes/guard/guard_norms.h"
 #include "passes/guard/guard_poles.h"
 #include "passes/guard/guard_positions.h"
+#include "passes/guard/guard_quantised.h"
 #include "passes/guard/guard_range.h"
 #include "passes/guard/guard_reductions.h"
 #include "passes/guard/guard_shape_math.h"
@@ -34,6 +35,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardReductions(graph, vetoes);
   GuardLogSumExp(graph, vetoes);
   GuardState(graph, vetoes);
+  GuardQuantised(graph, vetoes);
   return vetoes.Take();
 }
 

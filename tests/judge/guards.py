@@ -33,7 +33,7 @@ from structure import DTYPES
 from tool import Tool
 
 GUARDS = ("positions", "displacements", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
-          "log-sum-exp by hand", "state")
+          "log-sum-exp by hand", "state", "quantised")
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
 DEMONSTRATIONS = []  # (guard, name, low types, function that gives a Case, function that runs a model)
@@ -252,6 +252,15 @@ def running_average():
     weights = {"w": EYE, "decay": np.float32(0.998), "rate": np.float32(0.002)}
     made = model("float[4,4] x, float[4,4] average => float[4,4] y, float[4,4] next", body, weights)
     return Case(made, feeds={"x": array(4, 4, low=1.5, high=2), "average": np.ones((4, 4), np.float32)}, flags=["--follow", "on"])
+
+
+@demonstrates("quantised")
+def product_just_below_a_step():
+    """A sum of 2059 lies below the middle between two steps of 8 bits; 2060 and 2064, which the low types make of it, lie above."""
+    body = """[data] xd = DequantizeLinear(x8, one) [weights] wd = DequantizeLinear(w8, one) [product] p = MatMul(xd, wd) [narrow] y8 = QuantizeLinear(p, step, zero)
+              [wide] d = DequantizeLinear(y8, one) [mm] y = MatMul(d, last)"""
+    weights = {"last": np.array([[1]], np.float32), "one": np.float32(1), "w8": np.array([[64], [1]], np.int8), "step": np.float32(4119), "zero": np.int8(0)}
+    return Case(model("int8[2,2] x8 => float[2,1] y", body, weights), feeds={"x8": np.array([[32, 11], [96, 0]], np.int8)})
 
 
 class Judge:
