@@ -176,7 +176,7 @@ int64_t SavedBytes(const KernelContext& context, size_t port, const ProductShape
 Tiling TilingOf(KernelContext& context, const ProductSize& size, const ProductShape& shape,
                 const std::vector<EpilogueStep>& steps, const ProductTypes& types) {
   // Of what all operands and the result would take in float32.
-  constexpr int64_t kPartOfAll = 6, kLeastBytes = 384 << 10, kMostBytes = 2 << 20;
+  constexpr int64_t kPartOfAll = 6, kLeastBytes = 96 << 10, kMostBytes = 2 << 20;
   const int64_t all = size.m * (size.k + size.n * (1 + size.residuals)) * static_cast<int64_t>(sizeof(float));
   int64_t of_residual = 0;
   for (const EpilogueStep& step : steps) {

@@ -12,8 +12,8 @@
 namespace amp {
 namespace {
 
-// Larger parts were no faster where this was measured, with 1 MB of second-level cache.
-constexpr int64_t kLeastPartBytes = 256 << 10, kMostPartBytes = 1 << 20;
+// Larger parts were no faster where this was measured, with 1 MB of second-level cache; smaller ones were slower.
+constexpr int64_t kLeastPartBytes = 64 << 10, kMostPartBytes = 1 << 20;
 constexpr int64_t kPartOfAll = 8;
 
 int64_t RoundUp(int64_t number, int64_t granule) { return (number + granule - 1) / granule * granule; }

@@ -1,5 +1,6 @@
 #include "runtime/kernel/host_memory.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,11 +88,24 @@ void Free(void* memory, size_t size_bytes) {
   allocated_bytes -= size_bytes;
 }
 
+// What the system may give in pages of 2 MiB: whoever reads weights of megabytes looks up fewer of them.
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+
+void* AllocateInHugePages(size_t size_bytes) {
+  void* const memory = std::aligned_alloc(kHugePageBytes, size_bytes);
+#ifdef MADV_HUGEPAGE
+  // The rest stays in small ones. Where the system has no huge ones, all does.
+  if (memory != nullptr) ::madvise(memory, size_bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
 // Counted. Null where the limit does not allow it.
 void* NewMemory(size_t size_bytes) {
   void* memory = nullptr;
   if (allocated_bytes.fetch_add(size_bytes) + size_bytes <= HostMemoryLimit()) {
-    memory = std::aligned_alloc(kAlignment, size_bytes);
+    const bool is_huge = size_bytes >= 2 * kHugePageBytes;
+    memory = is_huge ? AllocateInHugePages(size_bytes) : std::aligned_alloc(kAlignment, size_bytes);
   }
   if (memory == nullptr) allocated_bytes -= size_bytes;
   return memory;

@@ -1,6 +1,10 @@
 // All tensors together take no more than the machine has.
 #include "runtime/kernel/host_memory.h"
 
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include "runtime/kernel/tensor.h"
@@ -35,6 +39,34 @@ TEST_CASE("a large block that was freed is given again for its size") {
   const auto again = AllocateHostMemory(kBytes), beside = AllocateHostMemory(kBytes);
   CHECK(again.get() == first);
   CHECK(beside.get() != first);
+}
+
+// The flags of the mapping that this address is in, as " rd wr hg "; nothing where the system does not tell.
+std::string FlagsOfMapping(const void* memory) {
+  const auto address = reinterpret_cast<uintptr_t>(memory);
+  std::ifstream maps("/proc/self/smaps");
+  bool is_inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%llx-%llx ", &begin, &end) == 2) is_inside = begin <= address && address < end;
+    if (is_inside && line.rfind("VmFlags:", 0) == 0) return line + " ";
+  }
+  return "";
+}
+
+TEST_CASE("memory of megabytes may lie in huge pages, the rest of it and less does not") {
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const auto few = AllocateHostMemory(kHugePage), many = AllocateHostMemory(5 * kHugePage + 64);
+  CHECK(reinterpret_cast<uintptr_t>(many.get()) % kHugePage == 0);
+  const bool has_huge_pages = std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled").good();
+  if (!has_huge_pages || FlagsOfMapping(many.get()).empty()) {
+    WARN("skipped: this system has no huge pages, or does not say where");
+    return;
+  }
+  const auto has_huge = [](const void* memory) { return FlagsOfMapping(memory).find(" hg ") != std::string::npos; };
+  CHECK(has_huge(many.get()));
+  CHECK(!has_huge(static_cast<std::byte*>(many.get()) + 5 * kHugePage));
+  CHECK(!has_huge(few.get()));
 }
 
 TEST_CASE("large blocks that were freed are let go where another size needs their room") {

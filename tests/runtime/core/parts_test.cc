@@ -21,10 +21,10 @@ TEST_CASE("an axis is cut into parts of a granule's multiples, all but the last 
   CHECK(cut(65, 1'000'000'000, 64) == "2 x 64, last 1");
   CHECK(cut(256, 8192, 16) == "8 x 32, last 32");
   CHECK(cut(1024, 8192, 16) == "32 x 32, last 32");
-  CHECK(cut(197, 1536, 16) == "7 x 32, last 5");
+  CHECK(cut(197, 1536, 16) == "13 x 16, last 5");
   CHECK(cut(16, 100'000, 1) == "8 x 2, last 2");
   CHECK(cut(100, 0, 1) == "1 x 100, last 100");
-  CHECK(PartBytes(0) == 256 << 10);
+  CHECK(PartBytes(0) == 64 << 10);
   CHECK(PartBytes(6 << 20) == 768 << 10);
   CHECK(PartBytes(int64_t{1} << 40) == 1 << 20);
 }
