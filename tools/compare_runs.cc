@@ -37,8 +37,9 @@ absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs
 std::string DifferenceText(const ValueDifference& difference) {
   if (!difference.misfit.empty()) return difference.misfit;
   if (difference.compared == 0 && difference.new_non_finite == 0) {
-    return difference.elements == 0 ? "nothing to compare: it has no elements"
-                                    : absl::StrFormat("nothing to compare: none of %d elements is finite", difference.elements);
+    return difference.elements == 0
+               ? "nothing to compare: it has no elements"
+               : absl::StrFormat("nothing to compare: none of %d elements is finite", difference.elements);
   }
   std::string text = absl::StrFormat("relative L2 error %.3g, largest error %.3g, cosine %.9g",
                                      difference.relative_error, difference.largest_error, difference.cosine);
@@ -63,7 +64,8 @@ std::string NotFiniteText(const std::string& name, absl::string_view which) {
 
 nlohmann::ordered_json AsJson(const OutputComparison& output) {
   const ValueDifference& difference = output.difference;
-  nlohmann::ordered_json json = {{"name", TextOfBytes(output.name)}, {"elements", difference.elements}, {"compared", difference.compared}};
+  nlohmann::ordered_json json = {
+      {"name", TextOfBytes(output.name)}, {"elements", difference.elements}, {"compared", difference.compared}};
   if (!difference.misfit.empty()) {
     json["misfit"] = difference.misfit;
     return json;
@@ -126,13 +128,14 @@ absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session&
     comparison.outputs.push_back({name, difference, CountUlps(expected.outputs[i], of_other, lowest)});
     all.Add(difference);
     if (IsWithin(difference, tolerance) || !comparison.verdict.ok()) continue;
-    comparison.verdict =
-        absl::FailedPreconditionError(absl::StrCat("output '", Escaped(name), "': expected a relative error of at most ",
-                                                   tolerance, ", found ", DifferenceText(difference)));
+    comparison.verdict = absl::FailedPreconditionError(absl::StrCat("output '", Escaped(name),
+                                                                    "': expected a relative error of at most ",
+                                                                    tolerance, ", found ", DifferenceText(difference)));
   }
   if (comparison.verdict.ok() && all.compared == 0) {
-    comparison.verdict = UsageError("--compare: expected inputs on which outputs have finite elements, found none among ",
-                                    all.elements, " elements");
+    comparison.verdict =
+        UsageError("--compare: expected inputs on which outputs have finite elements, found none among ", all.elements,
+                   " elements");
   }
   comparison.first_not_finite = NotFiniteName(session, expected);
   comparison.others_first_not_finite = NotFiniteName(other, *found);

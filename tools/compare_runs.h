@@ -26,7 +26,7 @@ struct RunComparison {
   std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
   // kFailedPrecondition: the two differ too much; kInvalidArgument: there was no number to compare.
   absl::Status verdict;
-  std::optional<CostsOfTwo> costs = std::nullopt;         // where they were measured
+  std::optional<CostsOfTwo> costs = std::nullopt;  // where they were measured
 
   // A line for each output, one more for its ulps where asked for, where they differ or are not finite one for
   // the first tensor of each model that is not, and what runs take.

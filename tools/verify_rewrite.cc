@@ -113,8 +113,9 @@ class Verifier {
 
   // Two models that give no number agree on nothing.
   static absl::Status NothingCompared(const OutputVerdict& verdict) {
-    return UsageError("--verify: expected inputs on which the outputs have finite elements to compare, found none among ",
-                      verdict.elements, " elements");
+    return UsageError(
+        "--verify: expected inputs on which the outputs have finite elements to compare, found none among ",
+        verdict.elements, " elements");
   }
 
   std::string Passed(const OutputVerdict& verdict) const {

@@ -233,8 +233,9 @@ TEST_CASE("device: attention in float32, and without a library, is computed by i
     CHECK(std::count(kernels.begin(), kernels.end(), "device Softmax") == 1);
     CHECK(ran.state->operations == 0);
     const std::vector<std::string> warnings = ran.device.lock()->TakeWarnings();
-    CHECK(warnings == (has_library ? std::vector<std::string>{}
-                                   : std::vector<std::string>{"attention runs node by node: the double has no library"}));
+    CHECK(warnings == (has_library
+                           ? std::vector<std::string>{}
+                           : std::vector<std::string>{"attention runs node by node: the double has no library"}));
   }
 }
 

@@ -138,7 +138,8 @@ TEST_CASE("device: without its library products are an error, never a run on the
   CHECK(without->Run({{"x", RandomTensor(DType::kFloat32, {3, 4})}}).ok());  // nobody asks for it
 }
 
-TEST_CASE("device: products that its library has no algorithm for stay there, in a kernel of our own, which is said once") {
+TEST_CASE(
+    "device: products that its library has no algorithm for stay there, in a kernel of our own, which is said once") {
   SessionOptions options;
   options.device = OpenHostMemoryDouble(nullptr, {.takes_products = false});
   const auto session = MakeSession(kProduct, options);
@@ -161,8 +162,8 @@ TEST_CASE("device: the kernel for products without a library takes all sizes, ty
     return RunOnDevice({.node = node, .inputs = inputs, .relative = 1e-5, .absolute = 1e-4}, devices);
   };
   const std::vector<std::pair<Dims, Dims>> shapes = {
-      {{5, 7}, {7, 3}},     {{4, 4}, {4, 4}},           {{9, 5}, {5, 17}},   {{2, 4, 5, 7}, {2, 4, 7, 3}},
-      {{1, 8}, {8, 1}},     {{2, 1, 5, 7}, {3, 7, 4}},  {{3, 65}, {65, 2}},    {{4, 5, 7}, {1, 7, 3}},
+      {{5, 7}, {7, 3}},      {{4, 4}, {4, 4}},          {{9, 5}, {5, 17}},  {{2, 4, 5, 7}, {2, 4, 7, 3}},
+      {{1, 8}, {8, 1}},      {{2, 1, 5, 7}, {3, 7, 4}}, {{3, 65}, {65, 2}}, {{4, 5, 7}, {1, 7, 3}},
       {{1, 5, 7}, {4, 7, 3}}};
   for (const auto& [a, b] : shapes) {
     for (const DType dtype : kLoopFloats) {
@@ -194,9 +195,8 @@ TEST_CASE("device: the kernel for products without a library adds what is there,
   };
   const Tensor a = on_device({1, -2, 3, 4, 5, -6}, {2, 3}), b = on_device({1, 0, 2, -1, 1, 1}, {3, 2}),
                bias = on_device({10, -3}, {2}), addend = on_device({1, 2, 3, 4}, {2, 2});
-  for (const auto& [activation, expected] :
-       {std::pair(ProductActivation::kNone, std::vector<float>{11, 1.5, 17, -4.5}),
-        std::pair(ProductActivation::kRelu, std::vector<float>{11, 1.5, 17, 0})}) {
+  for (const auto& [activation, expected] : {std::pair(ProductActivation::kNone, std::vector<float>{11, 1.5, 17, -4.5}),
+                                             std::pair(ProductActivation::kRelu, std::vector<float>{11, 1.5, 17, 0})}) {
     Tensor y = *Tensor::Create(DType::kFloat32, {2, 2}, device.get());
     device->Start(device::MultiplyArguments{{.a = a.data(),
                                              .b = b.data(),

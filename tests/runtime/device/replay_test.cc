@@ -73,8 +73,9 @@ TEST_CASE("what fails while the device records has not happened: the run begins 
   }
   CHECK(both.state->operations == 4);
   // Nothing of what the recording would have run instead.
-  CHECK(both.device.lock()->TakeWarnings() == std::vector<std::string>{"kernels are started one by one: the device does not "
-                                                                "record: no error of the double's (error 901)"});
+  CHECK(both.device.lock()->TakeWarnings() ==
+        std::vector<std::string>{"kernels are started one by one: the device does not "
+                                 "record: no error of the double's (error 901)"});
 }
 
 TEST_CASE("a device that does not record starts kernels one by one, which a warning says") {
