@@ -10,6 +10,7 @@
 #include "ir/base/status.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/layout.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/widened.h"
 
 namespace amp {
@@ -34,11 +35,13 @@ bool Overlap(const Tensor& a, const Tensor& b) {
   return std::less<>()(a_first, b_first + b.size_bytes()) && std::less<>()(b_first, a_first + a.size_bytes());
 }
 
-// Whether what a unit reads has the types that its nodes were recognised by.
+// Whether what a unit reads has the types that its nodes were recognised by. Those of several results are recognised by
+// their operators alone, and their rows look at the types, where inference may know none.
 bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelContext& context) {
+  const bool may_be_unknown = unit.outputs.size() > 1;
   for (size_t i = 0; i < unit.inputs.size(); ++i) {
     const ValueId input = unit.inputs[i];
-    if (input == kNone || model.value(input).dtype == DType::kUndefined) continue;
+    if (input == kNone || (may_be_unknown && model.value(input).dtype == DType::kUndefined)) continue;
     if (context.Input(i).dtype() != model.value(input).dtype) return false;
   }
   return true;
@@ -89,8 +92,9 @@ absl::StatusOr<std::vector<Datum>> Execution::TakeOutputs(GraphId graph) {
     AMP_ASSIGN_OR_RETURN(const Datum* const made, frame_.OnDevice(values[i]));
     outputs[i] = *made;
   }
-  if (places_ != nullptr && graph == kMainGraph) AMP_RETURN_IF_ERROR(WritePlaces(values, outputs));
+  // Ahead of places, which may be where these lie: views of inputs, and what another output's place holds until now.
   if (resources_.device != nullptr) AMP_RETURN_IF_ERROR(frame_.BringToHost(shown));
+  if (places_ != nullptr && graph == kMainGraph) AMP_RETURN_IF_ERROR(WritePlaces(values, outputs));
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] == kNone || !IsShown(graph, values[i])) continue;
     AMP_ASSIGN_OR_RETURN(const Datum* const seen, frame_.OnHost(values[i]));
@@ -163,6 +167,7 @@ absl::Status Execution::WritePlaces(const std::vector<ValueId>& values, std::vec
     resources_.device->CopyWithin(move.from, copy);
     move.from = std::move(copy);
   }
+  has_overwritten_ = has_overwritten_ || !moves.empty();
   for (Move& move : moves) resources_.device->CopyWithin(move.from, move.to);
   return resources_.device->Status();
 }
@@ -281,6 +286,14 @@ absl::Status Execution::RunOnDevice(const KernelRow& row, KernelContext& context
   return resources_.device->Status();
 }
 
+void Execution::NoteOverwriting() {
+  if (replay_ != nullptr && replay_->IsRecording()) {
+    replay_->NoteOverwriting();
+  } else {
+    has_overwritten_ = true;
+  }
+}
+
 absl::StatusOr<const char*> Execution::TryRow(const Instruction& instruction, const KernelRow& row,
                                               absl::string_view why_not, Inputs& inputs, KernelContext& context) {
   if (row.runs_on_device && instruction.why_on_host != nullptr) return instruction.why_on_host;
@@ -291,7 +304,7 @@ absl::StatusOr<const char*> Execution::TryRow(const Instruction& instruction, co
     AMP_RETURN_IF_ERROR(BringToDevice(instruction, row, inputs));
     if (row.writes_in_place && places_ != nullptr) context.OfferPlaces(PlacesToOffer(instruction));
     const absl::Status status = RunOnDevice(row, context);
-    has_overwritten_ = has_overwritten_ || (context.WroteInPlace() && !resources_.device->IsRecording());
+    if (context.WroteInPlace()) NoteOverwriting();
     AMP_RETURN_IF_ERROR(status);
   } else {
     AMP_RETURN_IF_ERROR(row.function(context));
@@ -328,7 +341,7 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
   if (absl::IsUnimplemented(status) && !instruction.parts.empty()) {
     AMP_RETURN_IF_ERROR(RunAll(instruction.parts));
   } else if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(Describe(model_, instruction.node), ": ", status.message()));
+    return WithPrefix(absl::StrCat(Describe(model_, instruction.node), ": "), status);
   } else {
     for (size_t i = 0; i < outputs.size(); ++i) {
       const ValueId output = instruction.outputs[i];

@@ -26,7 +26,7 @@ class Execution : public BodyRunner {
   // Gives an input or an initializer of the main graph its value, before the run.
   void Set(ValueId value, Datum datum) { frame_.Set(value, std::move(datum)); }
   // Whether what was read has been written over: states are not what they were before the run.
-  bool HasOverwritten() const { return has_overwritten_; }
+  bool HasOverwritten() const { return has_overwritten_ || (replay_ != nullptr && replay_->HasOverwritten()); }
   // Between the processor's memory and the device's, so far; constants are not among them.
   const CopyCounts& copies() const { return frame_.copies(); }
   // Calls it with every value that is computed or given, when it is.
@@ -58,13 +58,15 @@ class Execution : public BodyRunner {
   absl::Status BringToHost(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status BringToDevice(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   absl::Status RunOnDevice(const KernelRow& row, KernelContext& context);
+  // A kernel has written over what it read, or will where it is recorded.
+  void NoteOverwriting();
   // By output: a place that the instruction may write to already, as it holds an input that nobody else has or will read.
   std::vector<const Tensor*> PlacesToOffer(const Instruction& instruction) const;
   // Null where the output goes to the processor.
   const Tensor* PlaceOf(GraphId graph, ValueId output) const;
   // Whether the processor is to see the output.
   bool IsShown(GraphId graph, ValueId output) const;
-  // The values of a graph's outputs, after places have been written.
+  // The values of a graph's outputs, as they are before places are written.
   absl::StatusOr<std::vector<Datum>> TakeOutputs(GraphId graph);
   // Of the outputs of the main graph, those that have a place: there, and then at none of the others' source.
   absl::Status WritePlaces(const std::vector<ValueId>& values, std::vector<Datum>& outputs);

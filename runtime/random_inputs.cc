@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
 #include "ir/graph/constant.h"
@@ -133,6 +134,14 @@ class InputMaker {
       const bool is_batch = is_first_of_several || (options_.only_last && symbols[i].empty() && !is_last);
       const int64_t usual = is_batch ? kFirstDim : options_.other_dim;
       (*dims)[i] = sized != sizes_.end() ? sized->second : usual;
+    }
+    int64_t elements = 1;
+    for (const int64_t dim : *dims) {
+      if (dim > 0 && elements > options_.most_elements / dim) {
+        return LimitError("input '", Escaped(model_.value(input).name), "': expected at most ", options_.most_elements,
+                          " elements, found [", absl::StrJoin(*dims, ","), "]");
+      }
+      elements *= std::max<int64_t>(dim, 1);
     }
     return *dims;
   }

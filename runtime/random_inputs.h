@@ -28,6 +28,7 @@ struct RandomInputOptions {
   // Of unknown dimensions that nothing above sizes, and that are not the first of several: those are 1. What has one
   // name has one size: 1 where it is so anywhere.
   int64_t other_dim = 16;
+  int64_t most_elements = kMaxElements;  // of an input
   bool only_last = false;  // of those without a name, the last of an input alone are so large: the others are 1
 };
 
@@ -35,7 +36,7 @@ struct RandomInputOptions {
 std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options);
 
 // The same inputs for the same seed. Errors: kInvalidArgument for a name in `dims` that no input has, and for an input
-// that is not given and is no tensor, or one whose rank is not known.
+// that is not given and is no tensor, or one whose rank is not known; kResourceExhausted for one of more elements.
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);
 
 }  // namespace amp

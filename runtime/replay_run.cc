@@ -85,7 +85,9 @@ void ReplayRun::FindStretches() {
                             .after = {},
                             .sources = {},
                             .defaults = {},
-                            .results = {}});
+                            .results = {},
+                            .targets = {},
+                            .overwrites = false});
     }
     first = end + 1;
     kernels = 0;
@@ -110,7 +112,9 @@ bool ReplayRun::WillRecord() const {
                                                    [](const Stretch& stretch) { return stretch.recording == nullptr; });
 }
 
-void ReplayRun::Start() {
+void ReplayRun::Start(const NamedDatums* places) {
+  places_ = places;
+  has_overwritten_ = false;
   may_record_ = WillRecord();
   if (mode_ == Mode::kNotes) is_clean_.assign(instructions().size(), false);
   if (mode_ != Mode::kReplays || arena_.number() == number_) return;
@@ -130,17 +134,49 @@ bool ReplayRun::HasOwnConstant(ValueId value, const ValueFrame& frame) const {
   return own != nullptr && present != nullptr && own->data() == present->data();
 }
 
+bool ReplayRun::Source::IsWhere(const Tensor& tensor) const {
+  return tensor.data() == data && tensor.dtype() == dtype && tensor.layout() == layout && tensor.dims() == dims;
+}
+
+const Tensor* ReplayRun::PlaceOf(ValueId output) const {
+  if (places_ == nullptr) return nullptr;
+  const auto it = places_->find(model_.value(output).name);
+  return it == places_->end() ? nullptr : it->second.tensor();
+}
+
+absl::flat_hash_map<const void*, int> ReplayRun::CountHolders(const ValueFrame& frame) const {
+  absl::flat_hash_map<const void*, int> holders = frame.CountOnDevice();
+  if (places_ == nullptr) return holders;
+  for (const auto& [unused, place] : *places_) ++holders[place.tensor()->data()];
+  return holders;
+}
+
+// Whether outputs go where they went, and what the stretch writes over is nobody's who did not have it then.
+bool ReplayRun::HasTargets(const Stretch& stretch, const ValueFrame& frame) const {
+  absl::flat_hash_map<const void*, int> holders;
+  if (stretch.overwrites) holders = CountHolders(frame);
+  return std::all_of(stretch.targets.begin(), stretch.targets.end(), [&](const Target& target) {
+    const Tensor* const place = PlaceOf(target.output);
+    if (place == nullptr || !target.place.has_value()) return place == nullptr && !target.place.has_value();
+    return target.place->IsWhere(*place) && (!stretch.overwrites || holders[place->data()] == target.holders);
+  });
+}
+
 bool ReplayRun::Holds(const Stretch& stretch, const ValueFrame& frame) const {
   if (arena_.position() != stretch.before) return false;
   const bool has_defaults = std::all_of(stretch.defaults.begin(), stretch.defaults.end(), [&](const Default& each) {
     return HasOwnConstant(each.value, frame) == each.is_own;
   });
-  if (!has_defaults) return false;
+  if (!has_defaults || !HasTargets(stretch, frame)) return false;
   return std::all_of(stretch.sources.begin(), stretch.sources.end(), [&](const Source& source) {
     const Tensor* const tensor = frame.FindOnDevice(source.value);
-    return tensor != nullptr && tensor->data() == source.data && tensor->dtype() == source.dtype &&
-           tensor->layout() == source.layout && tensor->dims() == source.dims;
+    return tensor != nullptr && source.IsWhere(*tensor);
   });
+}
+
+absl::Status ReplayRun::Launch(const Stretch& stretch) {
+  has_overwritten_ = has_overwritten_ || stretch.overwrites;
+  return device_.Replay(*stretch.recording);
 }
 
 absl::StatusOr<size_t> ReplayRun::Replay(size_t at, ValueFrame& frame) {
@@ -150,7 +186,7 @@ absl::StatusOr<size_t> ReplayRun::Replay(size_t at, ValueFrame& frame) {
     stretch->recording = nullptr;
     return at;
   }
-  AMP_RETURN_IF_ERROR(device_.Replay(*stretch->recording));
+  AMP_RETURN_IF_ERROR(Launch(*stretch));
   AMP_RETURN_IF_ERROR(SetResults(*stretch, frame));
   return stretch->end;
 }
@@ -160,7 +196,9 @@ absl::Status ReplayRun::Before(size_t at, const ValueFrame& frame) {
   const std::optional<Arena::Position> position = arena_.position();
   if (stretch == nullptr || !position.has_value() || !may_record_) return absl::OkStatus();
   stretch->before = *position;
+  stretch->overwrites = false;
   NoteSources(*stretch, frame);
+  NoteTargets(*stretch, frame);
   AMP_RETURN_IF_ERROR(device_.StartRecording());
   recorded_ = stretch;
   return absl::OkStatus();
@@ -178,7 +216,7 @@ absl::Status ReplayRun::Behind(size_t at, bool is_clean, const ValueFrame& frame
   AMP_RETURN_IF_ERROR(NoteResults(stretch, frame));
   stretch.recording = std::move(recording);
   ++num_recordings_;
-  return device_.Replay(*stretch.recording);
+  return Launch(stretch);
 }
 
 bool ReplayRun::MayBeginAgainBehind(size_t at) const {
@@ -189,6 +227,7 @@ bool ReplayRun::MayBeginAgainBehind(size_t at) const {
 void ReplayRun::End(const absl::Status& status) {
   if (recorded_ != nullptr) static_cast<void>(device_.StopRecording());  // what came of it is gone with it
   recorded_ = nullptr;
+  places_ = nullptr;
   if (absl::IsCancelled(status) || num_recordings_ > kMostRecordings) {
     mode_ = Mode::kOff;
     stretches_.clear();
@@ -215,6 +254,26 @@ void ReplayRun::NoteSources(Stretch& stretch, const ValueFrame& frame) const {
         stretch.sources.push_back({input, tensor->data(), tensor->dtype(), tensor->layout(), tensor->dims()});
       }
     });
+  }
+}
+
+void ReplayRun::NoteTargets(Stretch& stretch, const ValueFrame& frame) const {
+  const auto is_output = [&](ValueId value) {
+    const auto& uses = model_.value(value).uses;
+    return std::any_of(uses.begin(), uses.end(), [](const Use& use) { return use.IsModelOutput(); });
+  };
+  absl::flat_hash_map<const void*, int> holders = CountHolders(frame);
+  stretch.targets.clear();
+  for (size_t i = stretch.first; i < stretch.end; ++i) {
+    for (const ValueId output : instructions()[i].outputs) {
+      if (output == kNone || !is_output(output)) continue;
+      Target target = {.output = output, .place = std::nullopt, .holders = 0};
+      if (const Tensor* const place = PlaceOf(output)) {
+        target.place = Source{output, place->data(), place->dtype(), place->layout(), place->dims()};
+        target.holders = holders[place->data()];
+      }
+      stretch.targets.push_back(std::move(target));
+    }
   }
 }
 

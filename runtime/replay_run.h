@@ -4,9 +4,10 @@
 //   run 2   such instructions in a row are recorded, and replayed
 //   run 3   x copied in   [MatMul ... Softmax]   y copied out         one replay, and no instruction in between is looked at
 //
-// A recording reads and writes where its values lay. It holds as long as inputs have the shapes, the arena has the plan and
-// values read by the stretch have the addresses and shapes that they had; otherwise instructions run, and are recorded anew. What the
-// processor computes inside a stretch is made of shapes and constants alone, so that it is what it was.
+// A recording reads and writes where its values lay. It holds as long as inputs have the shapes, the arena has the plan,
+// values read by the stretch and places of its outputs have the addresses and shapes that they had, and nobody else reads
+// what it writes over; otherwise instructions run, and are recorded anew. What the processor computes inside a stretch is
+// made of shapes and constants alone, so that it is what it was.
 #ifndef AMP_RUNTIME_REPLAY_RUN_H_
 #define AMP_RUNTIME_REPLAY_RUN_H_
 
@@ -34,13 +35,14 @@ namespace amp {
 class ReplayRun {
  public:
   ReplayRun(const Model& model, const Program& program, Accelerator& device, Arena& arena)
-      : program_(program), device_(device), arena_(arena), is_fixed_(model.num_values(), false) {}
+      : model_(model), program_(program), device_(device), arena_(arena), is_fixed_(model.num_values(), false) {}
 
   // Whether the run that begins will record, so that nobody else may use the device.
   bool WillRecord() const;
 
   // ---- by the execution of a run, from Start to End, around each instruction of the main graph
-  void Start();
+  // `places`: of outputs, RunOptions::places; null: there are none.
+  void Start(const NamedDatums* places);
   // The instruction behind the stretch that begins at `at` and has been replayed; `at` itself where none has.
   absl::StatusOr<size_t> Replay(size_t at, ValueFrame& frame);
   // Errors: kCancelled: what was recorded cannot be replayed, and has not happened. The run has to begin once more.
@@ -48,6 +50,12 @@ class ReplayRun {
   absl::Status Behind(size_t at, bool is_clean, const ValueFrame& frame);
   // Whether what is recorded behind the instruction may turn out not to be replayed, so that the run begins once more.
   bool MayBeginAgainBehind(size_t at) const;
+  // Whether a kernel that is recorded now is only written down, and happens when the stretch is launched.
+  bool IsRecording() const { return recorded_ != nullptr; }
+  // Such a kernel writes over what it reads. REQUIRES: IsRecording.
+  void NoteOverwriting() { recorded_->overwrites = true; }
+  // Whether a stretch with such a kernel has been launched in this run, or in the last one.
+  bool HasOverwritten() const { return has_overwritten_; }
   // Whatever came of it.
   void End(const absl::Status& status);
 
@@ -66,6 +74,14 @@ class ReplayRun {
     DType dtype;
     Layout layout;
     Dims dims;
+    bool IsWhere(const Tensor& tensor) const;
+  };
+  // An output of the model, where it was to go, and how many values and places began there ahead of the stretch:
+  // kernels write there at once where nobody else has it.
+  struct Target {
+    ValueId output;
+    std::optional<Source> place;
+    int holders;
   };
   // A value that is there behind a stretch: the processor's, in another's memory, or in a block of the arena.
   struct Result {
@@ -89,18 +105,27 @@ class ReplayRun {
     std::vector<Source> sources;
     std::vector<Default> defaults;
     std::vector<Result> results;
+    std::vector<Target> targets;
+    bool overwrites;  // what it reads, where outputs go
   };
 
   const std::vector<Instruction>& instructions() const { return program_.blocks[kMainGraph]; }
   Stretch* StretchFrom(size_t at);
   void FindStretches();
   bool Holds(const Stretch& stretch, const ValueFrame& frame) const;
+  bool HasTargets(const Stretch& stretch, const ValueFrame& frame) const;
+  absl::Status Launch(const Stretch& stretch);
+  // Null where the output goes to the processor.
+  const Tensor* PlaceOf(ValueId output) const;
+  absl::flat_hash_map<const void*, int> CountHolders(const ValueFrame& frame) const;
   void NoteSources(Stretch& stretch, const ValueFrame& frame) const;
+  void NoteTargets(Stretch& stretch, const ValueFrame& frame) const;
   bool HasOwnConstant(ValueId value, const ValueFrame& frame) const;
   absl::StatusOr<Result> ResultOf(const Stretch& stretch, ValueId value, const Datum& datum) const;
   absl::Status NoteResults(Stretch& stretch, const ValueFrame& frame) const;
   absl::Status SetResults(const Stretch& stretch, ValueFrame& frame);
 
+  const Model& model_;
   const Program& program_;
   Accelerator& device_;
   Arena& arena_;
@@ -112,6 +137,8 @@ class ReplayRun {
   Stretch* recorded_ = nullptr;  // under way
   uint64_t number_ = 0;          // of the arena's plan that recordings are for
   int num_recordings_ = 0;
+  const NamedDatums* places_ = nullptr;  // of outputs, in this run
+  bool has_overwritten_ = false;
 };
 
 // Those of a session, by arena and shapes of the inputs, the last few of each.

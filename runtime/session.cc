@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
 #include "ir/file/model_walk.h"
@@ -134,6 +136,14 @@ absl::Status MoveOut(const Arena& arena, Datum& datum) {
     datum = Datum(Map{*keys.tensor(), *values.tensor()});
   }
   return absl::OkStatus();
+}
+
+// What a run failed with, and whether states are no longer what they were.
+absl::Status WithLoss(const absl::Status& status, const Execution& execution) {
+  if (absl::IsCancelled(status) || !execution.HasOverwritten()) return status;
+  absl::Status lost(status.code(), absl::StrCat(status.message(), "; what it was writing over is lost"));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { lost.SetPayload(url, payload); });
+  return lost;
 }
 
 std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>& values) {
@@ -377,7 +387,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
     }
   }
   const DeviceTurn turn(resources.device, replay != nullptr && replay->WillRecord());
-  if (replay != nullptr) replay->Start();
+  if (replay != nullptr) replay->Start(options.places);
   Execution execution(model(), state_->program, resources, place);
   execution.Observe(options.observer);
   execution.Time(options.timings);
@@ -385,20 +395,20 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   execution.Place(options.places);
   execution.Show(options.shown);
   try {
-    absl::StatusOr<std::vector<Datum>> ran = execution.Run(kMainGraph, std::move(ordered));
-    if (replay != nullptr) replay->End(ran.status());
-    if (!ran.ok() && !absl::IsCancelled(ran.status()) && execution.HasOverwritten()) {
-      return absl::Status(ran.status().code(),
-                          absl::StrCat(ran.status().message(), "; what it was writing over is lost"));
+    absl::StatusOr<std::vector<Datum>> outputs = execution.Run(kMainGraph, std::move(ordered));
+    if (replay != nullptr) replay->End(outputs.status());
+    if (!outputs.ok()) return WithLoss(outputs.status(), execution);
+    for (Datum& output : *outputs) {
+      const absl::Status moved = MoveOut(arena.arena(), output);
+      if (!moved.ok()) return WithLoss(moved, execution);
     }
-    AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, std::move(ran));
-    for (Datum& output : outputs) AMP_RETURN_IF_ERROR(MoveOut(arena.arena(), output));
     const absl::MutexLock lock(&state_->mutex);
     state_->last_copies = execution.copies();
     return outputs;
   } catch (const std::bad_alloc&) {
-    if (replay != nullptr) replay->End(LimitError("out of memory"));
-    return LimitError("out of memory");
+    const absl::Status status = LimitError("out of memory");
+    if (replay != nullptr) replay->End(status);
+    return WithLoss(status, execution);
   }
 }
 

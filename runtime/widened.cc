@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
+#include "runtime/kernel/no_kernel_error.h"
 
 namespace amp {
 namespace {
@@ -37,8 +38,8 @@ std::string WhyWidened(absl::string_view why_not_better) {
 }
 
 absl::Status WidenedError(absl::string_view why_not_better) {
-  return ModelError("its 16-bit values would be computed in float64 by a reference kernel (",
-                    WhyWidened(why_not_better), "), which --strict refuses");
+  return NoKernelError(absl::StrCat("its 16-bit values would be computed in float64 by a reference kernel (",
+                                    WhyWidened(why_not_better), "), which --strict refuses"));
 }
 
 absl::Status RefuseWidened(const Model& model, const Program& program) {

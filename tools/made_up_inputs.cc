@@ -6,10 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "runtime/kernel/no_kernel_error.h"
 
 namespace amp {
 namespace {
 
+constexpr int64_t kMostGuessed = int64_t{1} << 24;  // elements of an input: more takes long for a guess
 constexpr int64_t kTriedDims[] = {MadeUpInputs::kUsualDim, 64, 256, 1024};
 
 bool HaveSameDims(const NamedDatums& a, const NamedDatums& b) {
@@ -21,6 +23,9 @@ bool HaveSameDims(const NamedDatums& a, const NamedDatums& b) {
   return true;
 }
 
+// Not where memory or time ran out, or a kernel is missing.
+bool MayBeOfInputs(const absl::Status& status) { return absl::IsDataLoss(status) && !IsNoKernelError(status); }
+
 }  // namespace
 
 absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options) {
@@ -29,17 +34,19 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
     return MakeRandomInputs(session, options);
   };
   AMP_ASSIGN_OR_RETURN(const NamedDatums first, make(kTriedDims[0]));
-  AMP_ASSIGN_OR_RETURN(const NamedDatums second, make(kTriedDims[1]));
-  if (HaveSameDims(first, second)) return MadeUpInputs{first};
+  const absl::StatusOr<NamedDatums> second = make(kTriedDims[1]);
+  if (second.ok() && HaveSameDims(first, *second)) return MadeUpInputs{first};
   absl::Status first_error;
   for (const bool only_last : {false, true}) {
     options.only_last = only_last;
     for (const int64_t dim : kTriedDims) {
-      AMP_ASSIGN_OR_RETURN(NamedDatums inputs, make(dim));
-      const absl::Status run = session.Run(inputs).status();
-      if (run.ok()) return MadeUpInputs{std::move(inputs), dim};
+      absl::StatusOr<NamedDatums> inputs = make(dim);
+      if (!inputs.ok()) break;
+      options.most_elements = kMostGuessed;  // from the second on
+      const absl::Status run = session.Run(*inputs).status();
+      if (run.ok()) return MadeUpInputs{*std::move(inputs), dim};
       first_error.Update(run);
-      if (!absl::IsDataLoss(run)) return first_error;  // memory or time ran out
+      if (!MayBeOfInputs(run)) return first_error;
     }
   }
   return first_error;
@@ -47,7 +54,7 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
 
 absl::Status ExplainMadeUp(const absl::Status& status, const Session& session, const RandomInputOptions& options,
                            const std::string& how_to_give) {
-  if (!absl::IsDataLoss(status)) return status;
+  if (!MayBeOfInputs(status)) return status;
   const std::vector<std::string> symbols = UnsizedSymbols(session, options);
   const std::string sizes = absl::StrJoin(symbols, " ", [](std::string* out, const std::string& symbol) {
     absl::StrAppend(out, "--dim ", Escaped(symbol), "=N");

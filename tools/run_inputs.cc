@@ -70,8 +70,8 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
 }
 
 absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session) {
-  // With --strict a refusal is what was asked for, and an error of another model is not about these inputs.
-  const bool may_be_inputs = arguments.random_seed.has_value() && !arguments.session.strict && !NamesAFile(status);
+  // An error of another model is not about these inputs.
+  const bool may_be_inputs = arguments.random_seed.has_value() && !NamesAFile(status);
   return may_be_inputs ? ExplainMadeUp(status, session, HowToMakeUp(arguments, {}), kHowToGive) : status;
 }
 

@@ -48,6 +48,11 @@ const onnx::NodeProto* FindProducer(const onnx::GraphProto& graph, const std::st
   return nullptr;
 }
 
+// What the last layer of a classifier ends in.
+bool GivesLogits(const onnx::NodeProto& node) {
+  return node.op_type() == "MatMul" || node.op_type() == "Gemm" || node.op_type() == "Add";
+}
+
 }  // namespace
 
 absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output, const Names& constants,
@@ -82,11 +87,16 @@ std::vector<std::string> OutputNames(const onnx::ModelProto& model) {
   return names;
 }
 
-std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output) {
+std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output, const std::string& known_logits) {
   onnx::GraphProto& graph = *model.mutable_graph();
+  bool is_known = output == known_logits;
   const auto* producer = FindProducer(graph, output);
-  while (producer != nullptr && producer->op_type() == "Identity") producer = FindProducer(graph, producer->input(0));
-  if (producer == nullptr || producer->op_type() != "Softmax" || !producer->domain().empty()) return output;
+  while (producer != nullptr && producer->op_type() == "Identity") {
+    is_known |= producer->input(0) == known_logits;
+    producer = FindProducer(graph, producer->input(0));
+  }
+  if (producer == nullptr || !producer->domain().empty()) return is_known ? output : "";
+  if (producer->op_type() != "Softmax") return is_known || GivesLogits(*producer) ? output : "";
   for (const auto& attribute : producer->attribute()) {
     const bool is_over_classes = attribute.i() == 1 || attribute.i() == -1;
     if (attribute.name() == "axis" && !is_over_classes) return "";

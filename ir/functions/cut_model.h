@@ -27,9 +27,10 @@ absl::Status CutToOutput(onnx::ModelProto& model, const std::string& output,
 
 std::vector<std::string> OutputNames(const onnx::ModelProto& model);
 
-// The name of what a Softmax over classes reads that gives `output`, rows [N, C] of an output of the main graph: it
-// becomes an output as well. That of the output itself where none gives it; "" where it is over something else.
-std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output);
+// The name of the logits behind `output`, rows [N, C] of an output of the main graph: of what a Softmax over classes
+// reads that gives it, which becomes an output as well; of the output itself where it is `logits` by name, or a product
+// or a sum gives it. "" where neither is so: what comes in between may have changed what the rows mean.
+std::string AddLogitsOutput(onnx::ModelProto& model, const std::string& output, const std::string& logits);
 
 // A node of the main graph that says of itself that it runs as in training: Dropout that is told so by an input,
 // BatchNormalization by its attribute; "" if there is none. "'drop' (Dropout)": escaped.

@@ -11,6 +11,7 @@ constexpr int kBits = 8;
 bool Dequantizes(const GuardedGraph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const ValueId numbers = node.Input(0), scale = node.Input(1);
+  if (graph.roles(id).Has(Role::kCasts)) return false;  // CastLike, to the type of the second
   if (numbers == kNone || scale == kNone || !graph.IsFloat(scale) || !graph.IsFloat(node.Output(0))) return false;
   const Value& value = graph.model().value(numbers);
   const int bits = value.is_tensor ? BitsPerElement(value.dtype) : 0;

@@ -1,10 +1,12 @@
 #include "runtime/device/open_device.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "runtime/hardware/open_shared_object.h"
 
@@ -25,9 +27,15 @@ absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal) {
                        ", and this was built with ", CudaVersionText(kBuiltWith), ": a newer driver is needed");
   }
   if (hardware.gpus.empty()) return DeviceError(hardware.no_gpu_why);
-  const auto count = static_cast<int>(hardware.gpus.size());
-  if (ordinal >= count) return DeviceError("expected a GPU from 0 to ", count - 1);
-  const Gpu& gpu = hardware.gpus[static_cast<size_t>(ordinal)];
+  const auto found_gpu =
+      std::find_if(hardware.gpus.begin(), hardware.gpus.end(), [&](const Gpu& one) { return one.ordinal == ordinal; });
+  if (found_gpu == hardware.gpus.end()) {
+    return DeviceError(
+        "expected a GPU of number ",
+        absl::StrJoin(hardware.gpus, ", ", [](std::string* out, const Gpu& one) { absl::StrAppend(out, one.ordinal); }),
+        ", found none of number ", ordinal);
+  }
+  const Gpu& gpu = *found_gpu;
   if (!gpu.capability || (kBuiltWith != 0 && *gpu.capability < kLeastCapability)) {
     const std::string found = gpu.capability ? CapabilityText(*gpu.capability) : "unknown";
     return DeviceError(Escaped(gpu.name), " has compute capability ", found, "; expected ",
@@ -39,10 +47,10 @@ absl::Status CheckCudaDevice(const Hardware& hardware, int ordinal) {
 
 Hardware UsableHardware(Hardware hardware) {
   std::vector<Gpu> usable;
-  for (size_t i = 0; i < hardware.gpus.size(); ++i) {
-    const absl::Status status = CheckCudaDevice(hardware, static_cast<int>(i));
+  for (const Gpu& gpu : hardware.gpus) {
+    const absl::Status status = CheckCudaDevice(hardware, gpu.ordinal);
     if (status.ok()) {
-      usable.push_back(hardware.gpus[i]);
+      usable.push_back(gpu);
     } else if (hardware.no_gpu_why.empty()) {
       hardware.no_gpu_why = std::string(status.message());
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/no_kernel_error.h"
 
 namespace amp {
 
@@ -12,7 +13,7 @@ absl::StatusOr<std::vector<double>> ReadDoubles(const Tensor& tensor) {
     const auto elements = tensor.elements<T>();
     std::transform(elements.begin(), elements.end(), values.begin(), [](T element) { return ToDouble(element); });
   });
-  if (!known) return ModelError("no kernel for ", DTypeName(tensor.dtype()));
+  if (!known) return NoKernelFor(tensor.dtype());
   return values;
 }
 
@@ -21,7 +22,7 @@ absl::Status WriteDoubles(absl::Span<const double> values, Tensor& tensor) {
   const bool known = VisitNumbers(tensor.dtype(), [&]<typename T>(TypeTag<T>) {
     std::transform(values.begin(), values.end(), tensor.mutable_elements<T>().begin(), StoreDouble<T>);
   });
-  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(tensor.dtype()));
+  return known ? absl::OkStatus() : NoKernelFor(tensor.dtype());
 }
 
 }  // namespace amp

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ir/schema/schema.h"
+#include "runtime/kernel/no_kernel_error.h"
 
 namespace amp {
 
@@ -111,6 +112,6 @@ void KernelContext::SetOutput(size_t port, Datum datum) {
   if (port < outputs_.size()) outputs_[port] = std::move(datum);
 }
 
-absl::Status KernelContext::TypeError(DType dtype) const { return ModelError("no kernel for ", DTypeName(dtype)); }
+absl::Status KernelContext::TypeError(DType dtype) const { return NoKernelFor(dtype); }
 
 }  // namespace amp

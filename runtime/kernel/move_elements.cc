@@ -7,6 +7,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/kernel/element_mover.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/turn_matrix.h"
@@ -15,7 +16,7 @@ namespace amp {
 namespace {
 
 absl::Status TypeStatus(bool known, const Tensor& tensor) {
-  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(tensor.dtype()));
+  return known ? absl::OkStatus() : NoKernelFor(tensor.dtype());
 }
 
 // Null where the processor sees both.

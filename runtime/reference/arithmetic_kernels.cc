@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/reference/convert_element.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
@@ -142,7 +143,7 @@ absl::StatusOr<Tensor> WideExponents(const Tensor& exponents, DType base) {
       std::copy(elements.begin(), elements.end(), wide.mutable_elements<int64_t>().begin());
     });
   } else if (!LoadDoubles(exponents, 0, wide.mutable_elements<double>())) {
-    return ModelError("no kernel for ", DTypeName(exponents.dtype()));
+    return NoKernelFor(exponents.dtype());
   }
   return wide;
 }

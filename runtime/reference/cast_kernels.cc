@@ -16,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/reference/convert_element.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
@@ -41,13 +42,13 @@ absl::Status ConvertFrom(const Tensor& x, Tensor& y, const ConvertRules& rules) 
       std::transform(chunk.begin(), chunk.end(), y.mutable_elements<To>().subspan(first).begin(),
                      [&rules](WideType<From> element) { return ConvertElement<To>(element, rules); });
     });
-    if (!known) return ModelError("no kernel for ", DTypeName(y.dtype()));
+    if (!known) return NoKernelFor(y.dtype());
   }
   return absl::OkStatus();
 }
 
 absl::Status ConvertNumbers(const Tensor& x, Tensor& y, const ConvertRules& rules) {
-  absl::Status status = ModelError("no kernel for ", DTypeName(x.dtype()));
+  absl::Status status = NoKernelFor(x.dtype());
   VisitConvertible(x.dtype(), [&]<typename From>(TypeTag<From>) { status = ConvertFrom<From>(x, y, rules); });
   return status;
 }
@@ -94,7 +95,7 @@ absl::Status WriteStrings(const Tensor& x, Tensor& y) {
       }
     });
   });
-  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(x.dtype()));
+  return known ? absl::OkStatus() : NoKernelFor(x.dtype());
 }
 
 // Text as a number of the wide form that suits T: an integer where it is one and T is no float.
@@ -133,7 +134,7 @@ absl::Status ReadStrings(const Tensor& x, Tensor& y, const ConvertRules& rules) 
       }
     }
   });
-  return known ? status : ModelError("no kernel for ", DTypeName(y.dtype()));
+  return known ? status : NoKernelFor(y.dtype());
 }
 
 // ---- operators ----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/reference/convert_element.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
@@ -76,7 +77,7 @@ absl::StatusOr<Granularity> GranularityOf(const Node& node, const Dims& x, const
 absl::StatusOr<Tensor> AsDoubles(const Tensor& tensor) {
   AMP_ASSIGN_OR_RETURN(Tensor doubles, Tensor::Create(DType::kFloat64, tensor.dims()));
   if (!LoadDoubles(tensor, 0, doubles.mutable_elements<double>())) {
-    return ModelError("no kernel for ", DTypeName(tensor.dtype()));
+    return NoKernelFor(tensor.dtype());
   }
   return doubles;
 }

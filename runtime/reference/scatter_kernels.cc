@@ -10,6 +10,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "runtime/kernel/move_elements.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/index_places.h"
@@ -37,7 +38,7 @@ absl::Status Accumulate(const Places& places, const Tensor& updates, Op op, Tens
     VisitUpdates(places, [&](size_t at, size_t from) { wide[at] = op(wide[at], Widen<T>(in[from])); });
     std::transform(wide.begin(), wide.end(), out.begin(), Narrow<T>);
   });
-  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
+  return known ? absl::OkStatus() : NoKernelFor(y.dtype());
 }
 
 absl::Status Overwrite(const Places& places, const Tensor& updates, Tensor& y) {
@@ -54,7 +55,7 @@ absl::Status Overwrite(const Places& places, const Tensor& updates, Tensor& y) {
       next += places.run;
     }
   });
-  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
+  return known ? absl::OkStatus() : NoKernelFor(y.dtype());
 }
 
 template <typename T>
@@ -77,7 +78,7 @@ absl::Status KeepBest(const Places& places, const Tensor& updates, IsBetter is_b
       if (IsNan(update) || is_better(update, Load(out[at]))) out[at] = in[from];
     });
   });
-  return known ? absl::OkStatus() : ModelError("no kernel for ", DTypeName(y.dtype()));
+  return known ? absl::OkStatus() : NoKernelFor(y.dtype());
 }
 
 absl::Status Reduce(const std::string& reduction, const Places& places, const Tensor& updates, Tensor& y) {

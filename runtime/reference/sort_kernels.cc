@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/kernel/move_elements.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/element_order.h"
 #include "runtime/reference/families.h"
@@ -144,7 +145,7 @@ absl::StatusOr<Groups> GroupsOf(const Tensor& x, const AxisView& view) {
   } else if (x.dtype() == DType::kComplex128) {
     group(TypeTag<std::complex<double>>());
   } else if (!VisitNumbersAndBool(x.dtype(), group)) {
-    return ModelError("no kernel for ", DTypeName(x.dtype()));
+    return NoKernelFor(x.dtype());
   }
   return groups;
 }

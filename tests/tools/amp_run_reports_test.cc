@@ -133,7 +133,7 @@ TEST_CASE("types that no kernel takes are refused before anything runs, with nod
   runs.Fails({"--random-inputs", "--input", "at=@at.npy"}, 3, expected, "@sums.onnx");
   runs.Fails({}, 3, expected, "@sums.onnx");
   runs.WriteModel("moves.onnx", absl::StrReplaceAll(kSums, {{"MODE", "nearest"}}));
-  runs.Fails({"--random-inputs", "--input", "at=@at.npy"}, 3, "Gather", "@moves.onnx");
+  runs.Fails({"--random-inputs", "--input", "at=@at.npy"}, 2, "Gather", "@moves.onnx");
   CHECK(runs.Run({"--random-inputs"}, "@moves.onnx").exit_code == 0);
 }
 

@@ -99,7 +99,7 @@ TEST_CASE(
     g (float[1,2,5,5] a, float[3,2,3,3] b) => (float[1,3,3,3] y) { y = Conv (a, b) })"));
   const auto run = [&](const std::string& file) {
     return RunAmpRun({model, "--random-inputs", "--device", "cuda", "--autotune", file}, {},
-                     [](int) { return OpenHostMemoryDouble(); });
+                     {.open = [](int) { return OpenHostMemoryDouble(); }});
   };
   CHECK(run(folder.File("t.json")).err.empty());
   CHECK_THAT(folder.Read("t.json"), Contains("\"double convolution 2 3\": \"MQ==\""));

@@ -45,7 +45,7 @@ absl::StatusOr<Tested> MakeTested(const Trainer& trainer, const std::string& for
     scores = judged = *std::move(found);
     // What a step graph does up to the logits ends there already.
     const bool may_end_in_softmax = !forward.empty() && step.loss_kind == LossKind::kSoftmaxCrossEntropy;
-    if (may_end_in_softmax) judged = AddLogitsOutput(model, scores);
+    if (may_end_in_softmax) judged = AddLogitsOutput(model, scores, step.logits);
     return absl::OkStatus();
   }));
   tested.scores = PortOf(*tested.session, scores);

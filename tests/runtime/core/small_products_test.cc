@@ -1,4 +1,5 @@
 // Products and convolutions that threads would not speed up wake none; larger ones do.
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -13,8 +14,13 @@ namespace {
 
 constexpr int kThreads = 3;
 
-size_t NumThreads() {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}));
+std::ptrdiff_t NumThreads() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}); }
+
+// Those of a team end some time after the thread that it worked for.
+void AwaitThreads(std::ptrdiff_t count) {
+  constexpr int kMostWaits = 10'000;
+  for (int i = 0; i < kMostWaits && NumThreads() > count; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void RunOn(const onednn::Primitive& primitive, size_t elements) {
@@ -36,8 +42,10 @@ onednn::Operand RowMajor(const std::vector<int64_t>& dims) {
 
 // How many threads there are more once it has run. A thread that is new has no team yet.
 template <typename Make>
-size_t ThreadsWokenBy(size_t elements, const Make& make) {
-  size_t woken = 0;
+std::ptrdiff_t ThreadsWokenBy(size_t elements, const Make& make) {
+  static const std::ptrdiff_t num_at_first = NumThreads();
+  AwaitThreads(num_at_first);
+  std::ptrdiff_t woken = 0;
   std::thread([&] {
     const onednn::Library* const library = onednn::OpenLibrary().library;
     library->SetThreads(kThreads);
@@ -47,21 +55,21 @@ size_t ThreadsWokenBy(size_t elements, const Make& make) {
       FAIL_CHECK(why_not);
       return;
     }
-    const size_t before = NumThreads();
+    const std::ptrdiff_t before = NumThreads();
     RunOn(*primitive, elements);
     woken = NumThreads() - before;
   }).join();
   return woken;
 }
 
-size_t ThreadsOfMatMul(int64_t m, int64_t k, int64_t n) {
+std::ptrdiff_t ThreadsOfMatMul(int64_t m, int64_t k, int64_t n) {
   return ThreadsWokenBy(static_cast<size_t>(m * k + k * n + m * n), [&](const auto& library, std::string* why_not) {
     return library.MakeMatMul({.a = RowMajor({m, k}), .b = RowMajor({k, n}), .y = RowMajor({m, n})}, why_not);
   });
 }
 
 // Of 3 x 3 with as many channels in as out.
-size_t ThreadsOfConvolution(int64_t channels, int64_t size) {
+std::ptrdiff_t ThreadsOfConvolution(int64_t channels, int64_t size) {
   const auto elements = static_cast<size_t>(channels * (size * size + 9 * 2 * channels) * 16);
   return ThreadsWokenBy(elements, [&](const auto& library, std::string* why_not) {
     onednn::ConvolutionSpec spec;

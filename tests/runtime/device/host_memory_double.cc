@@ -237,6 +237,7 @@ int AwaitStage(void* self, int slot) {
   const absl::MutexLock lock(&Of(self).mutex);
   std::deque<StagedCopy>& staged = Of(self).staged;
   const auto is_of_slot = [=](const StagedCopy& copy) { return copy.slot == slot; };
+  if (std::any_of(staged.begin(), staged.end(), is_of_slot)) ++Of(self).state->waits;
   while (std::any_of(staged.begin(), staged.end(), is_of_slot)) {
     std::memcpy(staged.front().to, staged.front().from, staged.front().size_bytes);
     staged.pop_front();

@@ -18,6 +18,7 @@ std::string Why(const Hardware& hardware, int ordinal = 0) {
 }
 
 Hardware Machine(std::vector<Gpu> gpus) {
+  for (size_t i = 0; i < gpus.size(); ++i) gpus[i].ordinal = static_cast<int>(i);
   return {.gpus = std::move(gpus), .no_gpu_why = "", .cuda_driver_version = 99000, .cpu = {}};
 }
 
@@ -28,7 +29,7 @@ TEST_CASE("the first reason is said, one line each") {
   Hardware none = {.gpus = {}, .no_gpu_why = "no NVIDIA driver", .cuda_driver_version = {}, .cpu = {}};
   CHECK(Why(none) == "no NVIDIA driver");
   const Hardware good = Machine({{"NVIDIA H200", ComputeCapability{9, 0}}, {"Odd", {}}});
-  CHECK(Why(good, 2) == "expected a GPU from 0 to 1");
+  CHECK(Why(good, 2) == "expected a GPU of number 0, 1, found none of number 2");
   CHECK_THAT(Why(good, 1), Contains("Odd has compute capability unknown; expected 7."));
   if (!IsBuilt(Why(good))) {
     WARN("built without CUDA: an old driver and an old GPU are not looked at");
@@ -41,6 +42,13 @@ TEST_CASE("the first reason is said, one line each") {
   none.cuda_driver_version = 9020;
   none.no_gpu_why = "the NVIDIA driver finds no GPU";
   CHECK_THAT(Why(none), Contains("the NVIDIA driver knows CUDA up to 9.2, and this was built with "));
+}
+
+TEST_CASE("a GPU that the driver does not tell of leaves the others their numbers") {
+  Hardware broken_first = Machine({{"NVIDIA H200", ComputeCapability{9, 0}}});
+  broken_first.gpus[0].ordinal = 1;
+  CHECK(Why(broken_first, 0) == "expected a GPU of number 1, found none of number 0");
+  CHECK(UsableHardware(broken_first).gpus.size() == (IsBuilt(Why(broken_first, 1)) ? 1 : 0));
 }
 
 TEST_CASE("libamp_cuda.so opens without a driver, and says why it has no device") {

@@ -34,8 +34,10 @@ struct Stepper {
     v = *device->CopyIn(Floats({1, -1, 1, -1}), nullptr);
   }
 
+  NamedDatums Inputs() const { return {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}}; }
+  NamedDatums Places() const { return {{"w_next", w}, {"v_next", v}}; }
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& places) const {
-    return session->Run({{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}}, {.places = &places});
+    return session->Run(Inputs(), {.places = &places});
   }
   std::string Error(const NamedDatums& places) const { return std::string(Run(places).status().message()); }
   std::vector<float> Read(const Tensor& tensor) const {
@@ -74,16 +76,20 @@ TEST_CASE("states are overwritten where they are, with what they were before the
   CHECK(stepper.state->replays > 1);
 }
 
-// A step of an optimizer, `before` and `behind` it other nodes, for five runs, on the double as on the processor. How many
-// copies from place to place the first of them has.
-int CopiesOf(const std::string& before, const std::string& behind, const std::string& update,
-             const std::string& places = "wv") {
-  const SessionText text = {.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+SessionText OptimizerStep(const std::string& nodes) {
+  return {.text = absl::StrCat(R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
     step (float[4] x, float[4] w, float[4] v) => (float[4] w_next, float[4] v_next, float[4] y) {
       rate = Constant <value_float = 0.5> ()
       k = Neg (x)
       )",
-                                                 before, update, behind, "}")};
+                               nodes, "}")};
+}
+
+// A step of an optimizer, `before` and `behind` it other nodes, for five runs, on the double as on the processor. How many
+// copies from place to place the first of them has.
+int CopiesOf(const std::string& before, const std::string& behind, const std::string& update,
+             const std::string& places = "wv") {
+  const SessionText text = OptimizerStep(absl::StrCat(before, "\n", update, behind));
   INFO(text.text);
   const Stepper stepper(text);
   const auto here = MakeSession(text, OneByOne());
@@ -129,10 +135,129 @@ TEST_CASE("a state that somebody reads behind the optimizer, or that lies elsewh
   CHECK(CopiesOf("", "y = Softmax (w)", kMomentum) == 1);
   CHECK(CopiesOf("", "y = Add (w, v)", kMomentum) == 2);
   CHECK(CopiesOf("i = Identity (w)", "y = Softmax (i)", kMomentum) == 1);  // by a view
+  // Given as it was, by a view.
+  const std::string sum = "h = ReduceMax (k) g = Add (k, h)\n";
+  const std::string update = "w_next, v_next = ai.amp.Momentum <momentum = 0.5> (w, g, v, rate)\n";
+  CHECK(CopiesOf(sum, "y = Identity (w)", update) == 1);
+  CHECK(CopiesOf(sum + "y = Identity (w)", "", update) == 1);
   CHECK(CopiesOf("", "y = Softmax (k)", kMomentum, "vw") > 1);
   CHECK(CopiesOf("", "y = Softmax (k)",
                  "w_next = ai.amp.Sgd (w, k, rate)\nv_next = Identity (w)\n") > 0);  // one is what the other was
   CHECK(CopiesOf("", "y = Softmax (k)", "w_next = ai.amp.Sgd (w, w, rate)\nv_next = Neg (v)\n") > 0);
+}
+
+// What a step gives where the processor runs it alone.
+std::vector<Tensor> Expected(const SessionText& text, const Tensor& w, const Tensor& v) {
+  return RunSession(*MakeSession(text, OneByOne()), {{"x", Floats({1, 1, 1, 1})}, {"w", w}, {"v", v}});
+}
+
+// As Expected, as far as the processor sees it.
+void CheckOutputs(const std::vector<Datum>& outputs, const std::vector<Tensor>& expected) {
+  REQUIRE(outputs.size() == expected.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    INFO("output " << i);
+    REQUIRE(outputs[i].tensor()->IsOnHost());
+    CHECK(DifferenceOf(*outputs[i].tensor(), expected[i], 1e-6) == "");
+  }
+}
+
+// Five runs of a step whose outputs are all seen by the processor, those with places, too.
+void CheckShown(const SessionText& text) {
+  INFO(text.text);
+  const Stepper stepper(text);
+  const NamedDatums places = stepper.Places();
+  const absl::flat_hash_set<std::string> shown = {"w_next", "v_next"};
+  Tensor w = Floats({1, 2, 3, 4}), v = Floats({1, -1, 1, -1});
+  for (int run = 0; run < 5; ++run) {
+    INFO("run " << run);
+    const int waits = stepper.state->waits;
+    const auto outputs = stepper.session->Run(stepper.Inputs(), {.places = &places, .shown = &shown});
+    INFO(outputs.status().message());
+    REQUIRE(outputs.ok());
+    CHECK(stepper.state->waits == waits + 1);
+    const std::vector<Tensor> expected = Expected(text, w, v);
+    CheckOutputs(*outputs, expected);
+    w = expected[0];
+    v = expected[1];
+    CHECK(DifferenceOf(*stepper.device->CopyOut(stepper.w, nullptr), w, 1e-6) == "");
+    CHECK(DifferenceOf(*stepper.device->CopyOut(stepper.v, nullptr), v, 1e-6) == "");
+  }
+  CHECK(stepper.state->replays > 1);
+}
+
+TEST_CASE("what the processor sees of outputs is what they were before places were written") {
+  const std::string gradient = "h = ReduceMax (k) g = Add (k, h)\n", sgd = "w_next = ai.amp.Sgd (w, g, rate)\n",
+                    momentum = "w_next, v_next = ai.amp.Momentum <momentum = 0.5> (w, g, v, rate)\n";
+  CheckShown(OptimizerStep(gradient + momentum + "y = Identity (w)"));
+  CheckShown(OptimizerStep(gradient + "y = Identity (w)\n" + momentum));
+  CheckShown(OptimizerStep(gradient + momentum + "y = Identity (w_next)"));  // a view of a place written at once
+  CheckShown(OptimizerStep(gradient + sgd + "v_next = Identity (w) y = Identity (w)"));
+  CheckShown(OptimizerStep(gradient + "w_next = Identity (v) v_next = Identity (w) y = Softmax (g)"));
+}
+
+TEST_CASE("a run without places, or with others, leaves those of the runs before it as they are") {
+  const SessionText text = OptimizerStep(absl::StrCat(kMomentum, "y = Softmax (k)"));
+  const Stepper stepper(text);
+  for (int run = 0; run < 4; ++run) REQUIRE(stepper.Run(stepper.Places()).ok());
+  CHECK(stepper.state->replays > 1);
+  const std::vector<float> w = stepper.Read(stepper.w), v = stepper.Read(stepper.v);
+  const std::vector<Tensor> expected = Expected(text, Floats(w), Floats(v));
+  const int replays = stepper.state->replays;
+  for (int run = 0; run < 6; ++run) {
+    INFO("run " << run);
+    const auto outputs = stepper.session->Run(stepper.Inputs());
+    REQUIRE(outputs.ok());
+    CheckOutputs(*outputs, expected);
+    CHECK(stepper.Read(stepper.w) == w);
+    CHECK(stepper.Read(stepper.v) == v);
+  }
+  CHECK(stepper.state->replays > replays + 1);
+  const Tensor other = *stepper.device->CopyIn(Floats({0, 0, 0, 0}), nullptr);
+  for (int run = 0; run < 4; ++run) {
+    REQUIRE(stepper.Run({{"w_next", other}}).ok());
+    CHECK(DifferenceOf(*stepper.device->CopyOut(other, nullptr), expected[0], 1e-6) == "");
+    CHECK(stepper.Read(stepper.w) == w);
+    CHECK(stepper.Read(stepper.v) == v);
+  }
+  REQUIRE(stepper.Run(stepper.Places()).ok());
+  CHECK(DifferenceOf(*stepper.device->CopyOut(stepper.w, nullptr), expected[0], 1e-6) == "");
+  CHECK(DifferenceOf(*stepper.device->CopyOut(stepper.v, nullptr), expected[1], 1e-6) == "");
+}
+
+// Behind the optimizer the processor looks at a shape that is given, and something else is read.
+constexpr char kReadsBehind[] = R"(<ir_version: 10, opset_import: ["" : 21, "ai.amp" : 1]>
+  step (float[4] x, float[4] w, float[4] v, float[4] u, int64[1] shape)
+    => (float[4] w_next, float[4] v_next, float[m] y) {
+    rate = Constant <value_float = 0.5> ()
+    k = Neg (x)
+    h = Softmax (k)
+    g = Softmax (h)
+    w_next, v_next = ai.amp.Momentum <momentum = 0.5> (w, g, v, rate)
+    r = Reshape (x, shape)
+    y = Add (r, u) })";
+
+NamedDatums InputsOfReadsBehind(const Stepper& stepper) {
+  NamedDatums inputs = stepper.Inputs();
+  inputs["u"] = *stepper.device->CopyIn(Floats({5, 6, 7, 8}), nullptr);
+  inputs["shape"] = Tensor::OfInts({4});
+  return inputs;
+}
+
+TEST_CASE("a replay does not write over what is read behind it by another name") {
+  const Stepper stepper({.text = kReadsBehind});
+  const NamedDatums places = stepper.Places();
+  NamedDatums inputs = InputsOfReadsBehind(stepper);
+  for (int run = 0; run < 4; ++run) REQUIRE(stepper.session->Run(inputs, {.places = &places}).ok());
+  CHECK(stepper.state->replays > 1);
+  inputs["u"] = stepper.w;
+  for (int run = 0; run < 4; ++run) {
+    INFO("run " << run);
+    const std::vector<float> w = stepper.Read(stepper.w);
+    const auto outputs = stepper.session->Run(inputs, {.places = &places});
+    REQUIRE(outputs.ok());
+    CHECK(DifferenceOf(*(*outputs)[2].tensor(), Floats({1 + w[0], 1 + w[1], 1 + w[2], 1 + w[3]}), 1e-6) == "");
+    CHECK(stepper.Read(stepper.w) != w);
+  }
 }
 
 TEST_CASE("weights of one launch are written over where they are, each by itself") {
@@ -165,6 +290,25 @@ TEST_CASE("a run that fails behind what it has written over says so") {
   CHECK_THAT(stepper.Error({{"w_next", stepper.w}, {"v_next", stepper.v}}),
              EndsWith("; what it was writing over is lost"));
   CHECK(stepper.Read(stepper.w) != std::vector<float>{1, 2, 3, 4});
+}
+
+TEST_CASE("a run that fails behind what it has recorded or replayed over states says so, too") {
+  for (const int failing : {1, 2, 3, 5}) {
+    INFO("run " << failing);
+    const Stepper stepper({.text = kReadsBehind});
+    const NamedDatums places = stepper.Places();
+    NamedDatums inputs = InputsOfReadsBehind(stepper);
+    for (int run = 1; run < failing; ++run) REQUIRE(stepper.session->Run(inputs, {.places = &places}).ok());
+    const int replays = stepper.state->replays;
+    const std::vector<float> w = stepper.Read(stepper.w);
+    inputs["shape"] = Tensor::OfInts({2});
+    const auto outputs = stepper.session->Run(inputs, {.places = &places});
+    CHECK_THAT(std::string(outputs.status().message()), EndsWith("; what it was writing over is lost"));
+    CHECK(stepper.state->replays == replays + (failing > 1 ? 1 : 0));
+    CHECK(stepper.Read(stepper.w) != w);
+    // Not where there was nothing to write over.
+    CHECK_THAT(std::string(stepper.session->Run(inputs).status().message()), !Contains("is lost"));
+  }
 }
 
 TEST_CASE("an output with a place is shown to the processor, where that is asked for, in one wait for all") {

@@ -149,6 +149,8 @@ TEST_CASE("the loss of a test is that of the step, whether the forward model end
       p = Softmax <axis = )";
   runs.folder().Write("behind.onnx", *ParseOnnxText(head + "1> (h)  y = Identity (p) }"));
   runs.folder().Write("samples.onnx", *ParseOnnxText(head + "0> (h)  y = Identity (p) }"));
+  runs.folder().Write("flat.onnx", *ParseOnnxText(head + "1> (h)  y = Flatten (p) }"));
+  runs.folder().Write("cast.onnx", *ParseOnnxText(head + "1> (h)  y = Cast <to = 1> (p) }"));
   const auto test_of = [&](const std::vector<std::string>& flags) -> std::vector<std::string> {
     std::vector<std::string> all = {
         "--batch", "8", "--eval-data", "x=@data.npz:x", "--eval-data", "labels=@data.npz:labels", "--log", "@log.csv"};
@@ -168,6 +170,8 @@ TEST_CASE("the loss of a test is that of the step, whether the forward model end
   CHECK(test_of({"--forward", "@logits.onnx"}) == own);
   CHECK(test_of({"--forward", "@behind.onnx"}) == own);
   CHECK(test_of({"--forward", "@samples.onnx"})[0].empty());  // over samples, not classes: another loss than the step's
+  CHECK(test_of({"--forward", "@flat.onnx"})[0].empty());  // probabilities, of which nobody says so
+  CHECK(test_of({"--forward", "@cast.onnx"})[0].empty());
 }
 
 TEST_CASE("a run that is stopped and goes on ends with the same bits") {
