@@ -74,7 +74,7 @@ absl::Status Accelerator::MultiplyByLibrary(const device::ProductArguments& prod
 }
 
 absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
-  const absl::Status status = MultiplyByLibrary(product, text);
+  absl::Status status = MultiplyByLibrary(product, text);
   if (!absl::IsUnimplemented(status)) return status;
   Warn(absl::StrCat("product: ", text),
        absl::StrCat("products of matrices run in a slow kernel of our own: ", Escaped(text)));
