@@ -41,11 +41,18 @@ std::string DifferenceText(const ValueDifference& difference) {
                ? "nothing to compare: it has no elements"
                : absl::StrFormat("nothing to compare: none of %d elements is finite", difference.elements);
   }
+  if (difference.compared == 0) {
+    return absl::StrFormat("%d of %d elements newly not finite", difference.new_non_finite, difference.elements);
+  }
   std::string text = absl::StrFormat("relative L2 error %.3g, largest error %.3g, cosine %.9g",
                                      difference.relative_error, difference.largest_error, difference.cosine);
   if (difference.new_non_finite > 0) absl::StrAppendFormat(&text, ", %d newly not finite", difference.new_non_finite);
   if (difference.unequal > 0) absl::StrAppendFormat(&text, ", %d unequal", difference.unequal);
-  return absl::StrFormat("%s of %d elements", text, difference.elements);
+  absl::StrAppendFormat(&text, " of %d elements", difference.elements);
+  if (difference.compared < difference.elements) {
+    absl::StrAppendFormat(&text, ", %d of them finite in both", difference.compared);
+  }
+  return text;
 }
 
 bool IsWithin(const ValueDifference& difference, double tolerance) {
@@ -146,7 +153,8 @@ std::string RunComparison::Text(bool with_ulps) const {
   std::string text;
   for (const OutputComparison& output : outputs) {
     absl::StrAppend(&text, Escaped(output.name), "  ", DifferenceText(output.difference), "\n");
-    if (with_ulps && output.ulps.unit != DType::kUndefined) absl::StrAppend(&text, "  ", output.ulps.Text(), "\n");
+    if (with_ulps && output.ulps.unit != DType::kUndefined && output.difference.compared > 0)
+      absl::StrAppend(&text, "  ", output.ulps.Text(), "\n");
   }
   const auto is_finite = [](const OutputComparison& output) {
     return output.difference.compared == output.difference.elements;

@@ -46,7 +46,7 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
       const absl::Status run = session.Run(*inputs).status();
       if (run.ok()) return MadeUpInputs{*std::move(inputs), dim};
       first_error.Update(run);
-      if (!MayBeOfInputs(run)) return first_error;
+      if (!absl::IsDataLoss(run)) return first_error;  // memory or time ran out
     }
   }
   return first_error;

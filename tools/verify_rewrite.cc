@@ -254,7 +254,9 @@ class Verifier {
     const std::string left = DifferenceText(left_after[{mend.nodes.begin(), mend.nodes.end()}]);
     if (mend.nodes.size() > kMostNamed) {
       return absl::StrFormat(
-          "%s%d of the %d nodes that have an error have to stay float32 to mend it, '%s' first (tried: %s)",
+          "%s%d of the %d nodes that have an error have to stay float32 to mend it, '%s' first, which alone does not "
+          "(tried, all of "
+          "them: %s)",
           mend.is_minimal ? "" : "up to ", mend.nodes.size(), candidates.size(), Escaped(mend.nodes.front()), left);
     }
     const std::string flags = absl::StrJoin(mend.nodes, " ", [](std::string* out, const std::string& node) {

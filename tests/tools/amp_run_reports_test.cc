@@ -276,6 +276,21 @@ TEST_CASE("compare of outputs without a finite element has compared nothing") {
   fails("@none.npz", "found none among 0 elements", "y  nothing to compare: it has no elements");
 }
 
+TEST_CASE("compare says of how many elements its numbers are") {
+  const Runs runs;
+  runs.WriteModel("logs.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] y) { y = Log (x) })");
+  runs.WriteModel("none.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (float[n,2] y) { z = Sub (x, x)  y = Log (z) })");
+  runs.folder().Write("zero.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {1, 2}, {0, 1})}}));
+  CHECK_THAT(runs.Run({"--inputs", "@zero.npz", "--compare", "@logs.onnx"}, "@logs.onnx").out,
+             Contains("of 2 elements, 1 of them finite in both"));
+  runs.folder().Write("one.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {1, 2}, {1, 1})}}));
+  const ToolOutput output = runs.Run({"--inputs", "@one.npz", "--compare", "@none.onnx", "--ulps"}, "@logs.onnx");
+  CHECK(output.exit_code == 7);
+  CHECK_THAT(output.out, Contains("y  2 of 2 elements newly not finite\n") && !Contains("ulps"));
+}
+
 TEST_CASE("infinities in between are not told where the outputs agree and are finite") {
   const Runs runs;
   constexpr absl::string_view kMasks = R"(<ir_version: 8, opset_import: ["" : 17]>

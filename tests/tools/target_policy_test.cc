@@ -58,12 +58,15 @@ TEST_CASE("where a target closes the gate, the check says so, and how to open it
   const std::string way_out =
       ", so nothing is converted; for a machine that has them: --target cuda:8.0, or leave "
       "--target out.\n";
-  for (const char* target : {"cpu:avx2", "tpu", "cuda:5.0"}) {
+  for (const char* target : {"cpu:avx2", "cuda:5.0"}) {
     const Run run({"--target", target});
     CHECK(run.output.err == absl::StrCat("Mixed precision compatibility check (mixed_float16): WARNING\n  ", target,
                                          " has no fast float16 kernels", way_out));
     CHECK(absl::StartsWith(run.output.out, "Converted 0 of 3 nodes"));
   }
+  CHECK(absl::StrContains(Run({"--target", "tpu"}).output.err,
+                          "so nothing is converted; bfloat16 is fast there: --dtype bfloat16, or leave --target out."));
+  CHECK(Run({"--target", "tpu", "--dtype", "bfloat16"}).Report()["changed"]);
   CHECK(Run({"--target", "cuda:8.0"}).Report()["changed"]);  // what it points to is open, to both types
   CHECK(Run({"--target", "cuda:8.0", "--dtype", "bfloat16"}).Report()["changed"]);
 }

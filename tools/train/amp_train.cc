@@ -222,8 +222,10 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   }
   if (made->progress.epoch >= a.epochs) {
     const int64_t done = made->progress.epoch;
-    streams.warn(absl::StrCat("amp-train: warning: nothing to do: expected --epochs above ", done,
-                              ", the total with what ", Escaped(a.resume), " has done; found ", a.epochs, "\n"));
+    const std::string total =
+        a.resume.empty() ? "" : absl::StrCat(", the total with what ", Escaped(a.resume), " has done");
+    streams.warn(absl::StrCat("amp-train: warning: nothing to do: expected --epochs above ", done, total, "; found ",
+                              a.epochs, "\n"));
   }
   const StopSignals signals;
   const TrainTask task{.arguments = &a,

@@ -170,7 +170,7 @@ TEST_CASE("the loss of a test is that of the step, whether the forward model end
   CHECK(test_of({"--forward", "@logits.onnx"}) == own);
   CHECK(test_of({"--forward", "@behind.onnx"}) == own);
   CHECK(test_of({"--forward", "@samples.onnx"})[0].empty());  // over samples, not classes: another loss than the step's
-  CHECK(test_of({"--forward", "@flat.onnx"})[0].empty());  // probabilities, of which nobody says so
+  CHECK(test_of({"--forward", "@flat.onnx"})[0].empty());     // probabilities, of which nobody says so
   CHECK(test_of({"--forward", "@cast.onnx"})[0].empty());
 }
 
@@ -297,6 +297,7 @@ TEST_CASE("a result that cannot be written, or would replace what is read, is an
           "amp-train: warning: nothing to do: expected --epochs above 2" + done + epochs + "\n");
   }
   CHECK_THAT(RunAmpTrain({"--help"}).out, Contains("those that --resume finds done included"));
+  CHECK(runs.Train({"--epochs", "0"}).err == "amp-train: warning: nothing to do: expected --epochs above 0; found 0\n");
 }
 
 TEST_CASE("a result that is no file, or may not be replaced, is an error before the first step and stays as it is") {
