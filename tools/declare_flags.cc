@@ -161,6 +161,7 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "run both models with every rounding applied and write nothing if they differ by more than --tolerance\n"
                "(exit 7); names the first value that does, and the --deny-node that mends it. --verify=FILE.npz: on\n"
                "this sample, else on inputs that are made up by declared type and shape")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->group(safety);
   add_strings(safety, "--dim", a.dims, "NAME=N",
               "with --verify alone: a symbolic dimension of the inputs that are made up (repeatable)");

@@ -61,6 +61,7 @@ TEST_CASE("a flag twice, and one without its value") {
   CheckFails({"--dtype", "float16", "--dtype", "bfloat16"}, 2, "error: --dtype: given twice\n");
   CheckFails({"--target", "any", "--target=any"}, 2, "error: --target: given twice\n");
   CheckFails({"--max-rank", "1", "--max-rank", "2"}, 2, "error: --max-rank: given twice\n");
+  CheckFails({"--verify=a.npz", "--verify=b.npz"}, 2, "error: --verify: given twice\n");
   CheckFails({"--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
   CheckFails({"--deny", "Add", "--deny", "Mul", "--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
   CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");

@@ -72,6 +72,16 @@ absl::Status CheckWhole(const InputType& input, const WholeRange& range, const T
   return absl::OkStatus();
 }
 
+// ", of which 3 numbers are not finite": steps that meet one are skipped.
+std::string NotFiniteText(const Tensor& data) {
+  int64_t count = 0;
+  VisitFloats(data.dtype(), [&]<typename T>(TypeTag<T>) {
+    for (const T element : data.elements<T>()) count += std::isfinite(ToDouble(element)) ? 0 : 1;
+  });
+  return count == 0 ? ""
+                    : absl::StrCat(", of which ", count, count == 1 ? " number is" : " numbers are", " not finite");
+}
+
 absl::Status CheckBatchIsFree(const InputType& input) {
   if (input.dims.empty())
     return UsageError("input '", Escaped(input.name), "': expected a batch of samples, found a scalar");
@@ -140,7 +150,7 @@ absl::StatusOr<DataColumn> DataColumn::OfData(const InputType& input, Tensor dat
   column.description_ =
       absl::StrCat(Escaped(input.name), ": ", data.TypeText(), " as ", BatchText(input.dtype, column.sample_dims_),
                    column.resize_ == ResizeMode::kNone ? "" : ", resized",
-                   column.scale_ == 1 ? "" : absl::StrCat(", multiplied by ", column.scale_));
+                   column.scale_ == 1 ? "" : absl::StrCat(", multiplied by ", column.scale_), NotFiniteText(data));
   column.data_ = std::move(data);
   return column;
 }

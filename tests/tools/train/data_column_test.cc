@@ -2,6 +2,7 @@
 #include "tools/train/data_column.h"
 
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
@@ -124,6 +125,15 @@ TEST_CASE("labels that no class has, and what is no label, are errors") {
              Contains("expected whole numbers"));
   CHECK_THAT(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, Bytes({1, 2}, {0, 1}), 3), {}),
              Contains("expected a class number per sample, found uint8[1,2]"));
+}
+
+TEST_CASE("numbers that are not finite are told with the data") {
+  const InputType x = {.name = "x", .dtype = DType::kFloat32, .dims = {-1, 2}};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor data = Tensor::Of<float>(DType::kFloat32, {2, 2}, {1, nan, -std::numeric_limits<float>::infinity(), 2});
+  CHECK_THAT(DataColumn::OfData(x, data, {})->description(), Contains(", of which 2 numbers are not finite"));
+  const Tensor good = Tensor::Of<float>(DType::kFloat32, {1, 2}, {1, 2});
+  CHECK_THAT(DataColumn::OfData(x, good, {})->description(), !Contains("finite"));
 }
 
 }  // namespace
