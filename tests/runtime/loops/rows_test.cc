@@ -39,6 +39,7 @@ TEST_CASE("integers become the nearest bfloat16, by one rounding") {
                  .outputs = {DType::kBfloat16},
                  .relative = -LastPlace(DType::kBfloat16)}) == "");
   std::vector<int32_t> small;
+  small.reserve(large.size());
   for (const int64_t x : large) small.push_back(static_cast<int32_t>(x % (int64_t{1} << 31)));
   small.insert(small.end(), {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), 0});
   const Tensor narrow = Tensor::Of<int32_t>(DType::kInt32, {static_cast<int64_t>(small.size())}, small);

@@ -294,7 +294,7 @@ TEST_CASE("a result that cannot be written, or would replace what is read, is an
   const std::string done = ", the total with what " + runs.folder().File("c.npz") + " has done; found ";
   for (const std::string epochs : {"2", "1"}) {
     CHECK(runs.Train({"--resume", "@c.npz", "--epochs", epochs}).err ==
-          "amp-train: warning: nothing to do: expected --epochs above 2" + done + epochs + "\n");
+          absl::StrCat("amp-train: warning: nothing to do: expected --epochs above 2", done, epochs, "\n"));
   }
   CHECK_THAT(RunAmpTrain({"--help"}).out, Contains("those that --resume finds done included"));
   CHECK(runs.Train({"--epochs", "0"}).err == "amp-train: warning: nothing to do: expected --epochs above 0; found 0\n");
@@ -314,8 +314,8 @@ TEST_CASE("a result that is no file, or may not be replaced, is an error before 
       CHECK(output.exit_code == exit_code);
       CHECK(steps == 0);
       CHECK(output.out.empty());
-      CHECK_THAT(output.err, StartsWith("amp-train: error: " + runs.folder().File("step.onnx") + ": " + path + ": " +
-                                        flag + ": expected a file" + text));
+      CHECK_THAT(output.err, StartsWith(absl::StrCat("amp-train: error: ", runs.folder().File("step.onnx"), ": ", path,
+                                                     ": ", flag, ": expected a file", text)));
       CHECK(output.err.find('\n') + 1 == output.err.size());
     };
     fails("/dev/full", ", found a device", 6);
