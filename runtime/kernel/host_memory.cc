@@ -92,10 +92,12 @@ void Free(void* memory, size_t size_bytes) {
 constexpr size_t kHugePageBytes = size_t{2} << 20;
 
 void* AllocateInHugePages(size_t size_bytes) {
-  void* const memory = std::aligned_alloc(kHugePageBytes, size_bytes);
+  void* memory = nullptr;
+  if (::posix_memalign(&memory, kHugePageBytes, size_bytes) != 0)
+    return nullptr;  // of any size, as aligned_alloc is not
 #ifdef MADV_HUGEPAGE
   // The rest stays in small ones. Where the system has no huge ones, all does.
-  if (memory != nullptr) ::madvise(memory, size_bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE);
+  static_cast<void>(::madvise(memory, size_bytes / kHugePageBytes * kHugePageBytes, MADV_HUGEPAGE));
 #endif
   return memory;
 }
