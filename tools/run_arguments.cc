@@ -29,11 +29,16 @@ constexpr char kFooter[] = R"(Examples:
 Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit, 6 input or output,
   7 --compare found a difference, 8 no such device, or it fails, 70 internal error. A failure is one line.)";
 
-enum class Fusions { kAll, kAttention, kBatchNorm, kChain, kConstants, kEpilogue, kNorm, kTrain };
-const EnumNames<Fusions> kFusions = {
-    {"all", Fusions::kAll},     {"attention", Fusions::kAttention}, {"batch-norm", Fusions::kBatchNorm},
-    {"chain", Fusions::kChain}, {"constants", Fusions::kConstants}, {"epilogue", Fusions::kEpilogue},
-    {"norm", Fusions::kNorm},   {"train", Fusions::kTrain}};
+// What --no-fuse switches off; null: all of it.
+using Fusion = bool SessionOptions::*;
+const EnumNames<Fusion> kFusions = {{"all", nullptr},
+                                    {"attention", &SessionOptions::fuse_attention},
+                                    {"batch-norm", &SessionOptions::fold_batch_norms},
+                                    {"chain", &SessionOptions::fuse_chains},
+                                    {"constants", &SessionOptions::fold_constants},
+                                    {"epilogue", &SessionOptions::fuse_epilogues},
+                                    {"norm", &SessionOptions::fuse_norms},
+                                    {"train", &SessionOptions::fuse_training}};
 
 constexpr char kFusionNames[] = "all, attention, batch-norm, chain, constants, epilogue, norm or train";
 
@@ -136,41 +141,16 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   AddLimits(app, a.session.limits);
 }
 
-void SwitchOff(Fusions which, SessionOptions& options) {
-  switch (which) {
-    case Fusions::kAll:
-      options = OneByOne(options);
-      return;
-    case Fusions::kAttention:
-      options.fuse_attention = false;
-      return;
-    case Fusions::kBatchNorm:
-      options.fold_batch_norms = false;
-      return;
-    case Fusions::kChain:
-      options.fuse_chains = false;
-      return;
-    case Fusions::kConstants:
-      options.fold_constants = false;
-      return;
-    case Fusions::kEpilogue:
-      options.fuse_epilogues = false;
-      return;
-    case Fusions::kNorm:
-      options.fuse_norms = false;
-      return;
-    case Fusions::kTrain:
-      options.fuse_training = false;
-      return;
-  }
-}
-
 absl::Status ApplyNoFuse(const Words& words, SessionOptions& options) {
   for (const std::string& list : words.no_fuse) {
     for (const std::string& name : std::vector<std::string>(absl::StrSplit(list, ','))) {
-      const absl::StatusOr<Fusions> which = ParseChoice(name, kFusions, kFusionNames);
+      const absl::StatusOr<Fusion> which = ParseChoice(name, kFusions, kFusionNames);
       if (!which.ok()) return UsageError("--no-fuse: ", which.status().message());
-      SwitchOff(*which, options);
+      if (*which == nullptr) {
+        options = OneByOne(options);
+      } else {
+        options.** which = false;
+      }
     }
   }
   return absl::OkStatus();

@@ -69,34 +69,32 @@ absl::Status StartRows(const KernelContext& context, const device::ReduceArgumen
   return absl::OkStatus();
 }
 
-absl::Status StartRows(const KernelContext& context, const device::SoftmaxArguments& softmax) {
+namespace {
+
+// A launch for each row, or one that finds two numbers for each part of a row and one that joins them.
+template <typename Parts, typename OfParts, typename Whole>
+absl::Status StartWholeOrParts(const KernelContext& context, const Whole& whole) {
   Accelerator& device = *context.resources().device;
-  const std::optional<device::RowParts> parts = PartsOf(device, softmax.rows, softmax.size);
+  const std::optional<device::RowParts> parts = PartsOf(device, whole.rows, whole.size);
   if (!parts.has_value()) {
-    device.Start(softmax);
+    device.Start(whole);
     return absl::OkStatus();
   }
-  AMP_ASSIGN_OR_RETURN(Tensor found, MakeFound(context, softmax.rows, *parts, 2));
-  const device::SoftmaxPartsArguments of = {
-      .softmax = softmax, .parts = *parts, .found = static_cast<float*>(found.mutable_data())};
+  AMP_ASSIGN_OR_RETURN(Tensor found, MakeFound(context, whole.rows, *parts, 2));
+  const Parts of = {whole, *parts, static_cast<float*>(found.mutable_data())};
   device.Start(of);
-  device.Start(device::SoftmaxOfPartsArguments{of});
+  device.Start(OfParts{of});
   return absl::OkStatus();
 }
 
+}  // namespace
+
+absl::Status StartRows(const KernelContext& context, const device::SoftmaxArguments& softmax) {
+  return StartWholeOrParts<device::SoftmaxPartsArguments, device::SoftmaxOfPartsArguments>(context, softmax);
+}
+
 absl::Status StartRows(const KernelContext& context, const device::NormalizeArguments& norm) {
-  Accelerator& device = *context.resources().device;
-  const std::optional<device::RowParts> parts = PartsOf(device, norm.rows, norm.size);
-  if (!parts.has_value()) {
-    device.Start(norm);
-    return absl::OkStatus();
-  }
-  AMP_ASSIGN_OR_RETURN(Tensor found, MakeFound(context, norm.rows, *parts, 2));
-  const device::NormalizePartsArguments of = {
-      .norm = norm, .parts = *parts, .found = static_cast<float*>(found.mutable_data())};
-  device.Start(of);
-  device.Start(device::NormalizeOfPartsArguments{of});
-  return absl::OkStatus();
+  return StartWholeOrParts<device::NormalizePartsArguments, device::NormalizeOfPartsArguments>(context, norm);
 }
 
 }  // namespace amp
