@@ -9,20 +9,24 @@
 
 namespace amp {
 
-absl::StatusOr<int64_t> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed) {
-  int64_t finite = 0;
+absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed) {
+  ObservedRun run;
   const ValueObserver observe = [&](ValueId value, const Datum& datum) {
     const Tensor* tensor = datum.tensor();
     if (tensor == nullptr || tensor->dtype() != DType::kFloat32) return;
-    const auto is_finite = [](float element) { return std::isfinite(element); };
-    if (absl::c_any_of(tensor->elements<float>(), is_finite)) ++finite;
+    const std::string& name = session.model().value(value).name;
+    const auto elements = tensor->elements<float>();
+    if (absl::c_any_of(elements, [](float element) { return std::isfinite(element); })) ++run.with_finite;
+    if (absl::c_any_of(elements, [](float element) { return std::isnan(element); }) && run.with_nan++ == 0) {
+      run.first_nan = name;
+    }
     NarrowingStats float16, bfloat16;
-    SurveyNarrowing(tensor->elements<float>(), DType::kFloat16, float16);
-    SurveyNarrowing(tensor->elements<float>(), DType::kBfloat16, bfloat16);
-    observed[session.model().value(value).name].Add(float16, bfloat16);
+    SurveyNarrowing(elements, DType::kFloat16, float16);
+    SurveyNarrowing(elements, DType::kBfloat16, bfloat16);
+    observed[name].Add(float16, bfloat16);
   };
   AMP_RETURN_IF_ERROR(session.Run(inputs, {.observer = &observe}).status());
-  return finite;
+  return run;
 }
 
 }  // namespace amp

@@ -3,6 +3,7 @@
 #define AMP_RUNTIME_OBSERVE_VALUES_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "ir/base/observed_values.h"
@@ -10,9 +11,15 @@
 
 namespace amp {
 
-// Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included, and gives how many of
-// them have a finite element. Errors: those of Session::Run.
-absl::StatusOr<int64_t> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed);
+// Of the float32 tensors of one run.
+struct ObservedRun {
+  int64_t with_finite = 0, with_nan = 0;  // tensors that have such an element
+  std::string first_nan;                  // a value's name; empty if none has NaN
+};
+
+// Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included. Errors: those of
+// Session::Run.
+absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed);
 
 }  // namespace amp
 

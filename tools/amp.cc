@@ -208,7 +208,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
   };
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
   AMP_RETURN_IF_ERROR(CheckReportAgainstData(options.report_file, file));
-  AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(options, load));
+  AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(options, load, file.warnings));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, setup));
   AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(setup, load, outcome, file.external));
   if (!options.dry_run && !outcome.report.changed && outcome.is_edited) {
@@ -249,7 +249,7 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   if (!setup.ok()) return ExplainUnknownOperator(setup.status(), model);
   const ModelLoader load = [&] { return CopyAsFile(model, options.limits); };
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
-  AMP_ASSIGN_OR_RETURN(setup->settings.observed, ObserveModel(options, load));
+  AMP_ASSIGN_OR_RETURN(setup->settings.observed, ObserveModel(options, load, file.warnings));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, *setup));
   AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(*setup, load, outcome, file.external));
   RewriteSummary summary = Summarise(outcome, "model", *setup, file.warnings);

@@ -5,7 +5,7 @@
 namespace amp {
 namespace {
 
-constexpr const char* kSpins = "1000";  // looks at what is waited for, a pause of the processor between two
+constexpr const char* kSpins = "4000";  // looks at what is waited for, a pause of the processor between two
 
 }  // namespace
 

@@ -4,9 +4,9 @@
 
 namespace amp {
 
-// OpenMP's threads then sleep after some 0.1 ms without work, about what waking one costs at worst. On their own they
-// spin 300 times as long, at the end of every parallel loop, for a thread that cannot run: other processes' work, or they
-// themselves, have its processor. Where the environment says how threads wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT), that
+// OpenMP's threads then sleep after some 0.4 ms without work, a few times what waking one costs at worst. On their own
+// they spin 75 times as long, at the end of every parallel loop, for a thread that cannot run: other processes' work, or
+// they themselves, have its processor. Where the environment says how threads wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT), that
 // holds. REQUIRES: the only thread; the shared object with the threads has not been opened yet.
 void BoundSpinning();
 

@@ -72,7 +72,8 @@ absl::StatusOr<VerifiedOn> Samples(const RewriteOptions& options, const Session&
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const RewriteOptions& options,
-                                                                   const ModelLoader& load) {
+                                                                   const ModelLoader& load,
+                                                                   std::vector<std::string>& warnings) {
   if (options.calibration.empty() && options.ranges.empty()) return nullptr;
   if (options.calibration.empty()) {
     AMP_ASSIGN_OR_RETURN(ObservedValues read, ReadRanges(options.ranges));
@@ -86,13 +87,19 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
       AMP_RETURN_IF_ERROR(options.on_progress({"calibrate", static_cast<int64_t>(i), std::ssize(options.calibration)}));
     }
     AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadNumbers(path, *session));
-    const absl::StatusOr<int64_t> finite = ObserveValues(*session, sample, observed);
-    if (!finite.ok()) return InFile(Escaped(path), finite.status());
-    if (*finite == 0 && !observed.empty()) {
+    const absl::StatusOr<ObservedRun> run = ObserveValues(*session, sample, observed);
+    if (!run.ok()) return InFile(Escaped(path), run.status());
+    if (run->with_finite == 0 && !observed.empty()) {
       return InFile(Escaped(path), UsageError("--calibration: expected data on which float32 values have finite "
                                               "elements, found none in the ",
                                               observed.size(), " float32 values of the model"));
     }
+    if (run->with_nan == 0) continue;
+    const std::string what = absl::StrCat("--calibration: expected data on which the model gives numbers, found NaN in ",
+                                          run->with_nan, " of ", observed.size(), " float32 values, '",
+                                          Escaped(run->first_nan), "' first, which ranges leave out");
+    if (options.strict) return InFile(Escaped(path), UsageError(what));
+    warnings.push_back(absl::StrCat(Escaped(path), ": ", what));
   }
   return std::make_shared<const ObservedValues>(std::move(observed));
 }

@@ -19,9 +19,11 @@ namespace amp {
 using ModelLoader = std::function<absl::StatusOr<LoadedFile>()>;
 
 // What the model shows on the samples of options.calibration, or what options.ranges says that it has shown; null if
-// neither is asked for. Errors: those of reading samples, of running the model, of ReadRanges.
+// neither is asked for. A sample that gives NaN is a warning; with options.strict, an error. Errors: those of reading
+// samples, of running the model, of ReadRanges.
 absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const RewriteOptions& options,
-                                                                   const ModelLoader& load);
+                                                                   const ModelLoader& load,
+                                                                   std::vector<std::string>& warnings);
 
 // A model after the rewrite, and where the data beside it are.
 struct RewrittenModel {

@@ -30,6 +30,7 @@ ValueId ReadBy(const Model& model, const Use& use) {
 }  // namespace
 
 void RewriteRecorder::Begin(const Model& model, const InlinedFunctions* inlined) {
+  *this = RewriteRecorder();
   // A record that cannot be read is as good as none; the loaded model's own checks have passed.
   absl::StatusOr<std::optional<RewriteRecord>> earlier = ReadRecord(model);
   if (earlier.ok() && earlier->has_value()) {

@@ -25,7 +25,7 @@ namespace amp {
 class RewriteRecorder {
  public:
   // Of the model as it came, before initializers are frozen and the opset is lifted. `inlined`: what had happened to it
-  // already; may be null.
+  // already; may be null. Forgets the model before, if there was one.
   void Begin(const Model& model, const InlinedFunctions* inlined);
   // A node that something else took the place of.
   void AddReplaced(std::string path) { record_.replaced.push_back(std::move(path)); }

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/convert.h"
+#include "nlohmann/json.hpp"
 #include "tests/catch2.h"
 #include "tests/passes/undo_folder.h"
 
@@ -64,6 +65,28 @@ TEST_CASE("what became a function again cannot be taken back, and is left alone"
   CHECK(absl::StrContains(output.out, "it has no record of a rewrite"));
   CHECK(absl::StrContains(output.err, "the model computes in float16 and stays so"));
   CHECK(undo.folder.Read("back.onnx") == undo.folder.Read("low.onnx"));
+}
+
+TEST_CASE("a step made of a rewritten model has a record of its own rewrite alone") {
+  const Undo undo(R"(<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+    g (float[n,4] x) => (float[n,2] y) <float[4,2] w = {1, 2, 3, 4, 5, 6, 7, -8}, float[2] b = {0.5, 2}> {
+      a = local.f (x)
+      y = Gemm (a, w, b)
+    }
+    <domain: "local", opset_import: ["" : 17]>
+    f (p) => (q) { q = Relu (p) })");
+  undo.Rewrite();
+  const ToolOutput made = undo.RunTool("low.onnx", "step.onnx", {"--train"});
+  CHECK(made.exit_code == 0);
+  CHECK(absl::StrContains(made.err, "is taken back before the training step is made"));
+  REQUIRE(undo.RunTool("in.onnx", "own.onnx", {"--train"}).exit_code == 0);
+  nlohmann::json record = nlohmann::json::parse(Record(undo.Model("step.onnx")));
+  nlohmann::json own = nlohmann::json::parse(Record(undo.Model("own.onnx")));
+  CHECK(own["inlined"].size() == 1);
+  CHECK_FALSE(record.contains("inlined"));  // what it was made of has no functions
+  own.erase("inlined");
+  CHECK(record == own);
+  CHECK_FALSE(absl::StrContains(undo.TakeBack("step.onnx").err, "no longer fit"));
 }
 
 TEST_CASE("an input that is an output too is taken back as both") {

@@ -154,6 +154,17 @@ TEST_CASE("data without a number is no calibration, and verifies nothing") {
   CHECK(!run.folder.Has("out.onnx"));
 }
 
+TEST_CASE("a calibration that is NaN in part is told, and refused by --strict") {
+  const DataFolder run(kRows);
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {2, 2}, {1, std::numeric_limits<float>::quiet_NaN(), 2, 3});
+  const std::vector<std::string> flags = {"--calibration", run.folder.Write("x.npz", *NpzBytes({{"x", x}}))};
+  const ToolOutput output = run.RunTool(flags);
+  CHECK(output.exit_code == 0);
+  CHECK(absl::StrContains(output.err, "x.npz: --calibration: expected data on which the model gives numbers, found NaN "
+                                      "in 2 of 2 float32 values, 'x' first, which ranges leave out"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({flags[0], flags[1], "--strict"}), 2), "found NaN in 2 of 2"));
+}
+
 TEST_CASE("weights that are inputs, and models without float32, need no ranges") {
   const DataFolder run(R"(<ir_version: 3, opset_import: ["" : 17]>
     g (float[1,2] x, float[2,2] w) => (float[1,2] y) <float[2,2] w = {1, 2, 3, 4}> { y = MatMul (x, w) })");

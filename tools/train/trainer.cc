@@ -220,9 +220,13 @@ absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forw
     states.insert(state.input);
     if (!IsTrained(state)) continue;
     AMP_ASSIGN_OR_RETURN(const Tensor value, State(state.input));
-    AMP_RETURN_IF_ERROR(InFile(
-        Escaped(forward), ReplaceInitializer(*file->model, state.input,
-                                             {.dtype = value.dtype(), .dims = value.dims(), .bytes = value.bytes()})));
+    const absl::Status replaced = ReplaceInitializer(
+        *file->model, state.input, {.dtype = value.dtype(), .dims = value.dims(), .bytes = value.bytes()});
+    if (!replaced.ok()) {
+      return InFile(Escaped(forward), ModelError(replaced.message(), "; --forward takes the float32 model that the "
+                                                                     "step was made of (amp-rewrite --policy float32 "
+                                                                     "takes a conversion back)"));
+    }
   }
   if (!forward.empty()) return file;
   if (step.logits.empty())
