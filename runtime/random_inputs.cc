@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
@@ -60,7 +61,7 @@ class InputMaker {
     std::vector<std::string> unsized;
     for (const ValueId input : session_.inputs()) {
       if (IsGiven(input)) continue;
-      for (const std::string& symbol : DimSymbols(model_, input)) {
+      for (const std::string& symbol : NamesOf(input)) {
         const bool is_sized = symbol.empty() || sizes_.contains(symbol) || options_.dims.contains(symbol);
         if (!is_sized && !absl::c_linear_search(unsized, symbol)) unsized.push_back(symbol);
       }
@@ -69,16 +70,26 @@ class InputMaker {
   }
 
  private:
+  // Of the dimensions of unknown size; empty for the others.
+  std::vector<std::string> NamesOf(ValueId input) const {
+    const std::optional<std::vector<int64_t>> dims = ShapeOf(model_, input);
+    std::vector<std::string> names = DimSymbols(model_, input);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty() && (*dims)[i] == kUnknownDim) names[i] = absl::StrCat(model_.value(input).name, ":", i);
+    }
+    return names;
+  }
+
   absl::Status CheckNames() const {
     std::set<std::string> known;
     for (const ValueId input : session_.inputs()) {
-      for (const std::string& symbol : DimSymbols(model_, input)) {
+      for (const std::string& symbol : NamesOf(input)) {
         if (!symbol.empty()) known.insert(symbol);
       }
     }
     for (const auto& [name, dim] : options_.dims) {
       if (!known.contains(name)) {
-        return UsageError("no input has a dimension of the name '", Escaped(name), "'; they have ",
+        return UsageError("no input has a dimension of unknown size with the name '", Escaped(name), "'; they have ",
                           QuotedFirstOf(std::vector<std::string>(known.begin(), known.end())));
       }
     }
@@ -97,7 +108,7 @@ class InputMaker {
   // What is given says how large its named dimensions are, of other inputs too.
   void BindSymbols(ValueId input) {
     const Dims given = GivenDims(input);
-    const std::vector<std::string> symbols = DimSymbols(model_, input);
+    const std::vector<std::string> symbols = NamesOf(input);
     for (size_t i = 0; i < symbols.size() && symbols.size() == given.size(); ++i) {
       if (!symbols[i].empty()) sizes_.emplace(symbols[i], given[i]);
     }
@@ -110,7 +121,7 @@ class InputMaker {
     }
     for (const auto& [name, size] : options_.dims) sizes_[name] = size;
     for (const ValueId input : session_.inputs()) {
-      const std::vector<std::string> symbols = DimSymbols(model_, input);
+      const std::vector<std::string> symbols = NamesOf(input);
       if (symbols.size() > 1 && !symbols[0].empty()) sizes_.emplace(symbols[0], kFirstDim);
     }
   }
@@ -125,10 +136,10 @@ class InputMaker {
   absl::StatusOr<Dims> DimsOf(ValueId input) const {
     std::optional<std::vector<int64_t>> dims = ShapeOf(model_, input);
     if (!dims.has_value() || model_.value(input).dtype == DType::kUndefined) return CannotMakeUp(input);
-    const std::vector<std::string> symbols = DimSymbols(model_, input);
+    const std::vector<std::string> symbols = DimSymbols(model_, input), names = NamesOf(input);
     for (size_t i = 0; i < dims->size(); ++i) {
       if ((*dims)[i] != kUnknownDim) continue;
-      const auto sized = sizes_.find(symbols[i]);
+      const auto sized = sizes_.find(names[i]);
       const bool is_last = i + 1 == dims->size();
       const bool is_first_of_several = i == 0 && !is_last;
       const bool is_batch = is_first_of_several || (options_.only_last && symbols[i].empty() && !is_last);

@@ -23,8 +23,9 @@ namespace amp {
 
 struct RandomInputOptions {
   uint64_t seed = 0;
-  std::map<std::string, int64_t> dims = {};  // of symbolic dimensions
-  NamedDatums given = {};                    // inputs that are not made up, and go with the others
+  // Of symbolic dimensions; of those without a name by input and axis: "x:1".
+  std::map<std::string, int64_t> dims = {};
+  NamedDatums given = {};  // inputs that are not made up, and go with the others
   // Of unknown dimensions that nothing above sizes, and that are not the first of several: those are 1. What has one
   // name has one size: 1 where it is so anywhere.
   int64_t other_dim = 16;
@@ -32,7 +33,7 @@ struct RandomInputOptions {
   bool only_last = false;  // of those without a name, the last of an input alone are so large: the others are 1
 };
 
-// The symbolic dimensions of inputs that are made up and not sized by `dims` or given inputs, in order, each once.
+// The dimensions of unknown size of inputs that are made up and not sized by `dims` or given inputs, by name, each once.
 std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options);
 
 // The same inputs for the same seed. Errors: kInvalidArgument for a name in `dims` that no input has, and for an input

@@ -164,7 +164,8 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->group(safety);
   add_strings(safety, "--dim", a.dims, "NAME=N",
-              "with --verify alone: a symbolic dimension of the inputs that are made up (repeatable)");
+              "with --verify alone: a dimension of the inputs that are made up, by its name, or input and axis: x:1=8\n"
+              "(repeatable)");
   AddNumberAs(app, safety, "--tolerance", o.tolerance, 1e30,
               "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
   app.add_option("--opset", a.opset,

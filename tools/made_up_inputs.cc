@@ -52,13 +52,16 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
   return first_error;
 }
 
+std::string HowToSize(const Session& session, const RandomInputOptions& options) {
+  return absl::StrJoin(UnsizedSymbols(session, options), " ", [](std::string* out, const std::string& symbol) {
+    absl::StrAppend(out, "--dim ", Escaped(symbol), "=N");
+  });
+}
+
 absl::Status ExplainMadeUp(const absl::Status& status, const Session& session, const RandomInputOptions& options,
                            const std::string& how_to_give) {
   if (!MayBeOfInputs(status)) return status;
-  const std::vector<std::string> symbols = UnsizedSymbols(session, options);
-  const std::string sizes = absl::StrJoin(symbols, " ", [](std::string* out, const std::string& symbol) {
-    absl::StrAppend(out, "--dim ", Escaped(symbol), "=N");
-  });
+  const std::string sizes = HowToSize(session, options);
   return UsageError(status.message(), "; inputs are made up: ", sizes, sizes.empty() ? "" : " sizes them, ",
                     how_to_give, " gives real ones");
 }

@@ -25,6 +25,9 @@ struct MadeUpInputs {
 // where none is taken.
 absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInputOptions options);
 
+// The flags that size what is unknown: "--dim n=N --dim x:1=N"; empty where nothing is.
+std::string HowToSize(const Session& session, const RandomInputOptions& options);
+
 // What a run on made-up inputs ended with: where a node did not take them (kDataLoss) it is the inputs' fault
 // (kInvalidArgument), and told which dimensions there are, and how to give inputs ("--input NAME=FILE").
 absl::Status ExplainMadeUp(const absl::Status& status, const Session& session, const RandomInputOptions& options,

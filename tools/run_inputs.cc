@@ -63,9 +63,8 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
   if (!arguments.random_seed.has_value()) return inputs;
   AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, HowToMakeUp(arguments, std::move(inputs))));
   if (made_up.other_dim != MadeUpInputs::kUsualDim) {
-    const bool has_names = !UnsizedSymbols(session, HowToMakeUp(arguments, {})).empty();
     note = absl::StrCat("unknown dimensions of made-up inputs are ", made_up.other_dim, ", as the model takes none of ",
-                        MadeUpInputs::kUsualDim, has_names ? "; --dim NAME=N sizes them" : "");
+                        MadeUpInputs::kUsualDim, "; ", HowToSize(session, HowToMakeUp(arguments, {})), " sizes them");
   }
   return std::move(made_up.inputs);
 }

@@ -95,9 +95,9 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
                                               observed.size(), " float32 values of the model"));
     }
     if (run->with_nan == 0) continue;
-    const std::string what = absl::StrCat("--calibration: expected data on which the model gives numbers, found NaN in ",
-                                          run->with_nan, " of ", observed.size(), " float32 values, '",
-                                          Escaped(run->first_nan), "' first, which ranges leave out");
+    const std::string what = absl::StrCat(
+        "--calibration: expected data on which the model gives numbers, found NaN in ", run->with_nan, " of ",
+        observed.size(), " float32 values, '", Escaped(run->first_nan), "' first, which ranges leave out");
     if (options.strict) return InFile(Escaped(path), UsageError(what));
     warnings.push_back(absl::StrCat(Escaped(path), ": ", what));
   }

@@ -57,8 +57,8 @@ class Runs {
     }
     return RunAmpRun(arguments);
   }
-  std::string Succeeds(const std::vector<std::string>& flags) const {
-    const ToolOutput output = Run(flags);
+  std::string Succeeds(const std::vector<std::string>& flags, const std::string& model = "@model.onnx") const {
+    const ToolOutput output = Run(flags, model);
     CHECK(output.err.empty());
     CHECK(output.exit_code == 0);
     return output.out;

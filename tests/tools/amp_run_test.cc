@@ -281,7 +281,7 @@ TEST_CASE("made-up inputs get sizes that the model takes, which is noted") {
   CHECK(output.exit_code == 0);
   CHECK(output.err ==
         "amp-run: note: unknown dimensions of made-up inputs are 256, as the model takes none of 16; --dim "
-        "NAME=N sizes them\n");
+        "n=N --dim samples=N sizes them\n");
   CHECK_THAT(output.out, Contains("float32[1,1,57]"));
   CHECK(runs.Run({"--random-inputs", "--dim", "samples=300"}, "@window.onnx").err.empty());
   CHECK(runs.Run({"--random-inputs", "--quiet"}, "@window.onnx").err.empty());
@@ -296,6 +296,22 @@ TEST_CASE("batches of made-up inputs need not come first") {
       y = Add (x, sums)
     })");
   CHECK(runs.Run({"--random-inputs"}, "@state.onnx").exit_code == 0);
+}
+
+TEST_CASE("dimensions of made-up inputs that have no name are sized by input and axis") {
+  const Runs runs;
+  runs.WriteModel("rows.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[?,4,?] x, float[n] bias) => (float[?,4,m] y) { y = Add (x, bias) })");
+  const auto flags = [](const std::string& dim) {
+    return std::vector<std::string>{"--random-inputs", "--dim", dim, "--dim", "n=6"};
+  };
+  std::vector<std::string> sized = flags("x:2=6");
+  CHECK_THAT(runs.Succeeds(sized, "@rows.onnx"), Contains("float32[1,4,6]"));
+  sized.insert(sized.end(), {"--dim", "x:0=5"});
+  CHECK_THAT(runs.Succeeds(sized, "@rows.onnx"), Contains("float32[5,4,6]"));
+  runs.Fails(flags("x:1=6"), 2,
+             "no input has a dimension of unknown size with the name 'x:1'; they have 'n', 'x:0', 'x:2'", "@rows.onnx");
+  runs.Fails(flags("x:0=5"), 2, "inputs are made up: --dim x:2=N sizes them", "@rows.onnx");
 }
 
 TEST_CASE("made-up inputs that no size makes fit are the inputs' fault, and how to give others is told") {

@@ -160,8 +160,9 @@ TEST_CASE("a calibration that is NaN in part is told, and refused by --strict") 
   const std::vector<std::string> flags = {"--calibration", run.folder.Write("x.npz", *NpzBytes({{"x", x}}))};
   const ToolOutput output = run.RunTool(flags);
   CHECK(output.exit_code == 0);
-  CHECK(absl::StrContains(output.err, "x.npz: --calibration: expected data on which the model gives numbers, found NaN "
-                                      "in 2 of 2 float32 values, 'x' first, which ranges leave out"));
+  CHECK(absl::StrContains(output.err,
+                          "x.npz: --calibration: expected data on which the model gives numbers, found NaN "
+                          "in 2 of 2 float32 values, 'x' first, which ranges leave out"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({flags[0], flags[1], "--strict"}), 2), "found NaN in 2 of 2"));
 }
 
