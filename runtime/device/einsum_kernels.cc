@@ -27,16 +27,10 @@ const char* WhyNotEinsum(const KernelContext& context) {
   return DoSizesAgree(*contraction, a, b) ? nullptr : "sizes that differ";
 }
 
-struct EinsumText : KernelState {
-  absl::Mutex mutex;
-  std::string text ABSL_GUARDED_BY(mutex);
-};
-
 absl::Status Multiply(KernelContext& context, const Tensor& left, const Tensor& right, const Contraction& form,
                       Tensor& product) {
   const ContractionSizes sizes = SizesOf(form, context.Input(0), context.Input(1));
-  EinsumText& state = context.State<EinsumText>();
-  const absl::MutexLock lock(&state.mutex);
+  std::string text;
   AMP_RETURN_IF_ERROR(context.resources().device->Multiply({.a = left.data(),
                                                             .b = right.data(),
                                                             .bias = nullptr,
@@ -54,8 +48,8 @@ absl::Status Multiply(KernelContext& context, const Tensor& left, const Tensor& 
                                                             .activation = device::ProductActivation::kNone,
                                                             .allows_tf32 = context.resources().allows_tf32,
                                                             .alpha = 1},
-                                                           state.text));
-  context.Report(state.text, DType::kFloat32);
+                                                           text));
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
 }
 

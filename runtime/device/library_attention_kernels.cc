@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "ir/base/status.h"
@@ -94,11 +95,6 @@ absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const
   return attention;
 }
 
-struct AttentionText : KernelState {
-  absl::Mutex mutex;
-  std::string text ABSL_GUARDED_BY(mutex);
-};
-
 absl::Status Attention(KernelContext& context) {
   const auto& unit = context.State<AttentionUnit>();
   absl::InlinedVector<DType, kMask + 1> types;
@@ -109,10 +105,9 @@ absl::Status Attention(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), views.stored));
   if (y->num_elements() == 0 || attention.keys == 0) return absl::UnimplementedError("nothing to attend to");
   attention.y = y->mutable_data();
-  AttentionText& state = context.State<AttentionText>();
-  const absl::MutexLock lock(&state.mutex);
-  AMP_RETURN_IF_ERROR(context.resources().device->Attend(attention, state.text));
-  context.Report(state.text, DType::kFloat32);
+  std::string text;
+  AMP_RETURN_IF_ERROR(context.resources().device->Attend(attention, text));
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
 }
 

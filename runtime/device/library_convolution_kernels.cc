@@ -97,7 +97,6 @@ absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolutio
 
 struct ConvolutionState : KernelState {
   absl::Mutex mutex;
-  std::string text ABSL_GUARDED_BY(mutex);
   Tensor weights ABSL_GUARDED_BY(mutex);  // the constant ones, channels last
   const void* weights_of ABSL_GUARDED_BY(mutex) = nullptr;
   bool refuses_channels_last ABSL_GUARDED_BY(mutex) = false;
@@ -157,7 +156,7 @@ absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, Co
 
 // Errors: kUnimplemented, the library does not do it in that layout.
 absl::Status ConvolveIn(Layout layout, KernelContext& context, ConvolutionKind kind, const ConvolutionShape& shape,
-                        ConvolutionState& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
+                        ConvolutionState& state, std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), layout, context.memory()));
   AMP_ASSIGN_OR_RETURN(const Tensor w, WeightsIn(layout, context, state));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
@@ -175,7 +174,7 @@ absl::Status ConvolveIn(Layout layout, KernelContext& context, ConvolutionKind k
     }
     convolution.steps[convolution.num_steps++] = step;
   }
-  return ConvolveWithBias(*context.resources().device, convolution, *y, state.text);
+  return ConvolveWithBias(*context.resources().device, convolution, *y, text);
 }
 
 template <ConvolutionKind kKind>
@@ -184,14 +183,15 @@ absl::Status Convolve(KernelContext& context) {
   if (ElementCount(shape.y) == 0) return context.MakeOutput(0, StoredType(context), shape.y).status();
   ConvolutionState& state = context.State<ConvolutionState>();
   const absl::MutexLock lock(&state.mutex);
+  std::string text;
   absl::Status status = absl::UnimplementedError("");
   if (kKind == ConvolutionKind::kPlain && !state.refuses_channels_last && FitsChannelsLast(context.Input(0), shape)) {
-    status = ConvolveIn(Layout::kChannelsLast, context, kKind, shape, state);
+    status = ConvolveIn(Layout::kChannelsLast, context, kKind, shape, state, text);
     state.refuses_channels_last = absl::IsUnimplemented(status);
   }
-  if (absl::IsUnimplemented(status)) status = ConvolveIn(Layout::kRowMajor, context, kKind, shape, state);
+  if (absl::IsUnimplemented(status)) status = ConvolveIn(Layout::kRowMajor, context, kKind, shape, state, text);
   AMP_RETURN_IF_ERROR(status);
-  context.Report(state.text, DType::kFloat32);
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
 }
 
@@ -227,13 +227,12 @@ absl::Status ConvolveFused(KernelContext& context) {
     fits = fits && step.has_value();
     if (fits) convolution.steps[convolution.num_steps++] = *step;
   }
-  ConvolutionState& state = context.State<ConvolutionState>();
-  const absl::MutexLock lock(&state.mutex);
-  absl::Status status = fits ? context.resources().device->Convolve(convolution, state.text)
+  std::string text;
+  absl::Status status = fits ? context.resources().device->Convolve(convolution, text)
                              : absl::UnimplementedError("an activation that the library does not have");
-  if (absl::IsUnimplemented(status)) status = ConvolveThenChain(context, convolution, *y, state.text);
+  if (absl::IsUnimplemented(status)) status = ConvolveThenChain(context, convolution, *y, text);
   AMP_RETURN_IF_ERROR(status);
-  context.Report(state.text, DType::kFloat32);
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
 }
 

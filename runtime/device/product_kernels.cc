@@ -1,5 +1,7 @@
 // Products of matrices by the library of a device: MatMul, Gemm, com.microsoft::FusedMatMul.
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "ir/base/status.h"
 #include "runtime/device/families.h"
@@ -100,11 +102,6 @@ absl::Status MultiplyEach(const KernelContext& context, const ProductShape& shap
   return absl::OkStatus();
 }
 
-struct ProductText : KernelState {
-  absl::Mutex mutex;
-  std::string text ABSL_GUARDED_BY(mutex);
-};
-
 absl::Status Product(KernelContext& context) {
   const std::optional<ProductShape> shape = ShapeOf(context);
   const ProductForm form = FormOf(context);
@@ -138,11 +135,10 @@ absl::Status Product(KernelContext& context) {
       .activation = epilogue.activation,
       .allows_tf32 = context.resources().allows_tf32,
       .alpha = form.alpha};
-  ProductText& state = context.State<ProductText>();
-  const absl::MutexLock lock(&state.mutex);
+  std::string text;
   const Way way = shape->FirstWay(Way::kFolded);
   if (way == Way::kAsIs) {
-    AMP_RETURN_IF_ERROR(MultiplyEach(context, *shape, product, state.text));
+    AMP_RETURN_IF_ERROR(MultiplyEach(context, *shape, product, text));
   } else {
     const Dims a = shape->ViewOfA(way), b = shape->ViewOfB(way), view = shape->ViewOfY(way);
     product.m = view[view.size() - 2];
@@ -151,9 +147,9 @@ absl::Status Product(KernelContext& context) {
       product.a_step = a[0] == 1 ? 0 : a[1] * a[2];
       product.b_step = b[0] == 1 ? 0 : b[1] * b[2];
     }
-    AMP_RETURN_IF_ERROR(Multiply(context, product, state.text));
+    AMP_RETURN_IF_ERROR(Multiply(context, product, text));
   }
-  context.Report(state.text, DType::kFloat32);
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return NeedsChain(context, epilogue) ? FinishProduct(context, epilogue, result, *y) : absl::OkStatus();
 }
 

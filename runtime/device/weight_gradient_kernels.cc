@@ -2,6 +2,7 @@
 // Products are the library's, without which the processor computes them; convolutions it leaves are a kernel's of our own.
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "ir/base/check.h"
 #include "ir/base/status.h"
@@ -52,11 +53,6 @@ const char* WhyNotMatrices(const KernelContext& context) {
   return shape.k == shape.k_of_b ? nullptr : "shapes that are not multiplied";
 }
 
-struct GradientText : KernelState {
-  absl::Mutex mutex;
-  std::string text ABSL_GUARDED_BY(mutex);
-};
-
 absl::Status MatrixWeightGradient(KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
   const MatrixShape shape = ShapeOfMatrices(context);
@@ -83,10 +79,9 @@ absl::Status MatrixWeightGradient(KernelContext& context) {
                                             .activation = device::ProductActivation::kNone,
                                             .allows_tf32 = context.resources().allows_tf32,
                                             .alpha = GetFloat(context.node(), "alpha", 1)};
-  GradientText& state = context.State<GradientText>();
-  const absl::MutexLock lock(&state.mutex);
-  AMP_RETURN_IF_ERROR(context.resources().device->Multiply(product, state.text));
-  context.Report(state.text, DType::kFloat32);
+  std::string text;
+  AMP_RETURN_IF_ERROR(context.resources().device->Multiply(product, text));
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
 }
 
@@ -178,10 +173,9 @@ absl::Status ConvWeightGradientByLibrary(KernelContext& context) {
                                             .steps = {},
                                             .gives_weights = true};
   SetDeviceAxes(shape.window, convolution.axes);
-  GradientText& state = context.State<GradientText>();
-  const absl::MutexLock lock(&state.mutex);
-  AMP_RETURN_IF_ERROR(context.resources().device->Convolve(convolution, state.text));
-  context.Report(state.text, DType::kFloat32);
+  std::string text;
+  AMP_RETURN_IF_ERROR(context.resources().device->Convolve(convolution, text));
+  context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
 }
 

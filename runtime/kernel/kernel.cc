@@ -99,6 +99,11 @@ void KernelContext::Report(absl::string_view implementation, DType computed_in) 
   computed_in_ = computed_in;
 }
 
+void KernelContext::ReportOwn(std::string implementation, DType computed_in) {
+  own_implementation_ = std::move(implementation);
+  Report(own_implementation_, computed_in);
+}
+
 void KernelContext::Ran(const KernelRow& row, absl::string_view why_not_better, int num_copies) {
   const absl::MutexLock lock(&site_.mutex);
   site_.row = &row;

@@ -175,6 +175,8 @@ class KernelContext {
   }
   // For reports: the library's name for what ran, which lives as long as the state, and the type that it computed in.
   void Report(absl::string_view implementation, DType computed_in);
+  // The same of a name that was made for this run: other threads' runs may have got another.
+  void ReportOwn(std::string implementation, DType computed_in);
   // By whoever chose the row, at the end.
   void Ran(const KernelRow& row, absl::string_view why_not_better, int num_copies = 0);
 
@@ -197,6 +199,7 @@ class KernelContext {
   RunResources& resources_;
   BodyRunner& bodies_;
   KernelSite& site_;
+  std::string own_implementation_;
   absl::string_view implementation_;
   DType computed_in_ = DType::kUndefined;
   Tensor unseen_;  // an output that the node does not have
