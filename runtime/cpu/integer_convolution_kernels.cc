@@ -2,7 +2,7 @@
 // products of x - x_zero with w, as int32.
 //
 // The library knows a zero point of x, which is what lies in the padding, and signed weights without one: unsigned ones
-// are moved by 128, where that is their zero point.
+// are moved by 128, and what zero points of weights take from the sums is taken behind it.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -12,6 +12,7 @@
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_window.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/cpu/window_sums.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
@@ -34,6 +35,8 @@ constexpr uint8_t kHalfRange = 128;  // between signed and unsigned 8 bits
 
 struct PreparedIntegers : PreparedOperation {
   bool has_bias = false;
+  Window window;
+  int64_t groups = 1;
 };
 
 bool Is8Bits(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
@@ -43,15 +46,8 @@ absl::Span<const uint8_t> BitsOf(const Tensor& x) {
   return {reinterpret_cast<const uint8_t*>(x.bytes().data()), x.bytes().size()};
 }
 
-// Whether the weights are signed numbers without a zero point, or become that when they are moved.
-bool HasNoZeroPoint(const KernelContext& context, const Ports& ports) {
-  const DType dtype = context.Input(ports.w).dtype();
-  const uint8_t wanted = dtype == DType::kUint8 ? kHalfRange : 0;
-  if (!context.HasInput(ports.w_zero)) return wanted == 0;
-  const Tensor& zeros = context.Input(ports.w_zero);
-  if (zeros.dtype() != dtype) return false;
-  const auto bits = BitsOf(zeros);
-  return std::all_of(bits.begin(), bits.end(), [wanted](uint8_t zero) { return zero == wanted; });
+int32_t NumberOf(const Tensor& x, size_t i) {
+  return x.dtype() == DType::kUint8 ? int32_t{BitsOf(x)[i]} : int32_t{static_cast<int8_t>(BitsOf(x)[i])};
 }
 
 bool IsOneOrPerFilter(const Tensor& x, int64_t filters) {
@@ -71,10 +67,10 @@ const char* WhyNotIntegers(const KernelContext& context, const Ports& ports) {
     const Tensor& zero = context.Input(ports.x_zero);
     if (zero.dtype() != x.dtype() || zero.num_elements() != 1) return "a zero point of another type or shape";
   }
-  if (context.HasInput(ports.w_zero) && !IsOneOrPerFilter(context.Input(ports.w_zero), w.dim(0))) {
-    return "zero points of another shape";
-  }
-  return HasNoZeroPoint(context, ports) ? nullptr : "zero points of weights";
+  if (!context.HasInput(ports.w_zero)) return nullptr;
+  const Tensor& zeros = context.Input(ports.w_zero);
+  if (zeros.dtype() != w.dtype()) return "zero points of another type than the weights";
+  return IsOneOrPerFilter(zeros, w.dim(0)) ? nullptr : "zero points of another shape";
 }
 
 const char* WhyNotConvInteger(const KernelContext& context) { return WhyNotIntegers(context, kOfConvInteger); }
@@ -95,6 +91,19 @@ const char* WhyNotQLinearConv(const KernelContext& context) {
   if (!context.HasInput(kBias)) return nullptr;
   const Tensor& bias = context.Input(kBias);
   return bias.dtype() == DType::kInt32 && bias.dims() == Dims{filters} ? nullptr : "another bias";
+}
+
+// By filter, of the weights as signed numbers.
+std::vector<int32_t> ZeroPointsOfWeights(const KernelContext& context, const Ports& ports) {
+  const Tensor& w = context.Input(ports.w);
+  const int32_t moved_by = w.dtype() == DType::kUint8 ? kHalfRange : 0;
+  std::vector<int32_t> zeros;
+  const size_t given =
+      context.HasInput(ports.w_zero) ? static_cast<size_t>(context.Input(ports.w_zero).num_elements()) : 0;
+  for (size_t i = 0; i < given; ++i) zeros.push_back(NumberOf(context.Input(ports.w_zero), i) - moved_by);
+  if (zeros.empty()) zeros.push_back(-moved_by);
+  zeros.resize(static_cast<size_t>(w.dim(0)), zeros[0]);
+  return zeros;
 }
 
 // Weights as signed numbers.
@@ -119,6 +128,8 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
   if (ElementsBetween(operation->y_dims, 0, operation->y_dims.size()) == 0)
     return absl::UnimplementedError("no elements");
   operation->has_bias = context.HasInput(kBias);
+  operation->window = window;
+  operation->groups = groups;
   const SpatialView view = ViewOf(window);
   std::string why_not;
   operation->primitive = onednn::OpenLibrary().library->MakeConvolution(
@@ -149,11 +160,7 @@ absl::StatusOr<Tensor> Convolve(KernelContext& context, const Ports& ports) {
   AMP_ASSIGN_OR_RETURN(Tensor sums, context.MakeScratch(DType::kInt32, operation.y_dims));
   AMP_ASSIGN_OR_RETURN(
       Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
-  int32_t x_zero = 0;
-  if (context.HasInput(ports.x_zero)) {
-    const uint8_t bits = BitsOf(context.Input(ports.x_zero))[0];
-    x_zero = x.dtype() == DType::kUint8 ? bits : static_cast<int8_t>(bits);
-  }
+  const int32_t x_zero = context.HasInput(ports.x_zero) ? NumberOf(context.Input(ports.x_zero), 0) : 0;
   onednn::Primitive::Arguments arguments;
   arguments.a = x.bytes().data();
   arguments.a_zero = &x_zero;
@@ -164,6 +171,10 @@ absl::StatusOr<Tensor> Convolve(KernelContext& context, const Ports& ports) {
   if (!operation.primitive->Run(arguments)) return absl::InternalError("oneDNN failed");
   context.Report(operation.primitive->implementation(), DType::kInt32);
   sums.set_layout(Layout::kChannelsLast);
+  const std::vector<int32_t> w_zeros = ZeroPointsOfWeights(context, ports);
+  if (std::any_of(w_zeros.begin(), w_zeros.end(), [](int32_t zero) { return zero != 0; })) {
+    AMP_RETURN_IF_ERROR(SubtractZeroPoints(context, x, x_zero, operation.window, operation.groups, w_zeros, sums));
+  }
   return sums;
 }
 

@@ -1,9 +1,4 @@
-// MatMulInteger and QLinearMatMul by oneDNN's products of 8-bit integers, which are exact.
-//
-//   sum over k of (a - a_zero) (b - b_zero) = sum a b - a_zero sum b - b_zero sum a + k a_zero b_zero
-//
-// The library multiplies unsigned by signed numbers: what is signed on the left, or unsigned on the right, is moved by
-// 128, and its zero point with it. Sums wrap at 32 bits, as the operators' do.
+// MatMulInteger and QLinearMatMul by oneDNN's products of 8-bit integers.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -11,6 +6,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
+#include "runtime/cpu/integer_product.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
@@ -19,8 +15,6 @@
 namespace amp {
 namespace {
 
-constexpr int32_t kHalfRange = 128;  // between signed and unsigned 8 bits
-
 // Where an operator has its inputs.
 struct Ports {
   size_t a, a_zero, b, b_zero;
@@ -28,10 +22,6 @@ struct Ports {
 constexpr Ports kOfMatMulInteger = {0, 2, 1, 3};
 constexpr Ports kOfQLinear = {0, 2, 3, 5};
 constexpr size_t kScaleA = 1, kScaleB = 4, kScaleY = 6, kZeroY = 7;
-
-struct PreparedIntegers : PreparedOperation {
-  std::vector<uint32_t> column_sums;  // of b as the library sees it
-};
 
 bool Is8Bits(DType dtype) { return dtype == DType::kUint8 || dtype == DType::kInt8; }
 
@@ -77,102 +67,44 @@ const char* WhyNotQLinearMatMul(const KernelContext& context) {
   return IsOneOrPerColumn(context, kScaleB, context.Input(kOfQLinear.b).dim(1)) ? nullptr : "scales of another shape";
 }
 
-// Elements of 8 bits, moved by 128 where `moves`, as bytes.
-void CopyMoved(const Tensor& from, bool moves, absl::Span<std::byte> to) {
-  const auto bytes = from.bytes();
-  const std::byte mask = moves ? std::byte{kHalfRange} : std::byte{0};
-  std::transform(bytes.begin(), bytes.end(), to.begin(), [mask](std::byte b) { return b ^ mask; });
-}
-
 int32_t NumberAt(const Tensor& x, size_t i) {
   return x.dtype() == DType::kUint8 ? x.elements<uint8_t>()[i] : x.elements<int8_t>()[i];
 }
 
-// Zero points as the library's operands have them, one or one per column.
-std::vector<uint32_t> ZeroPoints(const KernelContext& context, size_t port, int32_t moved_by) {
-  std::vector<uint32_t> result;
+// Zero points, one or one per column; 0 where there is no such input.
+std::vector<int32_t> ZeroPoints(const KernelContext& context, size_t port) {
+  if (!context.HasInput(port)) return {0};
   const Tensor& x = context.Input(port);
-  for (size_t i = 0; i < static_cast<size_t>(context.HasInput(port) ? x.num_elements() : 0); ++i) {
-    result.push_back(static_cast<uint32_t>(NumberAt(x, i) + moved_by));
-  }
-  if (result.empty()) result.push_back(static_cast<uint32_t>(moved_by));
+  std::vector<int32_t> result;
+  for (size_t i = 0; i < static_cast<size_t>(x.num_elements()); ++i) result.push_back(NumberAt(x, i));
   return result;
-}
-
-PreparedOperations::Made Prepare(const Tensor& b, int64_t rows) {
-  auto operation = std::make_shared<PreparedIntegers>();
-  const int64_t k = b.dim(0), n = b.dim(1);
-  onednn::MatMulSpec spec{.a = RowMajorOperand(DType::kUint8, {rows, k}),
-                          .b = RowMajorOperand(DType::kInt8, {k, n}),
-                          .y = RowMajorOperand(DType::kInt32, {rows, n}),
-                          .bias = {},
-                          .packs_b = true,
-                          .post_ops = {}};
-  std::string why_not;
-  operation->primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-  if (operation->primitive == nullptr) return absl::UnimplementedError(why_not);
-  AMP_ASSIGN_OR_RETURN(Tensor plain, Tensor::Create(DType::kInt8, b.dims()));
-  CopyMoved(b, b.dtype() == DType::kUint8, plain.mutable_bytes());
-  operation->column_sums.assign(static_cast<size_t>(n), 0);
-  const auto elements = plain.elements<int8_t>();
-  for (size_t i = 0; i < elements.size(); ++i) {
-    operation->column_sums[i % static_cast<size_t>(n)] += static_cast<uint32_t>(elements[i]);
-  }
-  operation->weights = plain;
-  if (operation->primitive->packed_bytes() == 0) return operation;
-  AMP_ASSIGN_OR_RETURN(operation->weights,
-                       Tensor::Create(DType::kUint8, {static_cast<int64_t>(operation->primitive->packed_bytes())}));
-  if (!operation->primitive->Pack(plain.bytes().data(), operation->weights.mutable_bytes().data())) {
-    return absl::UnimplementedError("the library does not pack the weights");
-  }
-  return operation;
-}
-
-// The part of the sums that depends on rows and columns alone, added to the product [rows, n].
-void AddZeroPoints(const KernelContext& context, const Ports& ports, absl::Span<const uint8_t> a,
-                   const std::vector<uint32_t>& column_sums, absl::Span<int32_t> product) {
-  const Tensor& b = context.Input(ports.b);
-  const auto k = static_cast<size_t>(b.dim(0)), n = static_cast<size_t>(b.dim(1));
-  const bool a_moves = context.Input(ports.a).dtype() == DType::kInt8, b_moves = b.dtype() == DType::kUint8;
-  const uint32_t a_zero = ZeroPoints(context, ports.a_zero, a_moves ? kHalfRange : 0)[0];
-  std::vector<uint32_t> b_zero = ZeroPoints(context, ports.b_zero, b_moves ? -kHalfRange : 0);
-  b_zero.resize(n, b_zero[0]);
-  std::vector<uint32_t> of_columns(n);
-  std::transform(column_sums.begin(), column_sums.end(), of_columns.begin(),
-                 [a_zero](uint32_t sum) { return 0 - a_zero * sum; });
-  const QuantizedLoops& loops = BestLoops().quantized;
-  ParallelFor(product.size() / n, k + n, [&](const Share& share) {
-    for (size_t row = share.first; row < share.end; ++row) {
-      const uint32_t of_row = static_cast<uint32_t>(k) * a_zero - loops.sum_of_bytes(a.data() + row * k, k);
-      loops.add_to_sums(of_columns.data(), b_zero.data(), of_row, product.data() + row * n, n);
-    }
-  });
 }
 
 absl::StatusOr<Tensor> Multiply(KernelContext& context, const Ports& ports) {
   const Tensor &a = context.Input(ports.a), &b = context.Input(ports.b);
   const int64_t rows = a.num_elements() / b.dim(0);
   AMP_ASSIGN_OR_RETURN(const auto prepared,
-                       context.State<PreparedOperations>().Get({rows}, [&] { return Prepare(b, rows); }));
+                       context.State<PreparedOperations>().Get(
+                           {rows}, [&]() -> PreparedOperations::Made { return PrepareIntegers(b, rows); }));
   const auto& operation = static_cast<const PreparedIntegers&>(*prepared);
   Tensor left = a;
+  int32_t a_zero = ZeroPoints(context, ports.a_zero)[0];
   if (a.dtype() == DType::kInt8) {
     AMP_ASSIGN_OR_RETURN(left, context.MakeScratch(DType::kUint8, a.dims()));
-    CopyMoved(a, /*moves=*/true, left.mutable_bytes());
+    MoveBytes(a.bytes(), left.mutable_bytes());
+    a_zero += kHalfRange;
   }
   Dims dims = a.dims();
   dims.back() = b.dim(1);
   AMP_ASSIGN_OR_RETURN(Tensor product, context.MakeScratch(DType::kInt32, std::move(dims)));
   AMP_ASSIGN_OR_RETURN(
       Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(operation.primitive->scratch_bytes())}));
-  onednn::Primitive::Arguments arguments;
-  arguments.a = left.bytes().data();
-  arguments.b = operation.weights.bytes().data();
-  arguments.y = product.mutable_bytes().data();
-  arguments.scratch = scratch.mutable_bytes().data();
-  if (!operation.primitive->Run(arguments)) return absl::InternalError("oneDNN failed");
+  AMP_RETURN_IF_ERROR(operation.Multiply({.a = left.elements<uint8_t>(),
+                                          .a_zero = a_zero,
+                                          .b_zeros = ZeroPoints(context, ports.b_zero),
+                                          .y = product.mutable_elements<int32_t>(),
+                                          .scratch = scratch.mutable_bytes().data()}));
   context.Report(operation.primitive->implementation(), DType::kInt32);
-  AddZeroPoints(context, ports, left.elements<uint8_t>(), operation.column_sums, product.mutable_elements<int32_t>());
   return product;
 }
 

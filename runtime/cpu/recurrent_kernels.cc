@@ -1,5 +1,6 @@
-// RNN, GRU and LSTM as their usual forms have them: one product for the inputs of all steps, one per step for the state,
-// the gates by vectorised loops. Peepholes, clips, other activations and ragged sequences are the reference's.
+// RNN, GRU and LSTM as their usual forms have them, and com.microsoft's LSTM with quantised weights: one product for the
+// inputs of all steps, one per step for the state, the gates by vectorised loops. Peepholes, clips, other activations and
+// ragged sequences are the reference's.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -7,6 +8,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
 #include "runtime/cpu/families.h"
+#include "runtime/cpu/layer_product.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
@@ -14,10 +16,12 @@
 namespace amp {
 namespace {
 
-enum class CellKind { kRnn, kGru, kLstm };
+enum class CellKind { kRnn, kGru, kLstm, kQuantizedLstm };
 constexpr size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
+constexpr size_t kScaleOfW = 8, kScaleOfR = 10;  // of quantised weights; zero points are behind them
 
 int64_t NumGates(CellKind kind) { return kind == CellKind::kRnn ? 1 : kind == CellKind::kGru ? 3 : 4; }
+bool HasCell(CellKind kind) { return kind == CellKind::kLstm || kind == CellKind::kQuantizedLstm; }
 
 struct LayerSizes {
   int64_t steps, batch, input, hidden, gates, directions;
@@ -35,7 +39,7 @@ bool HasUsualAttributes(const KernelContext& context, CellKind kind) {
   if (!activations.has_value()) return true;
   static constexpr std::array<absl::string_view, 3> kUsual = {"Sigmoid", "Tanh", "Tanh"};
   const size_t first = kind == CellKind::kRnn ? 1 : 0;
-  const size_t count = kind == CellKind::kLstm ? 3 : kind == CellKind::kGru ? 2 : 1;
+  const size_t count = HasCell(kind) ? 3 : kind == CellKind::kGru ? 2 : 1;
   for (size_t i = 0; i < activations->size(); ++i) {
     if ((*activations)[i] != kUsual[first + i % count]) return false;
   }
@@ -46,7 +50,8 @@ int64_t NumDirections(const Node& node) { return GetString(node, "direction", "f
 
 LayerSizes SizesOf(const KernelContext& context, CellKind kind) {
   const Tensor &x = context.Input(kX), &r = context.Input(kR);
-  return {x.dim(0), x.dim(1), x.dim(2), r.dim(2), NumGates(kind), NumDirections(context.node())};
+  const int64_t hidden = r.dim(kind == CellKind::kQuantizedLstm ? 1 : 2);
+  return {x.dim(0), x.dim(1), x.dim(2), hidden, NumGates(kind), NumDirections(context.node())};
 }
 
 bool HasExpectedShapes(const KernelContext& context, CellKind kind) {
@@ -56,8 +61,11 @@ bool HasExpectedShapes(const KernelContext& context, CellKind kind) {
     return !context.HasInput(port) || context.Input(port).dims() == dims;
   };
   const Dims state = {sizes.directions, sizes.batch, sizes.hidden};
-  return is(kW, {sizes.directions, sizes.gate_rows(), sizes.input}) &&
-         is(kR, {sizes.directions, sizes.gate_rows(), sizes.hidden}) &&
+  const auto weights = [&](int64_t columns) {
+    return kind == CellKind::kQuantizedLstm ? Dims{sizes.directions, columns, sizes.gate_rows()}
+                                            : Dims{sizes.directions, sizes.gate_rows(), columns};
+  };
+  return is(kW, weights(sizes.input)) && is(kR, weights(sizes.hidden)) &&
          is(kB, {sizes.directions, 2 * sizes.gate_rows()}) && is(kInitialH, state) && is(kInitialC, state) &&
          GetInt(context.node(), "hidden_size", sizes.hidden) == sizes.hidden;
 }
@@ -70,12 +78,36 @@ bool AreAllWhole(const KernelContext& context) {
          std::all_of(lengths->begin(), lengths->end(), [&](int64_t length) { return length == steps; });
 }
 
+// Scales and zero points of the weights: one for each direction, or for each of its gates' rows.
+bool AreQuantized(const KernelContext& context, size_t weights, size_t scale) {
+  const Tensor& w = context.Input(weights);
+  if (w.dtype() != DType::kInt8 && w.dtype() != DType::kUint8) return false;
+  for (const size_t port : {scale, scale + 1}) {
+    if (!context.HasInput(port) || !context.IsConstantInput(port)) return false;
+    const Tensor& of = context.Input(port);
+    if (of.dtype() != (port == scale ? DType::kFloat32 : w.dtype())) return false;
+    if (of.dims() != Dims{w.dim(0)} && of.dims() != Dims{w.dim(0), w.dim(2)}) return false;
+  }
+  return true;
+}
+
+const char* WhyNotQuantized(const KernelContext& context) {
+  if (!onednn::OpenLibrary().library->ComputesIn(DType::kInt8)) return "the processor has no dot products of 8 bits";
+  if (context.Input(kX).dtype() != DType::kFloat32) return "not float32";
+  if (context.Input(kW).rank() != 3 || context.Input(kR).rank() != 3) return "shapes that do not fit";
+  if (AreQuantized(context, kW, kScaleOfW) && AreQuantized(context, kR, kScaleOfR)) return nullptr;
+  return "scales or zero points of another kind";
+}
+
 template <CellKind kind>
 const char* WhyNotLayer(const KernelContext& context) {
   if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
   const DType dtype = context.Input(kX).dtype();
   if (!IsFloatOfLibrary(dtype)) return "not float32, float16 or bfloat16";
+  constexpr bool is_quantized = kind == CellKind::kQuantizedLstm;
+  if (const char* const reason = is_quantized ? WhyNotQuantized(context) : nullptr) return reason;
   for (const size_t port : {kW, kR, kB, kInitialH, kInitialC}) {
+    if (is_quantized && (port == kW || port == kR)) continue;
     if (context.HasInput(port) && context.Input(port).dtype() != dtype) return "inputs of several types";
   }
   if (!context.IsConstantInput(kW) || !context.IsConstantInput(kR)) return "weights that are computed";
@@ -88,23 +120,14 @@ const char* WhyNotLayer(const KernelContext& context) {
   return sizes.steps * sizes.batch * sizes.input * sizes.hidden == 0 ? "no elements" : nullptr;
 }
 
-// A product with a part of the rows of W or R, for every direction. Where the left side is one small row, a loop is done
-// before the library has begun.
-struct LayerProduct {
-  std::unique_ptr<onednn::Primitive> primitive;  // null: the loop
-  std::vector<Tensor> weights, bias;             // bias: of the library empty, or one per direction
-  size_t inputs = 0, padded_outputs = 0;         // of the loop
-};
-
-constexpr int64_t kMostOfLoop = 1 << 16;  // elements of a matrix
-
 int64_t Padded(int64_t count) {
   constexpr auto kGranule = static_cast<int64_t>(kVectorGranule);
   return (count + kGranule - 1) / kGranule * kGranule;
 }
 
 struct PreparedLayer : PreparedOperation {
-  LayerProduct from_x, from_h, from_reset;  // from_reset: GRU whose reset gate comes before the product
+  // from_reset: of GRU whose reset gate comes before the product; else null.
+  std::unique_ptr<LayerProduct> from_x, from_h, from_reset;
   bool resets_before = false;
 };
 
@@ -123,15 +146,24 @@ class LayerMaker {
     layer->resets_before = kind_ == CellKind::kGru && GetInt(context_.node(), "linear_before_reset", 0) == 0;
     AMP_RETURN_IF_ERROR(ReadBiases(!layer->resets_before));
     const int64_t gates_of_h = layer->resets_before ? 2 : sizes_.gates;
-    AMP_RETURN_IF_ERROR(Make(kW, {sizes_.steps * sizes_.batch, sizes_.input, 0, sizes_.gates}, x_bias_, layer->from_x));
-    AMP_RETURN_IF_ERROR(Make(kR, {sizes_.batch, sizes_.hidden, 0, gates_of_h}, h_bias_, layer->from_h));
+    const ProductPart of_x = {sizes_.steps * sizes_.batch, sizes_.input, 0, sizes_.gates},
+                      of_h = {sizes_.batch, sizes_.hidden, 0, gates_of_h};
+    if (kind_ == CellKind::kQuantizedLstm) {
+      AMP_ASSIGN_OR_RETURN(layer->from_x, MakeQuantized(kW, kScaleOfW, of_x, x_bias_));
+      AMP_ASSIGN_OR_RETURN(layer->from_h, MakeQuantized(kR, kScaleOfR, of_h, h_bias_));
+      return layer;
+    }
+    AMP_ASSIGN_OR_RETURN(layer->from_x, MakeFloat(kW, of_x, x_bias_));
+    AMP_ASSIGN_OR_RETURN(layer->from_h, MakeFloat(kR, of_h, h_bias_));
     if (layer->resets_before) {
-      AMP_RETURN_IF_ERROR(Make(kR, {sizes_.batch, sizes_.hidden, 2, 1}, {}, layer->from_reset));
+      AMP_ASSIGN_OR_RETURN(layer->from_reset, MakeFloat(kR, {sizes_.batch, sizes_.hidden, 2, 1}, {}));
     }
     return layer;
   }
 
  private:
+  using Biases = std::vector<std::vector<float>>;  // one per direction, or none
+
   // The biases of both products go to the first one, but GRU's of the state's candidate, which is reset with its product.
   absl::Status ReadBiases(bool resets_after) {
     if (!context_.HasInput(kB)) return absl::OkStatus();
@@ -143,80 +175,60 @@ class LayerMaker {
       const auto of_h = b.elements<float>().subspan((2 * direction + 1) * rows, rows);
       std::vector<float> sum(of_x.begin(), of_x.end()), rest(rows, 0.0f);
       for (size_t i = 0; i < rows; ++i) (i < rows - kept ? sum : rest)[i] += of_h[i];
-      x_bias_.push_back(Tensor::Of<float>(DType::kFloat32, {sizes_.gate_rows()}, sum));
-      if (kept > 0) h_bias_.push_back(Tensor::Of<float>(DType::kFloat32, {sizes_.gate_rows()}, rest));
+      x_bias_.push_back(std::move(sum));
+      if (kept > 0) h_bias_.push_back(std::move(rest));
     }
     return absl::OkStatus();
   }
 
-  // The part's rows of W or R, [num_gates * hidden, columns], of a direction.
-  absl::Span<const float> PlainPart(const Tensor& all, const ProductPart& part, int64_t direction) const {
-    const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
-    const int64_t count = part.num_gates * sizes_.hidden * part.columns;
-    return all.elements<float>().subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+  static absl::Span<const float> BiasOf(const Biases& biases, size_t direction) {
+    return biases.empty() ? absl::Span<const float>() : absl::MakeConstSpan(biases[direction]);
   }
 
-  absl::Status MakeLoop(const Tensor& all, const ProductPart& part, const std::vector<Tensor>& bias,
-                        LayerProduct& product) const {
-    const auto n = static_cast<size_t>(part.num_gates * sizes_.hidden), k = static_cast<size_t>(part.columns);
-    product.inputs = k;
-    product.padded_outputs = static_cast<size_t>(Padded(static_cast<int64_t>(n)));
-    for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
-      const auto plain = PlainPart(all, part, direction);
-      std::vector<float> turned(k * product.padded_outputs, 0.0f), padded_bias(product.padded_outputs, 0.0f);
-      for (size_t row = 0; row < n; ++row) {
-        for (size_t i = 0; i < k; ++i) turned[i * product.padded_outputs + row] = plain[row * k + i];
-      }
-      if (!bias.empty()) {
-        const auto given = bias[static_cast<size_t>(direction)].elements<float>();
-        std::copy_n(given.begin(), std::min(n, given.size()), padded_bias.begin());
-      }
-      product.weights.push_back(Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(turned.size())}, turned));
-      product.bias.push_back(
-          Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(padded_bias.size())}, padded_bias));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Make(size_t port, const ProductPart& part, const std::vector<Tensor>& bias, LayerProduct& product) {
-    const int64_t n = part.num_gates * sizes_.hidden;
+  MadeLayerProduct MakeFloat(size_t port, const ProductPart& part, const Biases& biases) const {
     AMP_ASSIGN_OR_RETURN(const Tensor all, Converted(context_.Input(port), DType::kFloat32, nullptr));
-    if (part.rows == 1 && part.columns * Padded(n) <= kMostOfLoop) return MakeLoop(all, part, bias, product);
-    onednn::MatMulSpec spec{.a = RowMajorOperand(DType::kFloat32, {part.rows, part.columns}),
-                            .b = {DType::kFloat32, {part.columns, n}, {1, part.columns}},
-                            .y = RowMajorOperand(DType::kFloat32, {part.rows, n}),
-                            .bias = {},
-                            .packs_b = true,
-                            .post_ops = {}};
-    if (!bias.empty()) spec.bias = RowMajorOperand(DType::kFloat32, {1, n});
-    std::string why_not;
-    product.primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-    if (product.primitive == nullptr) return absl::UnimplementedError(why_not);
-    product.bias = bias;
+    const int64_t outputs = part.num_gates * sizes_.hidden;
+    std::vector<FloatWeights> directions;
     for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
-      AMP_RETURN_IF_ERROR(Pack(PlainPart(all, part, direction), product));
+      const int64_t first = (direction * sizes_.gates + part.first_gate) * sizes_.hidden * part.columns;
+      directions.push_back(
+          {.w = all.elements<float>().subspan(static_cast<size_t>(first), static_cast<size_t>(outputs * part.columns)),
+           .bias = BiasOf(biases, static_cast<size_t>(direction))});
     }
-    return absl::OkStatus();
+    return MakeFloatProduct({part.rows, part.columns, outputs}, directions);
   }
 
-  static absl::Status Pack(absl::Span<const float> plain, LayerProduct& product) {
-    if (product.primitive->packed_bytes() == 0) {
-      product.weights.push_back(Tensor::Of<float>(DType::kFloat32, {static_cast<int64_t>(plain.size())}, plain));
-      return absl::OkStatus();
+  // What the direction's outputs have of scales, or zero points, as numbers of `To`.
+  template <typename To, typename T>
+  std::vector<To> ByOutput(const Tensor& all, int64_t direction) const {
+    const auto elements = all.elements<T>();
+    const auto outputs = static_cast<size_t>(sizes_.gate_rows()), at = static_cast<size_t>(direction);
+    if (all.rank() == 1) return std::vector<To>(outputs, elements[at]);
+    const auto part = elements.subspan(at * outputs, outputs);
+    return {part.begin(), part.end()};
+  }
+
+  MadeLayerProduct MakeQuantized(size_t port, size_t scale_port, const ProductPart& part, const Biases& biases) const {
+    const Tensor &all = context_.Input(port), &zeros = context_.Input(scale_port + 1);
+    const auto size = static_cast<size_t>(part.columns * sizes_.gate_rows());
+    std::vector<QuantizedWeights> directions;
+    for (int64_t direction = 0; direction < sizes_.directions; ++direction) {
+      QuantizedWeights& weights = directions.emplace_back();
+      AMP_ASSIGN_OR_RETURN(weights.w, Tensor::Create(all.dtype(), {part.columns, sizes_.gate_rows()}));
+      const auto bytes = all.bytes().subspan(static_cast<size_t>(direction) * size, size);
+      std::copy(bytes.begin(), bytes.end(), weights.w.mutable_bytes().begin());
+      weights.scales = ByOutput<float, float>(context_.Input(scale_port), direction);
+      weights.zero_points = zeros.dtype() == DType::kInt8 ? ByOutput<int32_t, int8_t>(zeros, direction)
+                                                          : ByOutput<int32_t, uint8_t>(zeros, direction);
+      weights.bias = BiasOf(biases, static_cast<size_t>(direction));
     }
-    AMP_ASSIGN_OR_RETURN(Tensor packed,
-                         Tensor::Create(DType::kUint8, {static_cast<int64_t>(product.primitive->packed_bytes())}));
-    if (!product.primitive->Pack(plain.data(), packed.mutable_bytes().data())) {
-      return absl::UnimplementedError("the library does not pack the weights");
-    }
-    product.weights.push_back(std::move(packed));
-    return absl::OkStatus();
+    return MakeQuantizedProduct({part.rows, part.columns, sizes_.gate_rows()}, std::move(directions));
   }
 
   const KernelContext& context_;
   const LayerSizes sizes_;
   const CellKind kind_;
-  std::vector<Tensor> x_bias_, h_bias_;  // one per direction, or none
+  Biases x_bias_, h_bias_;
 };
 
 // The steps of one direction. All arrays are float32; `gates` is where a step's sums are made into gates.
@@ -225,25 +237,13 @@ class LayerRun {
   LayerRun(const PreparedLayer& layer, const LayerSizes& sizes, size_t direction, void* scratch)
       : layer_(layer), sizes_(sizes), direction_(direction), scratch_(scratch), loops_(BestLoops()) {}
 
-  // Writes up to the next multiple of kVectorGranule.
   absl::Status Multiply(const LayerProduct& product, const float* a, float* y) const {
-    if (product.primitive == nullptr) {
-      loops_.vector.multiply(a, product.inputs, product.weights[direction_].elements<float>().data(),
-                             product.bias[direction_].elements<float>().data(), y, product.padded_outputs);
-      return absl::OkStatus();
-    }
-    onednn::Primitive::Arguments arguments;
-    arguments.a = a;
-    arguments.b = product.weights[direction_].bytes().data();
-    if (!product.bias.empty()) arguments.bias = product.bias[direction_].elements<float>().data();
-    arguments.y = y;
-    arguments.scratch = scratch_;
-    return product.primitive->Run(arguments) ? absl::OkStatus() : absl::InternalError("oneDNN failed");
+    return product.Run(direction_, a, y, scratch_);
   }
 
   // gates[batch, gate_rows], from_h likewise; h, c [batch, hidden] are the state.
   absl::Status Step(CellKind kind, float* from_x, float* from_h, float* h, float* c) const {
-    AMP_RETURN_IF_ERROR(Multiply(layer_.from_h, h, from_h));
+    AMP_RETURN_IF_ERROR(Multiply(*layer_.from_h, h, from_h));
     const auto n = static_cast<size_t>(sizes_.hidden), rows = static_cast<size_t>(sizes_.gate_rows());
     if (layer_.resets_before) return GruResetBefore(from_x, from_h, h);
     for (size_t sequence = 0; sequence < static_cast<size_t>(sizes_.batch); ++sequence) {
@@ -251,7 +251,7 @@ class LayerRun {
       float *state = h + sequence * n, *cell = c == nullptr ? nullptr : c + sequence * n;
       if (kind == CellKind::kRnn) Rnn(gates, part, state);
       if (kind == CellKind::kGru) Gru(gates, part, state);
-      if (kind == CellKind::kLstm) Lstm(gates, part, {state, cell});
+      if (HasCell(kind)) Lstm(gates, part, {state, cell});
     }
     return absl::OkStatus();
   }
@@ -311,7 +311,7 @@ class LayerRun {
       loops_.unary.sigmoid(gates, gates, 2 * n, {});
       loops_.binary.multiply.of_both(gates + n, h + sequence * n, h + sequence * n, n);
     }
-    AMP_RETURN_IF_ERROR(Multiply(layer_.from_reset, h, from_h));
+    AMP_RETURN_IF_ERROR(Multiply(*layer_.from_reset, h, from_h));
     std::copy(old.begin(), old.end(), h);
     for (size_t sequence = 0; sequence < batch; ++sequence) {
       float *gates = from_x + sequence * 3 * n, *candidate = gates + 2 * n;
@@ -351,8 +351,8 @@ absl::Status WriteOutput(KernelContext& context, size_t port, const Tensor& resu
 
 size_t ScratchBytes(const PreparedLayer& layer) {
   size_t bytes = 0;
-  for (const LayerProduct* product : {&layer.from_x, &layer.from_h, &layer.from_reset}) {
-    if (product->primitive != nullptr) bytes = std::max(bytes, product->primitive->scratch_bytes());
+  for (const auto* product : {&layer.from_x, &layer.from_h, &layer.from_reset}) {
+    if (*product != nullptr) bytes = std::max(bytes, (*product)->scratch_bytes());
   }
   return bytes;
 }
@@ -371,7 +371,7 @@ absl::Status Layer(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor from_h, context.MakeScratch(DType::kFloat32, {Padded(sizes.batch * sizes.gate_rows())}));
   AMP_ASSIGN_OR_RETURN(Tensor h, ReadState(context, kInitialH, sizes));
   Tensor c;
-  if (kind == CellKind::kLstm) {
+  if (HasCell(kind)) {
     AMP_ASSIGN_OR_RETURN(c, ReadState(context, kInitialC, sizes));
   }
   AMP_ASSIGN_OR_RETURN(
@@ -380,9 +380,9 @@ absl::Status Layer(KernelContext& context) {
   for (int64_t direction = 0; direction < sizes.directions; ++direction) {
     const LayerRun run(layer, sizes, static_cast<size_t>(direction), scratch.mutable_bytes().data());
     float* all_gates = gates.mutable_elements<float>().data();
-    AMP_RETURN_IF_ERROR(run.Multiply(layer.from_x, x.elements<float>().data(), all_gates));
+    AMP_RETURN_IF_ERROR(run.Multiply(*layer.from_x, x.elements<float>().data(), all_gates));
     float* state = h.mutable_elements<float>().data() + direction * sizes.state();
-    float* cell = kind == CellKind::kLstm ? c.mutable_elements<float>().data() + direction * sizes.state() : nullptr;
+    float* cell = HasCell(kind) ? c.mutable_elements<float>().data() + direction * sizes.state() : nullptr;
     for (int64_t i = 0; i < sizes.steps; ++i) {
       const int64_t step = starts_reversed || direction == 1 ? sizes.steps - 1 - i : i;
       AMP_RETURN_IF_ERROR(run.Step(kind, all_gates + step * sizes.batch * sizes.gate_rows(),
@@ -391,19 +391,18 @@ absl::Status Layer(KernelContext& context) {
                 y.mutable_elements<float>().data() + (step * sizes.directions + direction) * sizes.state());
     }
   }
-  const onednn::Primitive* primitive = layer.from_x.primitive.get();
-  context.Report(primitive == nullptr ? absl::string_view(BestLoops().name) : primitive->implementation(),
-                 DType::kFloat32);
+  context.Report(layer.from_x->implementation(), DType::kFloat32);
   AMP_RETURN_IF_ERROR(WriteOutput(context, 0, y));
   AMP_RETURN_IF_ERROR(WriteOutput(context, 1, h));
-  return kind == CellKind::kLstm ? WriteOutput(context, 2, c) : absl::OkStatus();
+  return HasCell(kind) ? WriteOutput(context, 2, c) : absl::OkStatus();
 }
 
 template <CellKind kind>
-constexpr KernelRow RowOf(absl::string_view op_type) {
+constexpr KernelRow RowOf(absl::string_view op_type, absl::string_view domain = "") {
   return {.op_type = op_type,
           .function = Layer<kind>,
-          .first_version = 7,
+          .domain = domain,
+          .first_version = domain.empty() ? 7 : 1,
           .why_not = WhyNotLayer<kind>,
           .family = "onednn"};
 }
@@ -412,6 +411,7 @@ constexpr KernelRow kRows[] = {
     RowOf<CellKind::kRnn>("RNN"),
     RowOf<CellKind::kGru>("GRU"),
     RowOf<CellKind::kLstm>("LSTM"),
+    RowOf<CellKind::kQuantizedLstm>("DynamicQuantizeLSTM", "com.microsoft"),
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// QuantizeLinear and DequantizeLinear between float32 and 8 bits, with one scale or one for each index of an axis.
+// QuantizeLinear and DequantizeLinear between float32 and 8 bits, with one scale or one for each index of an axis, and
+// DynamicQuantizeLinear.
 #include <algorithm>
 #include <vector>
 
@@ -6,6 +7,7 @@
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
+#include "runtime/loops/dynamic_quantization.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 
@@ -106,6 +108,32 @@ absl::Status QuantizeLinear(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// ---- DynamicQuantizeLinear ------------------------------------------------------------------------------------------
+
+const char* WhyNotDynamicQuantize(const KernelContext& context) {
+  return context.Input(0).dtype() == DType::kFloat32 ? nullptr : "another type than float32";
+}
+
+absl::Status DynamicQuantizeLinear(KernelContext& context) {
+  const Loops& loops = BestLoops();
+  context.Report(loops.name, DType::kFloat32);
+  const Tensor& x = context.Input(0);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kUint8, x.dims()));
+  y->set_layout(x.layout());
+  const float* const in = x.elements<float>().data();
+  uint8_t* const out = y->mutable_elements<uint8_t>().data();
+  const auto count = static_cast<size_t>(x.num_elements());
+  const DynamicQuantization of = DynamicQuantizationOf(in, count);
+  ParallelFor((count + kPartSize - 1) / kPartSize, kPartSize, [&](const Share& share) {
+    const size_t first = share.first * kPartSize, end = std::min(share.end * kPartSize, count);
+    loops.convert.quantize_uint8(in + first, out + first, end - first, of.scale, of.zero_point);
+  });
+  context.SetOutput(1, Tensor::Scalar(of.scale));
+  AMP_ASSIGN_OR_RETURN(Tensor * point, context.MakeOutput(2, DType::kUint8, {}));
+  point->mutable_elements<uint8_t>()[0] = static_cast<uint8_t>(of.zero_point);
+  return absl::OkStatus();
+}
+
 // ---- DequantizeLinear -----------------------------------------------------------------------------------------------
 
 const char* WhyNotDequantize(const KernelContext& context) {
@@ -143,6 +171,7 @@ constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
 
 constexpr KernelRow kRows[] = {
     Row("DequantizeLinear", DequantizeLinear, WhyNotDequantize),
+    Row("DynamicQuantizeLinear", DynamicQuantizeLinear, WhyNotDynamicQuantize),
     Row("QuantizeLinear", QuantizeLinear, WhyNotQuantize),
 };
 

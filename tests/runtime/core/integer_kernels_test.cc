@@ -113,7 +113,7 @@ TEST_CASE("ConvInteger of both signs: padding is the zero point") {
   CHECK(Family("y = ConvInteger <group = 2, pads = [1, 1, 1, 1]> (a, b, a_zero)", groups, {}) == Expected());
 }
 
-TEST_CASE("zero points of weights: none of signed ones, 128 of unsigned ones, others are the reference's") {
+TEST_CASE("zero points of weights, one or one for each filter, whatever the window and the groups") {
   const auto zero_of = [](DType dtype, int value) {
     Tensor zero = *Tensor::Create(dtype, {});
     zero.mutable_bytes()[0] = static_cast<std::byte>(value);
@@ -122,9 +122,28 @@ TEST_CASE("zero points of weights: none of signed ones, 128 of unsigned ones, ot
   const std::string graph = "y = ConvInteger <pads = [1, 1, 1, 1]> (a, b, a_zero, z)";
   for (const DType b : kTypes) {
     const IntegerCase each = {.b = b, .a_dims = {2, 6, 9, 11}, .b_dims = {10, 6, 3, 3}};
-    const bool is_signed = b == DType::kInt8;
-    CHECK(Family(graph, each, {{"z", zero_of(b, is_signed ? 0 : 128)}}) == Expected());
-    CHECK(Family(graph, each, {{"z", zero_of(b, is_signed ? 3 : 127)}}) == "reference");
+    for (const int zero : {0, 3, 127, 128, 255}) CHECK(Family(graph, each, {{"z", zero_of(b, zero)}}) == Expected());
+    CHECK(Family("y = ConvInteger (a, b, a_zero)", each, {}) == Expected());
+    CHECK(Family(graph, each, {{"z", RandomBytes(b, {10})}}) == Expected());
+  }
+  const std::string more = "strides = [2, 1], pads = [1, 2, 0, 1], dilations = [1, 2]";
+  for (const DType a : kTypes) {
+    for (const DType b : kTypes) {
+      const auto random = [&](int64_t filters) { return NamedTensors{{"z", RandomBytes(b, {filters})}}; };
+      const auto with = [&](const Dims& a_dims, const Dims& b_dims) {
+        return IntegerCase{.a = a, .b = b, .a_dims = a_dims, .b_dims = b_dims};
+      };
+      CHECK(Family("y = ConvInteger <" + more + "> (a, b, a_zero, z)", with({2, 6, 9, 11}, {10, 6, 3, 3}),
+                   random(10)) == Expected());
+      CHECK(Family("y = ConvInteger <pads = [2, 1]> (a, b, a_zero, z)", with({3, 5, 40}, {7, 5, 4}), random(7)) ==
+            Expected());
+      CHECK(Family("y = ConvInteger <pads = [1, 0, 1, 0, 2, 1]> (a, b, a_zero, z)",
+                   with({1, 4, 5, 6, 7}, {3, 4, 2, 3, 2}), random(3)) == Expected());
+      CHECK(Family("y = ConvInteger <group = 16, pads = [1, 1, 1, 1]> (a, b, a_zero, z)",
+                   with({1, 16, 9, 9}, {16, 1, 3, 3}), random(16)) == Expected());
+      CHECK(Family("y = ConvInteger <group = 2, pads = [1, 1, 1, 1]> (a, b, a_zero, z)",
+                   with({2, 8, 7, 7}, {6, 4, 3, 3}), random(6)) == Expected());
+    }
   }
 }
 

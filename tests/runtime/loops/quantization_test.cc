@@ -35,6 +35,25 @@ TEST_CASE("float32 to 8 bits and back, with one scale or one for each channel") 
                  .relative = 0}) == "");
 }
 
+TEST_CASE("float32 to 8 bits by its own range") {
+  const auto check = [](const Tensor& x) {
+    CHECK(RunBoth({.node = "y, z, w = DynamicQuantizeLinear(a)",
+                   .inputs = {x},
+                   .outputs = {DType::kUint8, DType::kFloat32, DType::kUint8},
+                   .relative = 0}) == "");
+  };
+  for (const Values values : {Values::kPlain, Values::kWithSpecial, Values::kPositive}) {
+    for (const Dims& dims : {Dims{}, Dims{7}, Dims{3, 5, 700}, Dims{0, 2}})
+      check(RandomTensor(DType::kFloat32, dims, values));
+  }
+  check(Tensor::Of<float>(DType::kFloat32, {3}, {0, 0, 0}));
+  check(Tensor::Of<float>(DType::kFloat32, {3}, {-2, -1, -5}));
+  check(Tensor::Of<float>(DType::kFloat32, {3}, {NAN, 1, -5}));
+  check(Tensor::Of<float>(DType::kFloat32, {2}, {NAN, NAN}));
+  check(Tensor::Of<float>(DType::kFloat32, {2}, {1e-44f, 0}));
+  check(InChannelsLast(RandomTensor(DType::kFloat32, {2, 5, 3, 7})));
+}
+
 TEST_CASE("channels-last images, and scales of the last axis in memory") {
   const Tensor x = InChannelsLast(RandomTensor(DType::kUint8, {2, 5, 3, 7}, Values::kPlain, 100));
   CHECK(RunBoth({.node = "y = DequantizeLinear(a, b)",
