@@ -226,6 +226,7 @@ struct Session::State {
   mutable ArenaPool arenas;
   mutable ArenaPool device_arenas;  // with a device
   mutable DeviceConstants device_constants;
+  mutable SharedTensors shared;
   mutable ReplayRuns replays;
   mutable absl::Mutex mutex;
   mutable CopyCounts last_copies ABSL_GUARDED_BY(mutex);
@@ -350,6 +351,7 @@ absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const
 absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const RunOptions& options) const {
   RunResources resources{.random = std::mt19937_64(options.seed.value_or(state_->options.seed)),
                          .max_loop_iterations = state_->options.max_loop_iterations,
+                         .shared = &state_->shared,
                          .allows_bfloat16 = state_->options.allow_bfloat16,
                          .allows_tf32 = state_->options.allow_tf32,
                          .is_strict = state_->options.strict};

@@ -144,9 +144,8 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
        .has_x_zero = true},
       &why_not);
   if (operation->primitive == nullptr) return absl::UnimplementedError(why_not);
-  AMP_ASSIGN_OR_RETURN(const Tensor plain, SignedWeights(w));
   AMP_ASSIGN_OR_RETURN(operation->weights,
-                       context.State<PreparedOperations>().Packed(*operation->primitive, plain, DType::kInt8));
+                       PackedConstant(context, ports.w, *operation->primitive, [&] { return SignedWeights(w); }));
   return operation;
 }
 

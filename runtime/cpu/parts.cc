@@ -250,10 +250,10 @@ absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart&
     AMP_ASSIGN_OR_RETURN(operation.last, make(parts.last()));
   }
   if (!context.IsConstantInput(1)) return absl::OkStatus();
-  auto& state = context.State<PreparedOperations>();
-  AMP_ASSIGN_OR_RETURN(operation.weights, state.Packed(*operation.primitive, context.Input(1), compute));
+  const auto plain = [&] { return Converted(context.Input(1), compute, nullptr); };
+  AMP_ASSIGN_OR_RETURN(operation.weights, PackedConstant(context, 1, *operation.primitive, plain));
   if (operation.last == nullptr) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(operation.weights_of_last, state.Packed(*operation.last, context.Input(1), compute));
+  AMP_ASSIGN_OR_RETURN(operation.weights_of_last, PackedConstant(context, 1, *operation.last, plain));
   return absl::OkStatus();
 }
 

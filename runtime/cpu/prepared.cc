@@ -33,19 +33,18 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
   return operation;
 }
 
-absl::StatusOr<Tensor> PreparedOperations::Packed(const onednn::Primitive& primitive, const Tensor& plain,
-                                                  DType compute) {
-  const absl::MutexLock lock(&packed_mutex_);
-  Tensor& packed = packed_[primitive.packing()];
-  if (packed.dtype() != DType::kUndefined) return packed;
-  AMP_ASSIGN_OR_RETURN(const Tensor converted, Converted(plain, compute, nullptr));
-  if (primitive.packed_bytes() == 0) return packed = converted;
-  AMP_ASSIGN_OR_RETURN(Tensor bytes, Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
-  if (!primitive.Pack(converted.bytes().data(), bytes.mutable_bytes().data())) {
+absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
+                                      absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
+  if (primitive.packed_bytes() == 0) return plain();
+  const auto pack = [&]() -> absl::StatusOr<Tensor> {
+    AMP_ASSIGN_OR_RETURN(const Tensor elements, plain());
+    AMP_ASSIGN_OR_RETURN(Tensor packed,
+                         Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
+    if (primitive.Pack(elements.bytes().data(), packed.mutable_bytes().data())) return packed;
     return absl::UnimplementedError("the library does not pack the weights");
-  }
-  packed = bytes;
-  return packed;
+  };
+  SharedTensors* const shared = context.resources().shared;
+  return shared == nullptr ? pack() : shared->Get(context.Input(port).data(), primitive.packing(), pack);
 }
 
 DType ComputeTypeFor(const KernelContext& context, DType stored) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/kernel/kernel.h"
@@ -32,9 +32,6 @@ class PreparedOperations : public KernelState {
 
   // The operation for a key, made and kept if there is none. Errors: what `make` gives.
   Made Get(const std::vector<int64_t>& key, const std::function<Made()>& make);
-  // Constant weights in the compute type and the packing that the primitive wants: shared between keys that want the
-  // same.
-  absl::StatusOr<Tensor> Packed(const onednn::Primitive& primitive, const Tensor& plain, DType compute);
 
  private:
   struct Entry {
@@ -42,10 +39,15 @@ class PreparedOperations : public KernelState {
     std::shared_ptr<PreparedOperation> operation;
   };
 
-  absl::Mutex mutex_, packed_mutex_;
+  absl::Mutex mutex_;
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the last used first
-  absl::flat_hash_map<std::string, Tensor> packed_ ABSL_GUARDED_BY(packed_mutex_);
 };
+
+// The constant at the port in the packing that the primitive wants, for all nodes and sizes that want the same of it.
+// `plain`: gives it in the type that the primitive reads. Errors: what `plain` gives; kUnimplemented, the library does not
+// pack it; kResourceExhausted.
+absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
+                                      absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
 
 // The type to compute in for tensors stored in `stored`: itself where the processor has arithmetic for it.
 DType ComputeTypeFor(const KernelContext& context, DType stored);

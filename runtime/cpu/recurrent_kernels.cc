@@ -1,8 +1,9 @@
 // RNN, GRU and LSTM as their usual forms have them, and com.microsoft's LSTM with quantised weights: one product for the
-// inputs of all steps, one per step for the state, the gates by vectorised loops. Peepholes, clips, other activations and
-// ragged sequences are the reference's.
+// inputs of all steps, one per step for the state, the gates by vectorised loops. Peepholes, clips and other activations
+// are the reference's, and with quantised weights sequences of several lengths, which share scales.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "ir/base/status.h"
@@ -70,12 +71,15 @@ bool HasExpectedShapes(const KernelContext& context, CellKind kind) {
          GetInt(context.node(), "hidden_size", sizes.hidden) == sizes.hidden;
 }
 
-bool AreAllWhole(const KernelContext& context) {
-  if (!context.HasInput(kLengths)) return true;
+// Of the sequences of the batch; nothing where they do not fit.
+std::optional<std::vector<int64_t>> LengthsOf(const KernelContext& context) {
+  const int64_t steps = context.Input(kX).dim(0), batch = context.Input(kX).dim(1);
+  if (!context.HasInput(kLengths)) return std::vector<int64_t>(static_cast<size_t>(batch), steps);
   const absl::StatusOr<std::vector<int64_t>> lengths = context.InputInts(kLengths);
-  const int64_t steps = context.Input(kX).dim(0);
-  return lengths.ok() && static_cast<int64_t>(lengths->size()) == context.Input(kX).dim(1) &&
-         std::all_of(lengths->begin(), lengths->end(), [&](int64_t length) { return length == steps; });
+  const bool fit =
+      lengths.ok() && static_cast<int64_t>(lengths->size()) == batch &&
+      std::all_of(lengths->begin(), lengths->end(), [&](int64_t length) { return length >= 0 && length <= steps; });
+  return fit ? std::optional(*lengths) : std::nullopt;
 }
 
 // Scales and zero points of the weights: one for each direction, or for each of its gates' rows.
@@ -115,8 +119,11 @@ const char* WhyNotLayer(const KernelContext& context) {
   if (context.HasInput(kPeepholes)) return "peepholes";
   if (!HasUsualAttributes(context, kind)) return "attributes other than usual";
   if (!HasExpectedShapes(context, kind)) return "shapes that do not fit";
-  if (!AreAllWhole(context)) return "sequences of several lengths";
   const LayerSizes sizes = SizesOf(context, kind);
+  const std::optional<std::vector<int64_t>> lengths = LengthsOf(context);
+  if (!lengths.has_value()) return "lengths that do not fit";
+  const auto is_whole = [&](int64_t length) { return length == sizes.steps; };
+  if (is_quantized && !std::all_of(lengths->begin(), lengths->end(), is_whole)) return "sequences of several lengths";
   return sizes.steps * sizes.batch * sizes.input * sizes.hidden == 0 ? "no elements" : nullptr;
 }
 
@@ -241,13 +248,16 @@ class LayerRun {
     return product.Run(direction_, a, y, scratch_);
   }
 
-  // gates[batch, gate_rows], from_h likewise; h, c [batch, hidden] are the state.
-  absl::Status Step(CellKind kind, float* from_x, float* from_h, float* h, float* c) const {
+  // What comes from x for each sequence of the batch, [gate_rows]; null: it has ended, and its state stays.
+  using Gates = absl::Span<float* const>;
+  // from_h[batch, gate_rows]; h, c [batch, hidden] are the state.
+  absl::Status Step(CellKind kind, Gates from_x, float* from_h, float* h, float* c) const {
     AMP_RETURN_IF_ERROR(Multiply(*layer_.from_h, h, from_h));
     const auto n = static_cast<size_t>(sizes_.hidden), rows = static_cast<size_t>(sizes_.gate_rows());
     if (layer_.resets_before) return GruResetBefore(from_x, from_h, h);
     for (size_t sequence = 0; sequence < static_cast<size_t>(sizes_.batch); ++sequence) {
-      float *gates = from_x + sequence * rows, *part = from_h + sequence * rows;
+      float *gates = from_x[sequence], *part = from_h + sequence * rows;
+      if (gates == nullptr) continue;
       float *state = h + sequence * n, *cell = c == nullptr ? nullptr : c + sequence * n;
       if (kind == CellKind::kRnn) Rnn(gates, part, state);
       if (kind == CellKind::kGru) Gru(gates, part, state);
@@ -302,11 +312,12 @@ class LayerRun {
   }
 
   // from_h holds the sums of z and r of all sequences, [batch, 2 * hidden]; what is reset goes behind them.
-  absl::Status GruResetBefore(float* from_x, float* from_h, float* h) const {
+  absl::Status GruResetBefore(Gates from_x, float* from_h, float* h) const {
     const auto n = static_cast<size_t>(sizes_.hidden), batch = static_cast<size_t>(sizes_.batch);
     const std::vector<float> old(h, h + batch * n);
     for (size_t sequence = 0; sequence < batch; ++sequence) {
-      float* gates = from_x + sequence * 3 * n;
+      float* gates = from_x[sequence];
+      if (gates == nullptr) continue;
       loops_.binary.add.of_both(gates, from_h + sequence * 2 * n, gates, 2 * n);
       loops_.unary.sigmoid(gates, gates, 2 * n, {});
       loops_.binary.multiply.of_both(gates + n, h + sequence * n, h + sequence * n, n);
@@ -314,7 +325,9 @@ class LayerRun {
     AMP_RETURN_IF_ERROR(Multiply(*layer_.from_reset, h, from_h));
     std::copy(old.begin(), old.end(), h);
     for (size_t sequence = 0; sequence < batch; ++sequence) {
-      float *gates = from_x + sequence * 3 * n, *candidate = gates + 2 * n;
+      float* gates = from_x[sequence];
+      if (gates == nullptr) continue;
+      float* candidate = gates + 2 * n;
       loops_.binary.add.of_both(candidate, from_h + sequence * n, candidate, n);
       loops_.unary.tanh(candidate, candidate, n, {});
       Mix(gates, candidate, h + sequence * n);
@@ -349,6 +362,12 @@ absl::Status WriteOutput(KernelContext& context, size_t port, const Tensor& resu
   return absl::OkStatus();
 }
 
+// Where in a sequence step `i` of a direction is; -1: behind its end.
+int64_t StepOf(int64_t length, int64_t i, bool is_reversed) {
+  if (i >= length) return -1;
+  return is_reversed ? length - 1 - i : i;
+}
+
 size_t ScratchBytes(const PreparedLayer& layer) {
   size_t bytes = 0;
   for (const auto* product : {&layer.from_x, &layer.from_h, &layer.from_reset}) {
@@ -376,6 +395,12 @@ absl::Status Layer(KernelContext& context) {
   }
   AMP_ASSIGN_OR_RETURN(
       Tensor y, context.MakeScratch(DType::kFloat32, {sizes.steps, sizes.directions, sizes.batch, sizes.hidden}));
+  const std::vector<int64_t> lengths = *LengthsOf(context);
+  const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
+  if (*std::min_element(lengths.begin(), lengths.end()) < sizes.steps) {
+    std::fill_n(y.mutable_elements<float>().data(), y.num_elements(), 0.0f);
+  }
+  std::vector<float*> of_step(lengths.size());
   const bool starts_reversed = GetString(context.node(), "direction", "forward") == "reverse";
   for (int64_t direction = 0; direction < sizes.directions; ++direction) {
     const LayerRun run(layer, sizes, static_cast<size_t>(direction), scratch.mutable_bytes().data());
@@ -383,12 +408,21 @@ absl::Status Layer(KernelContext& context) {
     AMP_RETURN_IF_ERROR(run.Multiply(*layer.from_x, x.elements<float>().data(), all_gates));
     float* state = h.mutable_elements<float>().data() + direction * sizes.state();
     float* cell = HasCell(kind) ? c.mutable_elements<float>().data() + direction * sizes.state() : nullptr;
-    for (int64_t i = 0; i < sizes.steps; ++i) {
-      const int64_t step = starts_reversed || direction == 1 ? sizes.steps - 1 - i : i;
-      AMP_RETURN_IF_ERROR(run.Step(kind, all_gates + step * sizes.batch * sizes.gate_rows(),
-                                   from_h.mutable_elements<float>().data(), state, cell));
-      std::copy(state, state + sizes.state(),
-                y.mutable_elements<float>().data() + (step * sizes.directions + direction) * sizes.state());
+    const bool is_reversed = starts_reversed || direction == 1;
+    for (int64_t i = 0; i < longest; ++i) {
+      for (int64_t sequence = 0; sequence < sizes.batch; ++sequence) {
+        const int64_t step = StepOf(lengths[static_cast<size_t>(sequence)], i, is_reversed);
+        of_step[static_cast<size_t>(sequence)] =
+            step < 0 ? nullptr : all_gates + (step * sizes.batch + sequence) * sizes.gate_rows();
+      }
+      AMP_RETURN_IF_ERROR(run.Step(kind, of_step, from_h.mutable_elements<float>().data(), state, cell));
+      for (int64_t sequence = 0; sequence < sizes.batch; ++sequence) {
+        const int64_t step = StepOf(lengths[static_cast<size_t>(sequence)], i, is_reversed);
+        if (step < 0) continue;
+        std::copy_n(state + sequence * sizes.hidden, sizes.hidden,
+                    y.mutable_elements<float>().data() + (step * sizes.directions + direction) * sizes.state() +
+                        sequence * sizes.hidden);
+      }
     }
   }
   context.Report(layer.from_x->implementation(), DType::kFloat32);

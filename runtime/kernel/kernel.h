@@ -34,6 +34,7 @@
 #include "ir/graph/attributes.h"
 #include "ir/graph/graph.h"
 #include "runtime/kernel/epilogue.h"
+#include "runtime/kernel/shared_tensors.h"
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
@@ -66,6 +67,7 @@ struct RunResources {
   Accelerator* device = nullptr;   // null: there is none, and no kernel for one runs
   const ConstantMemory* device_constants = nullptr;  // null: there is no device
   MeansOverRanks* means = nullptr;                   // of this run; null: there is one rank
+  SharedTensors* shared = nullptr;                   // of the session; null: nothing is shared between nodes
   bool allows_bfloat16 = false;  // to compute float16 in bfloat16, where the processor has arithmetic for that alone
   bool allows_tf32 = false;      // to compute float32 in TF32, on a device
   bool is_strict = false;        // 16-bit values are not computed by kernels that widen them to float64

@@ -72,7 +72,8 @@ class Primitive {
 
   virtual ~Primitive() = default;
   virtual size_t scratch_bytes() const = 0;
-  // Of b in the order that the library wants it in, the same for all whose packing() is the same; 0: as it is.
+  // Of b in the order that the library wants it in; 0: as it is. packing() says which order and type that is, and those
+  // that it is given in; empty: as it is. What one packs is as all want it whose packing() is the same.
   virtual size_t packed_bytes() const = 0;
   virtual const std::string& packing() const = 0;
   virtual bool Pack(const void* plain, void* packed) const = 0;

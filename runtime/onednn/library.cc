@@ -143,7 +143,7 @@ class OneDnnPrimitive : public Primitive {
         scratch_(pd.scratchpad_desc()),
         packs_(b_ != plain_b_),
         implementation_(pd.impl_info_str()) {
-    if (packs_) packing_ = NameOf(b_);
+    if (packs_) packing_ = NameOf(plain_b_) + " as " + NameOf(b_) + " in " + std::to_string(b_.get_size());
     for (size_t i = 0; i < post_ops.size(); ++i) {
       if (HasOperand(post_ops[i])) {
         post_operands_.emplace_back(static_cast<int>(first_post_op + i), AsIs(post_ops[i].operand));

@@ -1,0 +1,17 @@
+#include "runtime/kernel/shared_tensors.h"
+
+#include "ir/base/status.h"
+
+namespace amp {
+
+absl::StatusOr<Tensor> SharedTensors::Get(const void* constant, const std::string& form,
+                                          absl::FunctionRef<absl::StatusOr<Tensor>()> make) {
+  const absl::MutexLock lock(&mutex_);
+  const auto it = tensors_.find({constant, form});
+  if (it != tensors_.end()) return it->second;
+  AMP_ASSIGN_OR_RETURN(Tensor made, make());
+  tensors_.emplace(std::pair(constant, form), made);
+  return made;
+}
+
+}  // namespace amp
