@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernel/layout.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -133,16 +134,19 @@ absl::Status Pad(KernelContext& context) {
     dims.push_back(dim);
   }
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), std::move(dims)));
+  y->set_layout(x.layout());
   if (y->num_elements() == 0) return absl::OkStatus();
   std::vector<std::vector<int64_t>> picks;
   for (const AxisPads& axis : pads) {
     AMP_ASSIGN_OR_RETURN(std::vector<int64_t> picked, PicksOfAxis(axis, mode));
     picks.push_back(std::move(picked));
   }
-  return CopyPicked(x, picks, fill.has_value() ? &*fill : nullptr, *y);
+  if (x.layout() == Layout::kChannelsLast) std::rotate(picks.begin() + 1, picks.begin() + 2, picks.end());
+  Tensor in_memory = AsInMemory(*y);
+  return CopyPicked(AsInMemory(x), picks, fill.has_value() ? &*fill : nullptr, in_memory);
 }
 
-constexpr KernelRow kRows[] = {{"Pad", Pad}};
+constexpr KernelRow kRows[] = {{.op_type = "Pad", .function = Pad, .takes_channels_last = true}};
 
 }  // namespace
 

@@ -18,6 +18,18 @@ TEST_CASE("transposed channels-last tensors, relabelled or moved") {
   }
 }
 
+TEST_CASE("padded channels-last tensors, around images and behind channels") {
+  for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kUint8}) {
+    const Tensor x = InChannelsLast(RandomTensor(dtype, {2, 7, 5, 6}));
+    for (const std::vector<int64_t>& pads :
+         {std::vector<int64_t>{0, 0, 1, 2, 0, 0, 3, 0}, {0, 0, 0, 0, 0, 9, 0, 0}, {1, 2, -1, 1, 0, -3, 2, -2}}) {
+      for (const std::string mode : {"constant", "edge", "reflect", "wrap"}) {
+        CHECK(Moved("y = Pad<mode = \"" + mode + "\">(a, b)", {x, Tensor::OfInts(pads)}) == "");
+      }
+    }
+  }
+}
+
 // Against elements moved one by one.
 template <typename T>
 bool IsTurned(const Tensor& x, const Tensor& y) {
