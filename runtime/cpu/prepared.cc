@@ -27,7 +27,8 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
     entries_.splice(entries_.begin(), entries_, it);
     return it->operation;
   }
-  AMP_ASSIGN_OR_RETURN(std::shared_ptr<PreparedOperation> operation, make());
+  Made operation = make();
+  if (!operation.ok() && !absl::IsUnimplemented(operation.status())) return operation;
   if (entries_.size() == kMostEntries) entries_.pop_back();
   entries_.push_front({key, operation});
   return operation;

@@ -30,13 +30,14 @@ class PreparedOperations : public KernelState {
  public:
   using Made = absl::StatusOr<std::shared_ptr<PreparedOperation>>;
 
-  // The operation for a key, made and kept if there is none. Errors: what `make` gives.
+  // The operation for a key, made and kept if there is none. Errors: what `make` gives; that there is no such operation
+  // (kUnimplemented) is kept too, as finding out takes long.
   Made Get(const std::vector<int64_t>& key, const std::function<Made()>& make);
 
  private:
   struct Entry {
     std::vector<int64_t> key;
-    std::shared_ptr<PreparedOperation> operation;
+    Made operation;
   };
 
   absl::Mutex mutex_;
