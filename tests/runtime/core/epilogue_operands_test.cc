@@ -3,6 +3,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/reference/reference_kernels.h"
 #include "tests/catch2.h"
 #include "tests/runtime/run_session.h"
@@ -32,10 +33,13 @@ std::vector<std::string> ImplementationsOf(const Session& session) {
 // "" where what comes out is what the reference gives, without the library's.
 std::string Fault(const OperandCase& each, const std::string& op, const Dims& operand, DType dtype) {
   const std::string type = dtype == DType::kFloat32 ? "float" : std::string(DTypeName(dtype));
-  SessionText text = {.text =
-                          absl::StrCat("<ir_version: 10, opset_import: [\"\" : 22]> g (", type, "[] x, ", type, "[] p",
-                                       each.has_constant_weights ? "" : absl::StrCat(", ", type, "[] w"), ") => (",
-                                       type, "[] y) { a = ", each.product, " b = ", op, " (a, p) y = Relu (b) }")};
+  const auto declared = [&](const std::string& name, const Dims& dims) {
+    return absl::StrCat(type, dims.empty() ? "" : absl::StrCat("[", absl::StrJoin(dims, ","), "]"), " ", name);
+  };
+  const std::string w_input = each.has_constant_weights ? "" : ", " + declared("w", each.w);
+  SessionText text = {.text = absl::StrCat("<ir_version: 10, opset_import: [\"\" : 22]> g (", declared("x", each.x),
+                                           ", ", declared("p", operand), w_input, ") => (", type,
+                                           "[] y) { a = ", each.product, " b = ", op, " (a, p) y = Relu (b) }")};
   NamedDatums inputs = {{"x", RandomTensor(dtype, each.x)}, {"p", RandomTensor(dtype, operand)}};
   const Tensor w = RandomTensor(dtype, each.w);
   if (each.has_constant_weights) text.constants = {{"w", w}};
