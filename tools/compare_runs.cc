@@ -44,6 +44,9 @@ std::string DifferenceText(const ValueDifference& difference) {
   if (difference.compared == 0) {
     return absl::StrFormat("%d of %d elements newly not finite", difference.new_non_finite, difference.elements);
   }
+  if (difference.unequal > 0 && difference.relative_error == 0 && difference.new_non_finite == 0) {
+    return absl::StrFormat("%d unequal of %d elements", difference.unequal, difference.elements);
+  }
   std::string text = absl::StrFormat("relative L2 error %.3g, largest error %.3g, cosine %.9g",
                                      difference.relative_error, difference.largest_error, difference.cosine);
   if (difference.new_non_finite > 0) absl::StrAppendFormat(&text, ", %d newly not finite", difference.new_non_finite);
@@ -53,6 +56,13 @@ std::string DifferenceText(const ValueDifference& difference) {
     absl::StrAppendFormat(&text, ", %d of them finite in both", difference.compared);
   }
   return text;
+}
+
+// What was expected of an output that is not within.
+std::string ExpectedText(const ValueDifference& difference, double tolerance) {
+  const bool is_inexact = difference.relative_error > tolerance || difference.new_non_finite > 0;
+  if (difference.unequal > 0 && !is_inexact) return "equal elements";
+  return absl::StrCat("a relative error of at most ", tolerance);
 }
 
 bool IsWithin(const ValueDifference& difference, double tolerance) {
@@ -135,9 +145,9 @@ absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session&
     comparison.outputs.push_back({name, difference, CountUlps(expected.outputs[i], of_other, lowest)});
     all.Add(difference);
     if (IsWithin(difference, tolerance) || !comparison.verdict.ok()) continue;
-    comparison.verdict = absl::FailedPreconditionError(absl::StrCat("output '", Escaped(name),
-                                                                    "': expected a relative error of at most ",
-                                                                    tolerance, ", found ", DifferenceText(difference)));
+    comparison.verdict = absl::FailedPreconditionError(absl::StrCat("output '", Escaped(name), "': expected ",
+                                                                    ExpectedText(difference, tolerance), ", found ",
+                                                                    DifferenceText(difference)));
   }
   if (comparison.verdict.ok() && all.compared == 0) {
     comparison.verdict =

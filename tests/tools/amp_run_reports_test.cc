@@ -207,6 +207,20 @@ TEST_CASE("compare prints how far outputs are off, and fails beyond the toleranc
   runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--tolerance", "0.2"});
 }
 
+TEST_CASE("whole numbers that differ are told as such") {
+  const Runs runs;
+  const auto write = [&](const std::string& name, const std::string& shift) {
+    runs.WriteModel(name, R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[2,3] x) => (int64[2,3] y) <float shift = {)" +
+                              shift + R"(}> {
+        z = Add (x, shift)  y = Cast <to = 7> (z) })");
+  };
+  write("a.onnx", "100");
+  write("b.onnx", "200");
+  runs.Fails({"--random-inputs", "--compare", "@b.onnx"}, 7,
+             "output 'y': expected equal elements, found 6 unequal of 6 elements", "@a.onnx");
+}
+
 TEST_CASE("compare counts units in the last place, and prints JSON") {
   const Runs runs;
   const std::vector<std::string> flags = {"--inputs", "@sample.npz", "--compare", "@model.onnx", "--ulps"};
