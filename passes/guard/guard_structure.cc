@@ -13,6 +13,7 @@
 #include "passes/guard/guard_squares.h"
 #include "passes/guard/guard_state.h"
 #include "passes/guard/guard_thresholds.h"
+#include "passes/guard/guard_transposes.h"
 #include "passes/guard/guard_wide_values.h"
 #include "passes/guard/guarded_graph.h"
 
@@ -36,6 +37,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardLogSumExp(graph, vetoes);
   GuardState(graph, vetoes);
   GuardQuantised(graph, vetoes);
+  GuardTransposes(graph, vetoes);
   return vetoes.Take();
 }
 

@@ -8,6 +8,8 @@ produced (rounding.py), the first has to be inside the bound with its exact outp
 reason; the second has to be outside. Both have to load in onnxruntime with its default optimisations, and to run in float16. What the guard keeps exact is arranged to be all that can go wrong: the values before it are exact in 16 bits.
 Two guards need another kind of run: "long reductions" is judged as a target that adds up in the low type would compute it, "state" step after step.
 
+A guard that keeps a runtime from dying is shown by that: with it onnxruntime's default session loads the model, without it the process crashes.
+
 False alarms, over the models of real_models.py: heavy nodes that a structural guard keeps high, by guard; at most 1 % in each type. Absent models: that
 part is skipped, and the exit code is 77 unless something failed.
 """
@@ -34,9 +36,11 @@ from tool import Tool
 
 GUARDS = ("positions", "displacements", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
           "log-sum-exp by hand", "state", "quantised")
+LOADING_GUARDS = ("transposed batches",)  # that keep a runtime from dying
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
 DEMONSTRATIONS = []  # (guard, name, low types, function that gives a Case, function that runs a model)
+LOADING = []  # (guard, name, function that gives a model)
 
 
 def demonstrates(guard, dtypes=BOTH, run=rounding.run_rounded):
@@ -48,6 +52,13 @@ def demonstrates(guard, dtypes=BOTH, run=rounding.run_rounded):
 
 def by_complaint(guard, name, dtypes=BOTH):
     DEMONSTRATIONS.append((guard, name, dtypes, CASES[name][1], rounding.run_rounded))
+
+
+def keeps_loading(guard):
+    def register(function):
+        LOADING.append((guard, function.__name__, function))
+        return function
+    return register
 
 
 by_complaint("positions", "sincos_positions_product")
@@ -263,6 +274,12 @@ def product_just_below_a_step():
     return Case(model("int8[2,2] x8 => float[2,1] y", body, weights), feeds={"x8": np.array([[32, 11], [96, 0]], np.int8)})
 
 
+@keeps_loading("transposed batches")
+def sequences_first():
+    body = "[turn] b = Transpose<perm = [1,0,2]>(x) [mm] y = MatMul(b, w)"
+    return model("float[2,3,4] x => float[3,2,4] y", body, {"w": array(4, 4)})
+
+
 class Judge:
     def __init__(self, tool, folder):
         self.tool, self.folder = tool, pathlib.Path(folder)
@@ -306,6 +323,18 @@ class Judge:
             self.expect(report["totals"]["low"], f"{label}: nothing is low")
         print(f"{guard:20} {name:34} {dtype:9} with it {texts[0]:48} without {texts[1]}", flush=True)
 
+    def demonstrate_loading(self, guard, name, original):
+        source = self.folder / "in.onnx"
+        source.write_bytes(original.SerializeToString(deterministic=True))
+        answers = {}
+        for group in ("all", "constants"):
+            result, report = self.rewrite(source, ["--dtype", "float16", "--guards", group])
+            answers[group] = runtimes.default_session_error(result)
+            self.expect(report["totals"]["low"], f"{guard}: {name} --guards {group}: nothing is low")
+        self.expect(answers["all"] is None, f"{guard}: {name}: with the guard: {answers['all']}")
+        self.expect("crashed" in (answers["constants"] or ""), f"{guard}: {name}: without the guard: {answers['constants']}: shows nothing")
+        print(f"{guard:20} {name:34} float16   with it: loaded; without: {answers['constants']}", flush=True)
+
     def count_alarms(self, paths):
         for dtype in DTYPES:
             heavy, alarms, held = 0, collections.Counter(), collections.Counter()
@@ -315,13 +344,13 @@ class Judge:
                     self.expect(False, f"{path.stem} {dtype}: exit {answer.exit}: {answer.first_error()}")
                     continue
                 for node in json.loads((self.folder / "report.json").read_text())["nodes"]:
-                    guard = next((g for g in GUARDS if node["because"].startswith(f"guard: {g}:")), None)
+                    guard = next((g for g in GUARDS + LOADING_GUARDS if node["because"].startswith(f"guard: {g}:")), None)
                     heavy += node["heavy"]
                     held[guard] += 1
                     if guard and node["heavy"]:
                         alarms[guard] += 1
                         print(f"  {dtype} {path.stem}: {node['path']}: {node['because']}")
-            for guard in GUARDS:
+            for guard in GUARDS + LOADING_GUARDS:
                 print(f"{dtype}: {guard}: {alarms[guard]} of {heavy} heavy nodes, {held[guard]} nodes of all kinds")
             count = sum(alarms.values())
             self.expect(heavy and count <= MAX_ALARMS * heavy, f"{dtype}: structural guards keep {count} of {heavy} heavy nodes high, more than {MAX_ALARMS:.0%}")
@@ -338,10 +367,14 @@ def main():
         judge = Judge(tool, folder)
         shown = {guard for guard, *_ in DEMONSTRATIONS}
         judge.expect(shown == set(GUARDS), f"guards without a demonstration: {set(GUARDS) - shown}")
+        judge.expect({guard for guard, *_ in LOADING} == set(LOADING_GUARDS), "a guard that keeps runtimes from dying without a demonstration")
         for guard, name, dtypes, build, run in DEMONSTRATIONS:
             for dtype in dtypes:
                 if arguments.only in guard or arguments.only in name:
                     judge.demonstrate(guard, name, dtype, build(), run)
+        for guard, name, build in LOADING:
+            if arguments.only in guard or arguments.only in name:
+                judge.demonstrate_loading(guard, name, build())
         if has_models and not arguments.only and not arguments.demonstrations:
             judge.count_alarms(sorted((models / "models").glob("*.onnx")) + sorted((models / "conformance" / "light").glob("*.onnx")))
     print(runtimes.TOTALS)

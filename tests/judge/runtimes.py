@@ -20,7 +20,7 @@ NO_KERNEL = ("NOT_IMPLEMENTED", "Could not find an implementation")
 # Faults of onnxruntime: what the message holds, the optimiser without which the model is taken (none: it is no optimiser), why.
 KNOWN_FAULTS = (
     ("_inlfunc_SequenceMap", None, "a function operator without a float16 kernel cannot be inlined into the body of SequenceMap, a function itself"),
-    ("crashed", "NchwcTransformer", "the layout optimiser dies of some models with recurrent nodes, once any node is 16-bit"),
+    ("crashed", "NchwcTransformer", "the layout optimiser dies of a float16 Transpose of the first axis ahead of a product by constants (guards off)"),
     ("Argument type mismatch when adding edge", "CommonSubexpressionElimination", "merges recurrent nodes with absent outputs, which share one nameless value of the first one's type"),
 )
 
@@ -63,6 +63,11 @@ def problems(original, rewritten, dtype, feeds=None):
         TOTALS.known[fault] += 1
         return []
     return [f"optimised: onnxruntime with its default optimisations takes the original, not the rewritten model: {error}"]
+
+
+def default_session_error(model):
+    """What onnxruntime says, or dies of, as it loads the model with its default optimisations; None if it loads."""
+    return _ask("optimised", model)
 
 
 def _has_no_kernel(model, error):
