@@ -21,7 +21,7 @@ bool MovesFirstAxisBack(const std::vector<int64_t>& perm) {
 }
 
 bool IsTransposedBatch(const GuardedGraph& graph, NodeId id) {
-  if (graph.node(id).op_type() != "Transpose" || !graph.roles(id).Has(Role::kRearranges)) return false;
+  if (!graph.roles(id).Has(Role::kRearranges)) return false;
   const auto perm = GetInts(graph.node(id), "perm");
   return perm.has_value() && MovesFirstAxisBack(*perm);
 }
@@ -39,7 +39,7 @@ void GuardTransposes(const GuardedGraph& graph, VetoList& vetoes) {
   const std::optional<Device> device = graph.promises().device;
   if (graph.vertices().low() != DType::kFloat16 || device.value_or(Device::kCpu) != Device::kCpu) return;
   for (const NodeId id : graph.order()) {
-    if (graph.node(id).op_type() != "MatMul" || !graph.roles(id).Has(Role::kHeavy)) continue;
+    if (!graph.roles(id).Has(Role::kMatrixProduct)) continue;
     ValueId left = graph.node(id).Input(0);
     while (left != kNone && graph.Producer(left) != kNone && graph.IsFloatCast(graph.Producer(left))) {
       left = graph.node(graph.Producer(left)).Input(0);
