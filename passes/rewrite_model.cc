@@ -132,10 +132,30 @@ absl::Status UnifyOpsets(RewriteState& state) {
   return absl::OkStatus();
 }
 
+// Whether the vertex is float32 for want of the low type at the model's opset alone. Signatures of other domains are the
+// same at every opset.
+bool WaitsForOpset(const Model& model, const Decision& decision, VertexId v) {
+  if (decision.paint[v].reason.kind != ReasonKind::kSchemaForbids) return false;
+  const Node& node = model.node(decision.graph[v].node);
+  return node.domain().empty() || node.schema->Allows(decision.graph[v].variable, decision.graph.low());
+}
+
+// Why no cast can be made, where an operator would be low with casts.
+Reason WhyNoCasts(const Model& model, const Decision& decision, const RewriteSettings& settings) {
+  Reason why = ObstacleToCasts(model, settings.low);
+  if (!why) return why;
+  const bool forces_all = settings.paint.level == Level::kUnsafeForceAll;
+  for (const VertexId v : decision.graph.ids()) {
+    const bool is_wanted = forces_all || decision.classes.nodes[decision.graph[v].node].op_class == OpClass::kAllow;
+    if (is_wanted && WaitsForOpset(model, decision, v)) return why;
+  }
+  return Reason::None();
+}
+
 absl::Status ExplainDecision(RewriteState& state) {
   Model& model = state.model();
   const Decision& decision = *state.decision;
-  if (const Reason why = ObstacleToCasts(model, state.settings.low)) {
+  if (const Reason why = WhyNoCasts(model, decision, state.settings)) {
     model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
   }
   if (std::string layout = DescribePrivateLayout(model); !layout.empty()) model.AddWarning(std::move(layout));

@@ -9,6 +9,7 @@
 #include "passes/guard/guard_quantised.h"
 #include "passes/guard/guard_range.h"
 #include "passes/guard/guard_reductions.h"
+#include "passes/guard/guard_scatters.h"
 #include "passes/guard/guard_shape_math.h"
 #include "passes/guard/guard_squares.h"
 #include "passes/guard/guard_state.h"
@@ -34,6 +35,7 @@ std::vector<Veto> GuardStructure(const Model& model, const VertexGraph& vertices
   GuardRange(graph, vetoes);
   GuardPoles(graph, vetoes);
   GuardReductions(graph, vetoes);
+  GuardScatters(graph, vetoes);
   GuardLogSumExp(graph, vetoes);
   GuardState(graph, vetoes);
   GuardQuantised(graph, vetoes);

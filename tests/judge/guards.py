@@ -6,7 +6,8 @@
 A demonstration is one small model, rewritten twice: with the default flags and with `--guards constants`. With every low tensor rounded where it is
 produced (rounding.py), the first has to be inside the bound with its exact outputs the same to the bit, and some node has to be high for the guard's
 reason; the second has to be outside. Both have to load in onnxruntime with its default optimisations, and to run in float16. What the guard keeps exact is arranged to be all that can go wrong: the values before it are exact in 16 bits.
-Two guards need another kind of run: "long reductions" is judged as a target that adds up in the low type would compute it, "state" step after step.
+Three guards need another kind of run: "long reductions" and "scatter reductions" are judged as a target that adds up in the low type would compute them, "state"
+step after step. "scatter reductions" is shown in bfloat16 alone: onnxruntime does not run its float16 model.
 
 A guard that keeps a runtime from dying is shown by that: with it onnxruntime's default session loads the model, without it the process crashes.
 
@@ -35,7 +36,7 @@ from structure import DTYPES
 from tool import Tool
 
 GUARDS = ("positions", "displacements", "shape math", "thresholds", "identifiers", "decomposed norms", "squares", "wide values", "range", "poles", "long reductions",
-          "log-sum-exp by hand", "state", "quantised")
+          "scatter reductions", "log-sum-exp by hand", "state", "quantised")
 LOADING_GUARDS = ("transposed batches",)  # that keep a runtime from dying
 BOTH = tuple(DTYPES)
 MAX_ALARMS = 0.01
@@ -239,6 +240,34 @@ PLANE = 64, 64
 def pool_of_a_plane():
     body = "[conv0] a = Conv(x, w) [pool] p = GlobalAveragePool(a) [conv1] y = Conv(p, w)"
     return Case(model(f"float[1,4,{PLANE[0]},{PLANE[1]}] x => float[1,4,1,1] y", body, {"w": array(4, 4, 1, 1)}))
+
+
+def run_scattering_low(made, feeds):
+    """Low scatters that add, one update after the other in their own type."""
+    types = scopes.typed_graphs(made)[0][2]
+    spelled = onnx.ModelProto.FromString(made.SerializeToString())
+    for node in spelled.graph.node:
+        kind = types.get(node.output[0])
+        if node.op_type != "ScatterND" or kind not in DTYPES.values():
+            continue
+        info = lambda name, kind=kind: helper.make_tensor_value_info(name, kind, None)
+        one = helper.make_node("ScatterND", ["sum_in", "place", "update"], ["sum_out"], reduction="add")
+        step = helper.make_graph([one], "step", [info("sum_in"), helper.make_tensor_value_info("place", TensorProto.INT64, None), info("update")], [info("sum_out")])
+        node.CopyFrom(helper.make_node("Scan", node.input, node.output, num_scan_inputs=2, body=step))
+    del spelled.graph.value_info[:]
+    return rounding.run_rounded(spelled, feeds)
+
+
+UPDATES = 400
+
+
+@demonstrates("scatter reductions", ("bfloat16",), run_scattering_low)
+def many_rows_into_one():
+    """A bfloat16 sum of ones stops at 256."""
+    body = '[mm0] v = MatMul(u, eye) [scatter] s = ScatterND<reduction = "add">(zeros, at, v) [mm1] y = MatMul(s, eye)'
+    weights = {"eye": EYE, "zeros": np.zeros((4, 4), np.float32)}
+    feeds = {"u": np.ones((UPDATES, 4), np.float32), "at": np.zeros((UPDATES, 1), np.int64)}
+    return Case(model(f"float[{UPDATES},4] u, int64[{UPDATES},1] at => float[4,4] y", body, weights), feeds=feeds)
 
 
 STEPS = 1000

@@ -89,6 +89,28 @@ TEST_CASE("a model is not lifted for casts that nothing needs") {
   CHECK(OpsetOf(result->model) == 12);
 }
 
+// Converts nothing, and not for want of casts.
+void CheckSilent(const std::string& model) {
+  const auto result = RewriteTo(kBfloat16, ModelFromText(model), true);
+  INFO(result.status());
+  REQUIRE(result.ok());
+  CHECK_FALSE(result->summary.changed);
+  CHECK(result->summary.warnings.empty());
+}
+
+TEST_CASE("an opset without casts is named only where an allowed operator waits for them") {
+  CheckSilent(R"(<ir_version: 7, opset_import: ["" : 12]>
+    g (float16[4,4] x) => (float16[4,4] y) { m = MatMul (x, x) y = Relu (m) })");
+  CheckSilent(R"(<ir_version: 7, opset_import: ["" : 12]> g (float[4,4] x) => (float[4,4] y) { y = Relu (x) })");
+  CheckSilent(R"(<ir_version: 7, opset_import: ["" : 12]> g (double[4,4] x) => (double[4,4] y) { y = MatMul (x, x) })");
+  const auto result = RewriteTo(kBfloat16, ModelFromText(R"(<ir_version: 7, opset_import: ["" : 12]>
+    g (float[4,4] x, float16[4,4] h) => (float[4,4] y, float16[4,4] z) { y = MatMul (x, x) z = MatMul (h, h) })"),
+                                true);
+  REQUIRE(result.ok());
+  REQUIRE(result->summary.warnings.size() == 1);
+  CHECK(absl::StrContains(result->summary.warnings[0], "opset 12 is too old for casts to bfloat16"));
+}
+
 TEST_CASE("where the lift ends below 13, nothing becomes bfloat16") {
   onnx::ModelProto model = ModelFromText(R"(<ir_version: 7, opset_import: ["" : 12, "com.microsoft" : 1]>
     g (float[4,4] x) => (float[4,4] y, z) {
