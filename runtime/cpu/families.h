@@ -10,6 +10,7 @@ namespace amp {
 absl::Span<const KernelRow> LibraryAttentionKernels();
 absl::Span<const KernelRow> LibraryMatrixKernels();
 absl::Span<const KernelRow> LibraryConvolutionKernels();
+absl::Span<const KernelRow> LibraryOverlapAddKernels();
 absl::Span<const KernelRow> LibraryConvolutionGradientKernels();
 absl::Span<const KernelRow> LibraryEinsumKernels();
 absl::Span<const KernelRow> LibraryIntegerConvolutionKernels();
