@@ -110,9 +110,36 @@ struct RunPart {
   size_t first_run, end_run, first, end;
 };
 
+// Runs that are reduced and so short that what is done for each counts more than its elements: those beside each other
+// are columns of a matrix that is turned on the way.
+constexpr size_t kShortRun = 16;
+
+template <typename Collector>
+void CollectShortRuns(const Runs& runs, const FloatSource& source, size_t first_run, size_t end_run,
+                      Collector& collector) {
+  float buffer[kPartSize], column[kPartSize];
+  const auto line = static_cast<size_t>(runs.dims.back());  // of runs whose results lie beside each other
+  StridedWalk walk(runs.dims, {runs.strides});
+  walk.Skip(first_run);
+  for (size_t run = first_run; run < end_run;) {
+    const size_t left = line - static_cast<size_t>(walk.index().back());
+    const size_t count = std::min({left, end_run - run, kPartSize / runs.size});
+    const float* const x = source.Read(run * runs.size, count * runs.size, buffer);
+    for (size_t i = 0; i < runs.size; ++i) {
+      for (size_t k = 0; k < count; ++k) column[k] = x[k * runs.size + i];
+      collector.AddColumns(column, count, walk[0]);
+    }
+    run += count;
+    if (run < end_run) walk.Skip(count);
+  }
+}
+
 // Each result is made of the same parts in the same order, whatever is collected at the same time.
 template <typename Collector>
 void CollectPart(const Runs& runs, const FloatSource& source, const RunPart& part, Collector& collector) {
+  if (runs.is_reduced && runs.size <= kShortRun && !runs.dims.empty()) {
+    return CollectShortRuns(runs, source, part.first_run, part.end_run, collector);
+  }
   float buffer[kPartSize];
   StridedWalk walk(runs.dims, {runs.strides});
   walk.Skip(part.first_run);
