@@ -58,9 +58,9 @@ absl::Status ReadFeatures(const KernelContext& context, Forest& forest) {
     if (features[i] < 0 || features[i] >= kMaxElements) {
       return ModelError("nodes_featureids: expected a feature, found ", features[i]);
     }
-    node.feature = static_cast<size_t>(features[i]);
+    node.feature = static_cast<uint32_t>(features[i]);
     node.missing_is_true = missing[i] != 0;
-    forest.features = std::max(forest.features, node.feature + 1);
+    forest.features = std::max(forest.features, size_t{node.feature} + 1);
   }
   return absl::OkStatus();
 }
@@ -69,10 +69,11 @@ absl::Status ReadFeatures(const KernelContext& context, Forest& forest) {
 absl::Status ReadMembers(const KernelContext& context, Forest& forest) {
   AMP_ASSIGN_OR_RETURN(const std::vector<double> members, ReadTensorNumbers(context, "membership_values"));
   size_t at = 0;
-  for (TreeNode& node : forest.nodes) {
-    if (node.comparison != Comparison::kIsMember) continue;
+  for (size_t i = 0; i < forest.nodes.size(); ++i) {
+    if (forest.nodes[i].comparison != Comparison::kIsMember) continue;
+    forest.members.resize(forest.nodes.size());
     if (at >= members.size()) return ModelError("membership_values: expected a set for every BRANCH_MEMBER");
-    while (at < members.size() && !std::isnan(members[at])) node.members.push_back(members[at++]);
+    while (at < members.size() && !std::isnan(members[at])) forest.members[i].push_back(members[at++]);
     ++at;
   }
   return absl::OkStatus();
@@ -83,37 +84,39 @@ absl::Status ReadLeaves(const KernelContext& context, Forest& forest) {
   AMP_ASSIGN_OR_RETURN(const std::vector<double> weights, ReadTensorNumbers(context, "leaf_weights"));
   AMP_ASSIGN_OR_RETURN(const std::vector<size_t> targets,
                        ReadIndices(context, "leaf_targetids", weights.size(), forest.targets));
+  forest.first_votes.assign(forest.nodes.size(), 0);
   for (size_t i = 0; i < weights.size(); ++i) {
     forest.votes.push_back({targets[i], weights[i]});
     TreeNode leaf;
     leaf.is_leaf = true;
-    leaf.first_vote = i;
-    leaf.last_vote = i + 1;
-    forest.nodes.push_back(std::move(leaf));
+    forest.nodes.push_back(leaf);
+    forest.first_votes.push_back(i);
   }
+  forest.first_votes.push_back(weights.size());
   return absl::OkStatus();
 }
 
 // Where branches lead: to a leaf, which is a node behind the `branches` first ones, or to one of these.
-absl::StatusOr<std::vector<size_t>> ReadBranches(const KernelContext& context, const Forest& forest, size_t branches,
-                                                 absl::string_view side) {
+absl::StatusOr<std::vector<uint32_t>> ReadBranches(const KernelContext& context, const Forest& forest, size_t branches,
+                                                   absl::string_view side) {
   AMP_ASSIGN_OR_RETURN(const std::vector<size_t> to_leaf,
                        ReadIndices(context, absl::StrCat("nodes_", side, "leafs"), branches, 2));
   const std::string name = absl::StrCat("nodes_", side, "nodeids");
-  AMP_ASSIGN_OR_RETURN(std::vector<size_t> targets, ReadIndices(context, name, branches, forest.nodes.size()));
+  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> targets, ReadIndices(context, name, branches, forest.nodes.size()));
+  std::vector<uint32_t> nodes;
   for (size_t i = 0; i < branches; ++i) {
     const size_t limit = to_leaf[i] == 1 ? forest.nodes.size() - branches : branches;
     if (targets[i] >= limit) return ModelError(name, ": expected an index below ", limit, ", found ", targets[i]);
-    if (to_leaf[i] == 1) targets[i] += branches;
+    nodes.push_back(static_cast<uint32_t>(to_leaf[i] == 1 ? targets[i] + branches : targets[i]));
   }
-  return targets;
+  return nodes;
 }
 
 // Of the older operators: a node is known by its tree and its number there.
 using NodeKey = std::pair<int64_t, int64_t>;
-using NodeIndex = absl::flat_hash_map<NodeKey, size_t>;
+using NodeIndex = absl::flat_hash_map<NodeKey, uint32_t>;
 
-absl::StatusOr<size_t> FindNode(const NodeIndex& index, NodeKey key) {
+absl::StatusOr<uint32_t> FindNode(const NodeIndex& index, NodeKey key) {
   const auto it = index.find(key);
   if (it == index.end()) return ModelError("expected a node ", key.second, " in tree ", key.first, ", found none");
   return it->second;
@@ -142,8 +145,9 @@ absl::StatusOr<NodeIndex> ReadTopology(const KernelContext& context, Forest& for
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> if_true, ReadInts(context, "nodes_truenodeids", count));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> if_false, ReadInts(context, "nodes_falsenodeids", count));
   NodeIndex index;
+  index.reserve(count);
   for (size_t i = 0; i < count; ++i) {
-    if (index.try_emplace({trees[i], ids[i]}, i).second) continue;
+    if (index.try_emplace({trees[i], ids[i]}, static_cast<uint32_t>(i)).second) continue;
     return ModelError("expected different nodes, found ", ids[i], " in tree ", trees[i], " twice");
   }
   std::vector<bool> is_child(count, false);
@@ -173,15 +177,20 @@ absl::Status ReadVotes(const KernelContext& context, absl::string_view prefix, c
     AMP_ASSIGN_OR_RETURN(const size_t node, FindNode(index, {trees[i], ids[i]}));
     votes[node].push_back({targets[i], weights[i]});
   }
-  for (size_t i = 0; i < votes.size(); ++i) {
-    forest.nodes[i].first_vote = forest.votes.size();
-    forest.votes.insert(forest.votes.end(), votes[i].begin(), votes[i].end());
-    forest.nodes[i].last_vote = forest.votes.size();
+  for (const std::vector<Vote>& of_node : votes) {
+    forest.first_votes.push_back(forest.votes.size());
+    forest.votes.insert(forest.votes.end(), of_node.begin(), of_node.end());
   }
+  forest.first_votes.push_back(forest.votes.size());
   return absl::OkStatus();
 }
 
-bool GoesToTrue(const TreeNode& node, double x) {
+bool IsMember(const std::vector<double>& members, double x) {
+  return std::find(members.begin(), members.end(), x) != members.end();
+}
+
+bool GoesToTrue(const Forest& forest, size_t at, double x) {
+  const TreeNode& node = forest.nodes[at];
   if (std::isnan(x)) return node.missing_is_true;
   switch (node.comparison) {
     case Comparison::kLessOrEqual:
@@ -197,17 +206,17 @@ bool GoesToTrue(const TreeNode& node, double x) {
     case Comparison::kNotEqual:
       return x != node.threshold;
     case Comparison::kIsMember:
-      return std::find(node.members.begin(), node.members.end(), x) != node.members.end();
+      return IsMember(forest.members[at], x);
   }
   return false;
 }
 
-absl::StatusOr<const TreeNode*> FindLeaf(const Forest& forest, size_t root, absl::Span<const double> sample) {
+absl::StatusOr<size_t> FindLeaf(const Forest& forest, size_t root, absl::Span<const double> sample) {
   size_t at = root;
   for (size_t steps = 0; steps < forest.nodes.size(); ++steps) {
     const TreeNode& node = forest.nodes[at];
-    if (node.is_leaf) return &node;
-    at = GoesToTrue(node, sample[node.feature]) ? node.if_true : node.if_false;
+    if (node.is_leaf) return at;
+    at = GoesToTrue(forest, at, sample[node.feature]) ? node.if_true : node.if_false;
   }
   return ModelError("expected trees, found one that leads back to itself");
 }
@@ -252,8 +261,8 @@ absl::StatusOr<Forest> ReadTreeEnsemble(const KernelContext& context) {
   AMP_RETURN_IF_ERROR(ReadFeatures(context, forest));
   AMP_RETURN_IF_ERROR(ReadMembers(context, forest));
   AMP_RETURN_IF_ERROR(ReadLeaves(context, forest));
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> if_true, ReadBranches(context, forest, branches, "true"));
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> if_false, ReadBranches(context, forest, branches, "false"));
+  AMP_ASSIGN_OR_RETURN(const std::vector<uint32_t> if_true, ReadBranches(context, forest, branches, "true"));
+  AMP_ASSIGN_OR_RETURN(const std::vector<uint32_t> if_false, ReadBranches(context, forest, branches, "false"));
   for (size_t i = 0; i < branches; ++i) {
     forest.nodes[i].if_true = if_true[i];
     forest.nodes[i].if_false = if_false[i];
@@ -276,18 +285,20 @@ absl::StatusOr<Forest> ReadOldTreeEnsemble(const KernelContext& context, absl::s
   return forest;
 }
 
-absl::StatusOr<std::vector<double>> Evaluate(const Forest& forest, absl::Span<const double> sample,
+absl::StatusOr<std::vector<double>> Evaluate(const Forest& forest, const Samples& samples, size_t first, size_t end,
                                              Aggregation aggregation) {
-  if (sample.size() < forest.features) {
-    return ModelError("expected at least ", forest.features, " features, found ", sample.size());
+  if (samples.features < forest.features) {
+    return ModelError("expected at least ", forest.features, " features, found ", samples.features);
   }
-  std::vector<std::optional<double>> scores(forest.targets);
+  std::vector<std::optional<double>> scores((end - first) * forest.targets);
   for (const size_t root : forest.roots) {
-    AMP_ASSIGN_OR_RETURN(const TreeNode* leaf, FindLeaf(forest, root, sample));
-    for (size_t i = leaf->first_vote; i < leaf->last_vote; ++i) {
-      std::optional<double>& score = scores[forest.votes[i].target];
-      const double weight = forest.votes[i].weight;
-      score = score.has_value() ? Aggregate(aggregation, *score, weight) : weight;
+    for (size_t sample = first; sample < end; ++sample) {
+      AMP_ASSIGN_OR_RETURN(const size_t leaf, FindLeaf(forest, root, samples.row(sample)));
+      std::optional<double>* const row = scores.data() + (sample - first) * forest.targets;
+      for (size_t i = forest.first_votes[leaf]; i < forest.first_votes[leaf + 1]; ++i) {
+        const auto [target, weight] = forest.votes[i];
+        row[target] = row[target].has_value() ? Aggregate(aggregation, *row[target], weight) : weight;
+      }
     }
   }
   const double divisor = aggregation == Aggregation::kAverage ? static_cast<double>(forest.roots.size()) : 1;

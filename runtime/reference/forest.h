@@ -15,21 +15,21 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/reference/post_transform.h"
 
 namespace amp {
 
 // Numbered as TreeEnsemble-5 does.
-enum class Comparison { kLessOrEqual, kLess, kGreaterOrEqual, kGreater, kEqual, kNotEqual, kIsMember };
+enum class Comparison : uint8_t { kLessOrEqual, kLess, kGreaterOrEqual, kGreater, kEqual, kNotEqual, kIsMember };
 
+// What a walk reads: small, so that many are in a cache. There are fewer nodes, features and votes than 2^32.
 struct TreeNode {
-  bool is_leaf = false;
+  double threshold = 0;
+  uint32_t feature = 0;
+  uint32_t if_true = 0, if_false = 0;  // nodes
   Comparison comparison = Comparison::kLessOrEqual;
   bool missing_is_true = false;  // where NaN goes
-  size_t feature = 0;
-  double threshold = 0;
-  std::vector<double> members;
-  size_t if_true = 0, if_false = 0;      // nodes
-  size_t first_vote = 0, last_vote = 0;  // of a leaf: [first, last)
+  bool is_leaf = false;
 };
 
 struct Vote {
@@ -43,6 +43,8 @@ struct Forest {
   std::vector<TreeNode> nodes;
   std::vector<size_t> roots;
   std::vector<Vote> votes;
+  std::vector<size_t> first_votes;           // of each node: its own are up to the next one's; one more than nodes
+  std::vector<std::vector<double>> members;  // of the sets that nodes ask for, by node; empty: no node asks for any
   size_t targets = 0, features = 0;  // votes are for targets below; features are those that nodes ask for, and 1 more
 };
 
@@ -51,9 +53,10 @@ absl::StatusOr<Forest> ReadTreeEnsemble(const KernelContext& context);
 // The older operators: votes are in attributes that begin with `prefix`, "class" or "target".
 absl::StatusOr<Forest> ReadOldTreeEnsemble(const KernelContext& context, absl::string_view prefix, size_t targets);
 
-// What all trees say of one sample, by target; 0 for targets that got no vote. Errors: fewer features than the forest
-// asks for; a tree that leads back to itself.
-absl::StatusOr<std::vector<double>> Evaluate(const Forest& forest, absl::Span<const double> sample,
+// What all trees say of the samples [first, end), one row of targets after the other; 0 for targets that got no vote. All
+// of them go down one tree before the next, so that it is in a cache. Errors: fewer features than the forest asks for; a
+// tree that leads back to itself.
+absl::StatusOr<std::vector<double>> Evaluate(const Forest& forest, const Samples& samples, size_t first, size_t end,
                                              Aggregation aggregation);
 
 // An attribute of numbers: a list of floats, or, under its name and "_as_tensor", a tensor.

@@ -5,15 +5,20 @@
 // ONNX's words leave open how scores become two and labels follow from them: this follows ONNX Runtime, but for
 // two classes behind PROBIT and for features that are NaN.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "runtime/kernel/parallel_for.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/float_cells.h"
 #include "runtime/reference/post_transform.h"
+#include "runtime/reference/read_once.h"
 
 namespace amp {
 namespace {
@@ -23,33 +28,97 @@ std::vector<double> Floats(const KernelContext& context, absl::string_view name)
   return {floats.begin(), floats.end()};
 }
 
+enum class KernelType { kLinear, kPoly, kRbf, kSigmoid };
+
 // How alike two vectors are.
 struct Similarity {
-  std::string type;
+  KernelType type = KernelType::kLinear;
   double gamma = 0, coef0 = 0, degree = 0;
 
-  double Of(absl::Span<const double> a, absl::Span<const double> b) const {
-    double sum = 0;
-    for (size_t i = 0; i < a.size(); ++i) sum += type == "RBF" ? (a[i] - b[i]) * (a[i] - b[i]) : a[i] * b[i];
-    if (type == "LINEAR") return sum;
-    if (type == "RBF") return std::exp(-gamma * sum);
-    return type == "POLY" ? std::pow(gamma * sum + coef0, degree) : std::tanh(gamma * sum + coef0);
+  // `sum`: of the squares of differences for kRbf, of products for others.
+  double Of(double sum) const {
+    switch (type) {
+      case KernelType::kLinear:
+        return sum;
+      case KernelType::kPoly:
+        return std::pow(gamma * sum + coef0, degree);
+      case KernelType::kRbf:
+        return std::exp(-gamma * sum);
+      case KernelType::kSigmoid:
+        return std::tanh(gamma * sum + coef0);
+    }
+    return sum;
   }
 };
 
-absl::StatusOr<Similarity> ReadSimilarity(const KernelContext& context) {
-  Similarity similarity{.type = GetString(context.node(), "kernel_type", "LINEAR")};
-  const bool known = similarity.type == "LINEAR" || similarity.type == "POLY" || similarity.type == "RBF" ||
-                     similarity.type == "SIGMOID";
-  if (!known) {
-    return ModelError("kernel_type: expected LINEAR, POLY, RBF or SIGMOID, found ", Escaped(similarity.type));
+// Vectors side by side, so that sums over features, each in their order, go on for several at once.
+class VectorBlocks {
+ public:
+  VectorBlocks() = default;
+  // `vectors`: [count, features]
+  VectorBlocks(absl::Span<const double> vectors, size_t count, size_t features) : count_(count), features_(features) {
+    elements_.resize((count + kLanes - 1) / kLanes * features * kLanes);
+    for (size_t i = 0; i < count; ++i) {
+      double* const lane = elements_.data() + i / kLanes * features * kLanes + i % kLanes;
+      for (size_t f = 0; f < features; ++f) lane[f * kLanes] = vectors[i * features + f];
+    }
   }
+
+  // To each of the vectors.
+  std::vector<double> Similarities(const Similarity& similarity, absl::Span<const double> sample) const {
+    std::vector<double> all;
+    all.reserve(count_);
+    const bool is_rbf = similarity.type == KernelType::kRbf;
+    for (size_t block_size = features_ * kLanes, at = 0; all.size() < count_; at += block_size) {
+      const auto block = absl::MakeConstSpan(elements_).subspan(at, block_size);
+      const Sums sums = is_rbf ? SquaresOfDifferences(sample, block) : Products(sample, block);
+      for (size_t i = 0; i < kLanes && all.size() < count_; ++i) all.push_back(similarity.Of(sums[i]));
+    }
+    return all;
+  }
+
+ private:
+  static constexpr size_t kLanes = 8;
+  using Sums = std::array<double, kLanes>;
+
+  static Sums SquaresOfDifferences(absl::Span<const double> sample, absl::Span<const double> block) {
+    Sums sums = {};
+    const double* row = block.data();
+    for (const double x : sample) {
+      for (size_t i = 0; i < kLanes; ++i) sums[i] += (x - row[i]) * (x - row[i]);
+      row += kLanes;
+    }
+    return sums;
+  }
+
+  static Sums Products(absl::Span<const double> sample, absl::Span<const double> block) {
+    Sums sums = {};
+    const double* row = block.data();
+    for (const double x : sample) {
+      for (size_t i = 0; i < kLanes; ++i) sums[i] += x * row[i];
+      row += kLanes;
+    }
+    return sums;
+  }
+
+  size_t count_ = 0, features_ = 0;
+  std::vector<double> elements_;  // [blocks, features, kLanes], zeros behind the last vector
+};
+
+absl::StatusOr<Similarity> ReadSimilarity(const KernelContext& context) {
+  static constexpr absl::string_view kNames[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
+  const std::string name = GetString(context.node(), "kernel_type", "LINEAR");
+  const auto* const it = std::find(std::begin(kNames), std::end(kNames), name);
+  if (it == std::end(kNames)) {
+    return ModelError("kernel_type: expected LINEAR, POLY, RBF or SIGMOID, found ", Escaped(name));
+  }
+  Similarity similarity{.type = static_cast<KernelType>(it - std::begin(kNames))};
   const std::vector<double> parameters = Floats(context, "kernel_params");
   if (parameters.size() == 3) {
     similarity.gamma = parameters[0];
     similarity.coef0 = parameters[1];
     similarity.degree = parameters[2];
-  } else if (!parameters.empty() || similarity.type != "LINEAR") {
+  } else if (!parameters.empty() || similarity.type != KernelType::kLinear) {
     return ModelError("kernel_params: expected gamma, coef0 and degree, found ", parameters.size(), " numbers");
   }
   return similarity;
@@ -57,16 +126,14 @@ absl::StatusOr<Similarity> ReadSimilarity(const KernelContext& context) {
 
 struct SupportVectors {
   Similarity similarity;
-  std::vector<double> vectors, coefficients;  // [count, features]; [count]
+  VectorBlocks vectors;
+  std::vector<double> coefficients;  // [count]
   double rho = 0;
+  PostTransform transform = PostTransform::kNone;
 
   double Score(absl::Span<const double> sample) const {
-    double sum = rho;
-    for (size_t i = 0; i < coefficients.size(); ++i) {
-      const absl::Span<const double> vector = absl::MakeConstSpan(vectors).subspan(i * sample.size(), sample.size());
-      sum += coefficients[i] * similarity.Of(sample, vector);
-    }
-    return sum;
+    const std::vector<double> similarities = vectors.Similarities(similarity, sample);
+    return std::inner_product(coefficients.begin(), coefficients.end(), similarities.begin(), rho);
   }
 };
 
@@ -74,54 +141,52 @@ struct SupportVectors {
 absl::StatusOr<SupportVectors> ReadSupportVectors(const KernelContext& context, size_t features) {
   const int64_t supports = GetInt(context.node(), "n_supports", 0);
   SupportVectors model;
+  std::vector<double> vectors;
   model.coefficients = Floats(context, "coefficients");
   if (supports > 0) {
     AMP_ASSIGN_OR_RETURN(model.similarity, ReadSimilarity(context));
-    model.vectors = Floats(context, "support_vectors");
+    vectors = Floats(context, "support_vectors");
   } else {
-    model.similarity.type = "LINEAR";
-    model.vectors = std::move(model.coefficients);
+    vectors = std::move(model.coefficients);
     model.coefficients = {1.0};
   }
   const size_t count = supports > 0 ? static_cast<size_t>(supports) : 1;
   const std::vector<double> rho = Floats(context, "rho");
-  const bool fits = model.coefficients.size() == count && model.vectors.size() / count == features &&
-                    model.vectors.size() % count == 0 && rho.size() == 1;
+  const bool fits = model.coefficients.size() == count && vectors.size() / count == features &&
+                    vectors.size() % count == 0 && rho.size() == 1;
   if (fits) {
+    model.vectors = VectorBlocks(vectors, count, features);
     model.rho = rho[0];
+    AMP_ASSIGN_OR_RETURN(model.transform, ReadPostTransform(context));
     return model;
   }
   return ModelError("expected ", count, " coefficients, as many vectors of ", features,
-                    " features, and one rho, found ", model.coefficients.size(), ", ", model.vectors.size(),
-                    " numbers and ", rho.size());
+                    " features, and one rho, found ", model.coefficients.size(), ", ", vectors.size(), " numbers and ",
+                    rho.size());
+}
+
+// Gives `visit` the index of each sample, by the threads of the run. REQUIRES: the visits are independent.
+void ForEachSample(const Samples& samples, size_t vectors, absl::FunctionRef<void(size_t)> visit) {
+  ParallelFor(samples.count, vectors * samples.features, [&](const Share& share) {
+    for (size_t i = share.first; i < share.end; ++i) visit(i);
+  });
 }
 
 absl::Status SvmRegressor(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Samples samples, ReadSamples(context));
-  AMP_ASSIGN_OR_RETURN(const SupportVectors model, ReadSupportVectors(context, samples.features));
-  AMP_ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(context));
+  const auto read = [&] { return ReadSupportVectors(context, samples.features); };
+  AMP_ASSIGN_OR_RETURN(const auto model, ReadOnce<SupportVectors>(context, read, samples.features));
   const bool is_one_class = GetInt(context.node(), "one_class", 0) != 0;
-  std::vector<double> all;
-  for (size_t i = 0; i < samples.count; ++i) {
-    double score = model.Score(samples.row(i));
+  std::vector<double> all(samples.count);
+  ForEachSample(samples, model->coefficients.size(), [&](size_t i) {
+    all[i] = model->Score(samples.row(i));
     if (is_one_class) {
-      score = score > 0 ? 1 : -1;
+      all[i] = all[i] > 0 ? 1 : -1;
     } else {
-      ApplyPostTransform(transform, absl::MakeSpan(&score, 1));
+      ApplyPostTransform(model->transform, absl::MakeSpan(&all[i], 1));
     }
-    all.push_back(score);
-  }
+  });
   return WriteOutput(context, 0, DType::kFloat32, {static_cast<int64_t>(samples.count), 1}, all);
-}
-
-// One row of `vectors` after the other, [count, features].
-std::vector<double> Similarities(const Similarity& similarity, absl::Span<const double> sample,
-                                 absl::Span<const double> vectors) {
-  std::vector<double> all;
-  for (size_t at = 0; at < vectors.size(); at += sample.size()) {
-    all.push_back(similarity.Of(sample, vectors.subspan(at, sample.size())));
-  }
-  return all;
 }
 
 // Every two classes have a score, positive for the first one: (0, 1), (0, 2), ..., (1, 2), ...
@@ -129,8 +194,14 @@ struct PairedClasses {
   size_t classes = 0;
   std::vector<size_t> ends;  // of each class's vectors among all
   Similarity similarity;
-  std::vector<double> vectors, coefficients;  // [vectors, features]; [classes - 1, vectors]
-  std::vector<double> rho, prob_a, prob_b;    // [pairs], the last two also empty
+  VectorBlocks vectors;
+  std::vector<double> coefficients;         // [classes - 1, vectors]
+  std::vector<double> rho, prob_a, prob_b;  // [pairs], the last two also empty
+  ClassLabels labels;
+  PostTransform transform = PostTransform::kNone;
+
+  // Without probabilities, one score of two classes becomes two, and more classes have one for each pair.
+  size_t num_outputs() const { return prob_a.empty() && classes > 2 ? rho.size() : classes; }
 
   // Of the vectors of `of`, in the pair with `against`, whose row comes one earlier where it is the later class.
   double PartOfScore(absl::Span<const double> similarities, size_t of, size_t against) const {
@@ -141,7 +212,7 @@ struct PairedClasses {
   }
 
   std::vector<double> Scores(absl::Span<const double> sample) const {
-    const std::vector<double> similarities = Similarities(similarity, sample, vectors);
+    const std::vector<double> similarities = vectors.Similarities(similarity, sample);
     std::vector<double> scores;
     for (size_t i = 0; i < classes; ++i) {
       for (size_t j = i + 1; j < classes; ++j) {
@@ -161,20 +232,21 @@ struct PairedClasses {
   }
 };
 
-absl::StatusOr<PairedClasses> ReadPairedClasses(const KernelContext& context, size_t classes, size_t features) {
-  PairedClasses model{.classes = classes,
-                      .ends = {},
-                      .similarity = {},
-                      .vectors = Floats(context, "support_vectors"),
-                      .coefficients = Floats(context, "coefficients"),
-                      .rho = Floats(context, "rho"),
-                      .prob_a = Floats(context, "prob_a"),
-                      .prob_b = Floats(context, "prob_b")};
+absl::StatusOr<PairedClasses> ReadPairedClasses(const KernelContext& context, size_t features) {
+  PairedClasses model;
+  AMP_ASSIGN_OR_RETURN(model.labels, ReadClassLabels(context, "classlabels_ints"));
+  AMP_ASSIGN_OR_RETURN(model.transform, ReadPostTransform(context));
+  const size_t classes = model.classes = model.labels.size();
+  const std::vector<double> vectors = Floats(context, "support_vectors");
+  model.coefficients = Floats(context, "coefficients");
+  model.rho = Floats(context, "rho");
+  model.prob_a = Floats(context, "prob_a");
+  model.prob_b = Floats(context, "prob_b");
   AMP_ASSIGN_OR_RETURN(model.similarity, ReadSimilarity(context));
   size_t count = 0;
-  for (const int64_t vectors : GetInts(context.node(), "vectors_per_class").value_or(std::vector<int64_t>())) {
-    if (vectors < 0 || vectors > kMaxElements) return ModelError("vectors_per_class: found ", vectors);
-    model.ends.push_back(count += static_cast<size_t>(vectors));
+  for (const int64_t own : GetInts(context.node(), "vectors_per_class").value_or(std::vector<int64_t>())) {
+    if (own < 0 || own > kMaxElements) return ModelError("vectors_per_class: found ", own);
+    model.ends.push_back(count += static_cast<size_t>(own));
   }
   if (model.ends.size() != classes || classes < 2) {
     return ModelError("vectors_per_class: expected a number for each of two or more classes, found ", model.ends.size(),
@@ -182,15 +254,16 @@ absl::StatusOr<PairedClasses> ReadPairedClasses(const KernelContext& context, si
   }
   const size_t pairs = classes * (classes - 1) / 2;
   const auto fits = [&](const std::vector<double>& list) { return list.empty() || list.size() == pairs; };
-  const bool has_vectors = count > 0 && features > 0 && model.vectors.size() / count == features &&
-                           model.vectors.size() % count == 0 && model.coefficients.size() / count == classes - 1 &&
+  const bool has_vectors = count > 0 && features > 0 && vectors.size() / count == features &&
+                           vectors.size() % count == 0 && model.coefficients.size() / count == classes - 1 &&
                            model.coefficients.size() % count == 0;
   if (has_vectors && model.rho.size() == pairs && fits(model.prob_a) && model.prob_b.size() == model.prob_a.size()) {
+    model.vectors = VectorBlocks(vectors, count, features);
     return model;
   }
   return ModelError("expected ", count, " vectors of ", features, " features, as many coefficients for each of ",
                     classes, " classes but one, and a number in rho, prob_a and prob_b for each of ", pairs,
-                    " pairs, found ", model.vectors.size(), " and ", model.coefficients.size(), " numbers, ",
+                    " pairs, found ", vectors.size(), " and ", model.coefficients.size(), " numbers, ",
                     model.rho.size(), ", ", model.prob_a.size(), " and ", model.prob_b.size());
 }
 
@@ -247,8 +320,9 @@ std::vector<double> Probabilities(const PairedClasses& model, absl::Span<const d
   return CouplePairs(says, model.classes);
 }
 
-// Without probabilities, one score of two classes becomes two, and more classes have one for each pair.
-std::vector<double> OutputScores(const PairedClasses& model, std::vector<double> scores, PostTransform transform) {
+// As many as num_outputs().
+std::vector<double> OutputScores(const PairedClasses& model, std::vector<double> scores) {
+  const PostTransform transform = model.transform;
   if (!model.prob_a.empty()) {
     scores = Probabilities(model, scores);
   } else if (model.classes == 2) {
@@ -261,19 +335,17 @@ std::vector<double> OutputScores(const PairedClasses& model, std::vector<double>
 
 absl::Status SvmClassifier(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Samples samples, ReadSamples(context));
-  AMP_ASSIGN_OR_RETURN(const ClassLabels labels, ReadClassLabels(context, "classlabels_ints"));
-  AMP_ASSIGN_OR_RETURN(const PostTransform transform, ReadPostTransform(context));
-  AMP_ASSIGN_OR_RETURN(const PairedClasses model, ReadPairedClasses(context, labels.size(), samples.features));
-  std::vector<double> all;
-  std::vector<size_t> classes;
-  for (size_t i = 0; i < samples.count; ++i) {
-    std::vector<double> scores = model.Scores(samples.row(i));
-    classes.push_back(model.ClassOfMostVotes(scores));
-    scores = OutputScores(model, std::move(scores), transform);
-    all.insert(all.end(), scores.begin(), scores.end());
-  }
-  AMP_RETURN_IF_ERROR(WriteLabels(context, labels, classes));
-  const size_t width = model.prob_a.empty() && model.classes > 2 ? model.rho.size() : model.classes;
+  const auto read = [&] { return ReadPairedClasses(context, samples.features); };
+  AMP_ASSIGN_OR_RETURN(const auto model, ReadOnce<PairedClasses>(context, read, samples.features));
+  const size_t width = model->num_outputs();
+  std::vector<double> all(samples.count * width);
+  std::vector<size_t> classes(samples.count);
+  ForEachSample(samples, model->ends.back(), [&](size_t i) {
+    std::vector<double> scores = model->Scores(samples.row(i));
+    classes[i] = model->ClassOfMostVotes(scores);
+    std::ranges::copy(OutputScores(*model, std::move(scores)), &all[i * width]);
+  });
+  AMP_RETURN_IF_ERROR(WriteLabels(context, model->labels, classes));
   const Dims dims = {static_cast<int64_t>(samples.count), static_cast<int64_t>(width)};
   return WriteOutput(context, 1, DType::kFloat32, dims, all);
 }
