@@ -223,9 +223,10 @@ absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forw
     const absl::Status replaced = ReplaceInitializer(
         *file->model, state.input, {.dtype = value.dtype(), .dims = value.dims(), .bytes = value.bytes()});
     if (!replaced.ok()) {
-      return InFile(Escaped(forward), ModelError(replaced.message(), "; --forward takes the float32 model that the "
-                                                                     "step was made of (amp-rewrite --policy float32 "
-                                                                     "takes a conversion back)"));
+      return InFile(Escaped(forward), ModelError(replaced.message(),
+                                                 "; --forward takes the float32 model that the "
+                                                 "step was made of (amp-rewrite --policy float32 "
+                                                 "takes a conversion back)"));
     }
   }
   if (!forward.empty()) return file;

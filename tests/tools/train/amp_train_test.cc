@@ -355,10 +355,11 @@ TEST_CASE("a forward model in 16 bits has no place for what is trained, and the 
     forward (float16[n,3] x) => (float16[n,2] y) <float16[3,2] w = {1, 2, 3, 4, 5, 6}, float16[2] b = {0, 0}> {
       y = Gemm (x, w, b)
     })"));
-  CHECK_THAT(runs.TrainError({"--forward", "@low.onnx", "--save-weights", "@out.onnx"}, 3),
-             Contains("low.onnx: initializer 'w': expected float32[3,2], found float16[3,2]; --forward takes the float32 "
-                      "model") &&
-                 Contains("amp-rewrite --policy float32"));
+  CHECK_THAT(
+      runs.TrainError({"--forward", "@low.onnx", "--save-weights", "@out.onnx"}, 3),
+      Contains("low.onnx: initializer 'w': expected float32[3,2], found float16[3,2]; --forward takes the float32 "
+               "model") &&
+          Contains("amp-rewrite --policy float32"));
 }
 
 TEST_CASE("data that do not fit are errors before the first step") {
