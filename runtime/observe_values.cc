@@ -1,8 +1,10 @@
 #include "runtime/observe_values.h"
 
 #include <cmath>
+#include <string>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "ir/base/convert.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
@@ -11,15 +13,15 @@ namespace amp {
 
 absl::StatusOr<ObservedRun> ObserveValues(const Session& session, const NamedDatums& inputs, ObservedValues& observed) {
   ObservedRun run;
+  absl::flat_hash_set<std::string> with_nan;
   const ValueObserver observe = [&](ValueId value, const Datum& datum) {
     const Tensor* tensor = datum.tensor();
     if (tensor == nullptr || tensor->dtype() != DType::kFloat32) return;
     const std::string& name = session.model().value(value).name;
     const auto elements = tensor->elements<float>();
     if (absl::c_any_of(elements, [](float element) { return std::isfinite(element); })) ++run.with_finite;
-    if (absl::c_any_of(elements, [](float element) { return std::isnan(element); }) && run.with_nan++ == 0) {
-      run.first_nan = name;
-    }
+    const bool has_nan = absl::c_any_of(elements, [](float element) { return std::isnan(element); });
+    if (has_nan && with_nan.insert(name).second) run.of_nan.push_back(name);
     NarrowingStats float16, bfloat16;
     SurveyNarrowing(elements, DType::kFloat16, float16);
     SurveyNarrowing(elements, DType::kBfloat16, bfloat16);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ir/base/observed_values.h"
@@ -13,8 +14,8 @@ namespace amp {
 
 // Of the float32 tensors of one run.
 struct ObservedRun {
-  int64_t with_finite = 0, with_nan = 0;  // tensors that have such an element
-  std::string first_nan;                  // a value's name; empty if none has NaN
+  int64_t with_finite = 0;          // tensors that have a finite element; those of a loop count in every round
+  std::vector<std::string> of_nan;  // the names of values that have NaN, each once, in the order of the run
 };
 
 // Adds to `observed` every float32 tensor that a run on these inputs computes, inputs included. Errors: those of

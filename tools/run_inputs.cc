@@ -46,9 +46,8 @@ absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& nam
   return it->second;
 }
 
-}  // namespace
-
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session, std::string& note) {
+// Those of files, which are not made up.
+absl::StatusOr<NamedDatums> ReadGiven(const RunArguments& arguments, const Session& session) {
   NamedDatums inputs;
   if (!arguments.inputs.empty()) {
     AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadSample(arguments.inputs, session));
@@ -60,11 +59,19 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
     if (!datum.ok()) return InFile(Escaped(path), datum.status());
     inputs.insert_or_assign(name, *std::move(datum));
   }
-  if (!arguments.random_seed.has_value()) return inputs;
-  AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, HowToMakeUp(arguments, std::move(inputs))));
+  return inputs;
+}
+
+}  // namespace
+
+absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session, std::string& note) {
+  AMP_ASSIGN_OR_RETURN(NamedDatums given, ReadGiven(arguments, session));
+  if (!arguments.random_seed.has_value()) return given;
+  const RandomInputOptions how = HowToMakeUp(arguments, std::move(given));
+  AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, how));
   if (made_up.other_dim != MadeUpInputs::kUsualDim) {
     note = absl::StrCat("unknown dimensions of made-up inputs are ", made_up.other_dim, ", as the model takes none of ",
-                        MadeUpInputs::kUsualDim, "; ", HowToSize(session, HowToMakeUp(arguments, {})), " sizes them");
+                        MadeUpInputs::kUsualDim, "; ", HowToSize(session, how), " sizes them");
   }
   return std::move(made_up.inputs);
 }
@@ -72,7 +79,10 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
 absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session) {
   // An error of another model is not about these inputs.
   const bool may_be_inputs = arguments.random_seed.has_value() && !NamesAFile(status);
-  return may_be_inputs ? ExplainMadeUp(status, session, HowToMakeUp(arguments, {}), kHowToGive) : status;
+  if (!may_be_inputs) return status;
+  absl::StatusOr<NamedDatums> given = ReadGiven(arguments, session);
+  if (!given.ok()) return status;  // that is what it says
+  return ExplainMadeUp(status, session, HowToMakeUp(arguments, *std::move(given)), kHowToGive);
 }
 
 absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session) {

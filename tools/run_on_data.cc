@@ -94,10 +94,10 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
                                               "elements, found none in the ",
                                               observed.size(), " float32 values of the model"));
     }
-    if (run->with_nan == 0) continue;
+    if (run->of_nan.empty()) continue;
     const std::string what = absl::StrCat(
-        "--calibration: expected data on which the model gives numbers, found NaN in ", run->with_nan, " of ",
-        observed.size(), " float32 values, '", Escaped(run->first_nan), "' first, which ranges leave out");
+        "--calibration: expected data on which the model gives numbers, found NaN in ", run->of_nan.size(), " of ",
+        observed.size(), " float32 values, '", Escaped(run->of_nan[0]), "' first, which ranges leave out");
     if (options.strict) return InFile(Escaped(path), UsageError(what));
     warnings.push_back(absl::StrCat(Escaped(path), ": ", what));
   }

@@ -144,8 +144,8 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
        .has_x_zero = true},
       &why_not);
   if (operation->primitive == nullptr) return absl::UnimplementedError(why_not);
-  AMP_ASSIGN_OR_RETURN(operation->weights,
-                       PackedConstant(context, ports.w, *operation->primitive, [&] { return SignedWeights(w); }));
+  AMP_ASSIGN_OR_RETURN(operation->weights, PackedConstant(context, ports.w, *operation->primitive, DType::kInt8,
+                                                          [&] { return SignedWeights(w); }));
   return operation;
 }
 

@@ -128,11 +128,11 @@ class QuantizedProduct : public LayerProduct {
   absl::Status Run(size_t direction, const float* a, float* y, void* scratch) const override {
     const Loops& loops = BestLoops();
     const size_t count = NumInputs(), n = static_cast<size_t>(sizes_.outputs);
-    if (!loops.train.all_finite(a, count)) {
+    const DynamicQuantization of = DynamicQuantizationOf(a, count);  // NaN aside
+    if (!(of.scale <= std::numeric_limits<float>::max())) {
       std::fill_n(y, NumSums(), std::numeric_limits<float>::quiet_NaN());
       return absl::OkStatus();
     }
-    const DynamicQuantization of = DynamicQuantizationOf(a, count);
     auto* const sums = static_cast<int32_t*>(scratch);
     auto* const bytes = reinterpret_cast<uint8_t*>(sums + Padded(NumSums()));
     loops.convert.quantize_uint8(a, bytes, count, of.scale, of.zero_point);
@@ -149,6 +149,9 @@ class QuantizedProduct : public LayerProduct {
         loops.convert.widen_int32(sums + row, y + row, n);
         loops.rows.transform_scaled(y + row, y + row, n, {.centre = 0, .factor = 1, .shift = 0}, factors.data(),
                                     weights.bias.data());
+        const auto inputs = static_cast<size_t>(sizes_.inputs);
+        if (loops.train.all_finite(a + row / n * inputs, inputs)) continue;
+        std::fill_n(y + row, n, std::numeric_limits<float>::quiet_NaN());
       }
     });
     return absl::OkStatus();

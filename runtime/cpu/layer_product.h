@@ -49,7 +49,7 @@ struct QuantizedWeights {
   absl::Span<const float> bias;      // as FloatWeights has it
 };
 // Rows are quantised together on the way, to uint8 by their range; sums of products are exact, and scaled in float32.
-// Where there is an element that is no number, nothing comes out that is. Errors: those of MakeFloatProduct.
+// A row with NaN gives NaN; with an infinity, which leaves no scale, all rows do. Errors: those of MakeFloatProduct.
 MadeLayerProduct MakeQuantizedProduct(const LayerProductSizes& sizes, std::vector<QuantizedWeights> directions);
 
 }  // namespace amp

@@ -68,7 +68,7 @@ PreparedOperations::Made Prepare(const KernelContext& context, DType compute) {
                                                  .post_ops = {}},
                                                 &why_not);
   if (prepared->primitive == nullptr) return absl::UnimplementedError(why_not);
-  AMP_ASSIGN_OR_RETURN(prepared->weights, PackedConstant(context, kW, *prepared->primitive, [&] {
+  AMP_ASSIGN_OR_RETURN(prepared->weights, PackedConstant(context, kW, *prepared->primitive, compute, [&] {
                          return Converted(context.Input(kW), compute, nullptr);
                        }));
   return prepared;
@@ -140,7 +140,8 @@ void OverlapAdd(const PreparedOverlap& prepared, absl::Span<const float> parts, 
 
 absl::Status ConvTransposeByOverlap(KernelContext& context) {
   const DType stored = context.Input(kX).dtype(), compute = ComputeTypeFor(context, stored);
-  std::vector<int64_t> key;
+  constexpr int64_t kOverlap = 1;  // beside what the library's own row keeps of the same shapes
+  std::vector<int64_t> key = {kOverlap};
   AppendShapes(context, key);
   AMP_ASSIGN_OR_RETURN(const auto prepared,
                        context.State<PreparedOperations>().Get(key, [&] { return Prepare(context, compute); }));

@@ -251,9 +251,9 @@ absl::Status PrepareParts(KernelContext& context, DType compute, const MakePart&
   }
   if (!context.IsConstantInput(1)) return absl::OkStatus();
   const auto plain = [&] { return Converted(context.Input(1), compute, nullptr); };
-  AMP_ASSIGN_OR_RETURN(operation.weights, PackedConstant(context, 1, *operation.primitive, plain));
+  AMP_ASSIGN_OR_RETURN(operation.weights, PackedConstant(context, 1, *operation.primitive, compute, plain));
   if (operation.last == nullptr) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(operation.weights_of_last, PackedConstant(context, 1, *operation.last, plain));
+  AMP_ASSIGN_OR_RETURN(operation.weights_of_last, PackedConstant(context, 1, *operation.last, compute, plain));
   return absl::OkStatus();
 }
 

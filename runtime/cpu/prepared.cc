@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
@@ -35,17 +36,18 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
 }
 
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
-                                      absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
-  if (primitive.packed_bytes() == 0) return plain();
+                                      DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
   const auto pack = [&]() -> absl::StatusOr<Tensor> {
     AMP_ASSIGN_OR_RETURN(const Tensor elements, plain());
+    if (primitive.packed_bytes() == 0) return elements;
     AMP_ASSIGN_OR_RETURN(Tensor packed,
                          Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
     if (primitive.Pack(elements.bytes().data(), packed.mutable_bytes().data())) return packed;
     return absl::UnimplementedError("the library does not pack the weights");
   };
   SharedTensors* const shared = context.resources().shared;
-  return shared == nullptr ? pack() : shared->Get(context.Input(port).data(), primitive.packing(), pack);
+  const std::string form = absl::StrCat(DTypeName(compute), " ", primitive.packing());
+  return shared == nullptr ? pack() : shared->Get(context.Input(port).data(), form, pack);
 }
 
 DType ComputeTypeFor(const KernelContext& context, DType stored) {

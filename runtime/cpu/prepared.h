@@ -45,10 +45,10 @@ class PreparedOperations : public KernelState {
 };
 
 // The constant at the port in the packing that the primitive wants, for all nodes and sizes that want the same of it.
-// `plain`: gives it in the type that the primitive reads. Errors: what `plain` gives; kUnimplemented, the library does not
+// `plain`: gives it in `compute`, the type that the primitive reads. Errors: what `plain` gives; kUnimplemented, the library does not
 // pack it; kResourceExhausted.
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
-                                      absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
+                                      DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain);
 
 // The type to compute in for tensors stored in `stored`: itself where the processor has arithmetic for it.
 DType ComputeTypeFor(const KernelContext& context, DType stored);

@@ -1,6 +1,7 @@
 // The inside of the shared object: oneDNN behind runtime/onednn/interface.h.
 #include <omp.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <numeric>
@@ -100,18 +101,17 @@ dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops, bool adds_to_y
 }
 
 // What identifies a descriptor: the bytes of it.
-std::string NameOf(const Descriptor& descriptor) {
-  std::string name;
-  const auto append = [&](const auto& numbers) {
-    for (const auto number : numbers) name += std::to_string(number) + ",";
-    name += ';';
-  };
-  append(descriptor.get_dims());
-  append(descriptor.get_padded_dims());
-  append(descriptor.get_strides());
-  append(descriptor.get_inner_blks());
-  append(descriptor.get_inner_idxs());
-  return name + std::to_string(static_cast<int>(descriptor.get_data_type()));
+// One for what is packed from one order into another, of all that were asked for. The library alone can tell orders
+// apart: those of 8 bits may have sums of the weights behind them, which no member of a descriptor shows.
+std::string PackingName(const Descriptor& plain, const Descriptor& packed) {
+  static std::mutex mutex;
+  static auto& known = *new std::vector<std::pair<Descriptor, Descriptor>>;
+  const std::lock_guard lock(mutex);
+  const auto is_same = [&](const auto& pair) { return pair.first == plain && pair.second == packed; };
+  const auto it = std::find_if(known.begin(), known.end(), is_same);
+  const auto place = it - known.begin();
+  if (it == known.end()) known.emplace_back(plain, packed);
+  return "packing " + std::to_string(place);
 }
 
 dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
@@ -144,7 +144,7 @@ class OneDnnPrimitive : public Primitive {
         scratch_(pd.scratchpad_desc()),
         packs_(b_ != plain_b_),
         implementation_(pd.impl_info_str()) {
-    if (packs_) packing_ = NameOf(plain_b_) + " as " + NameOf(b_) + " in " + std::to_string(b_.get_size());
+    if (packs_) packing_ = PackingName(plain_b_, b_);
     for (size_t i = 0; i < post_ops.size(); ++i) {
       if (HasOperand(post_ops[i])) {
         post_operands_.emplace_back(static_cast<int>(first_post_op + i), AsIs(post_ops[i].operand));

@@ -147,6 +147,28 @@ TEST_CASE("zero points of weights, one or one for each filter, whatever the wind
   }
 }
 
+TEST_CASE("one constant that signed and unsigned numbers are convolved with, whoever comes first") {
+  for (const bool signed_first : {false, true}) {
+    const std::string unsigned_one = "y = ConvInteger <pads = [1, 1, 1, 1]> (a, w, a_zero) ",
+                      signed_one = "z = ConvInteger <pads = [1, 1, 1, 1]> (b, w, b_zero) ";
+    const SessionText text = {
+        .text = absl::StrCat(R"(<ir_version: 8, opset_import: ["" : 19]>
+          g (uint8[1,16,9,9] a, int8[1,16,9,9] b, uint8 a_zero, int8 b_zero) => (int32[] y, int32[] z) {)",
+                             signed_first ? signed_one + unsigned_one : unsigned_one + signed_one, "}"),
+        .constants = {{"w", RandomBytes(DType::kInt8, {32, 16, 3, 3})}}};
+    SessionOptions with_reference;
+    with_reference.find_kernels = FindReferenceKernels;
+    const NamedDatums inputs = {{"a", RandomBytes(DType::kUint8, {1, 16, 9, 9})},
+                                {"b", RandomBytes(DType::kInt8, {1, 16, 9, 9})},
+                                {"a_zero", RandomBytes(DType::kUint8, {})},
+                                {"b_zero", RandomBytes(DType::kInt8, {})}};
+    const std::vector<Tensor> found = RunSession(*MakeSession(text), inputs),
+                              expected = RunSession(*MakeSession(text, with_reference), inputs);
+    CHECK(found[0].bytes() == expected[0].bytes());
+    CHECK(found[1].bytes() == expected[1].bytes());
+  }
+}
+
 TEST_CASE("QLinearConv rounds and saturates as the reference does") {
   const std::string inputs = "(a, a_scale, a_zero, b, b_scale, z, y_scale, y_zero", node = "y = QLinearConv ";
   const auto scale = [](float value) { return Tensor::Scalar(value); };

@@ -87,12 +87,13 @@ TEST_CASE("DynamicQuantizeLSTM of zeros, which have scale 1") {
   CHECK(Family({.x = zeros}) == Expected());
 }
 
-TEST_CASE("DynamicQuantizeLSTM keeps NaN and infinity from looking like numbers") {
+TEST_CASE("DynamicQuantizeLSTM keeps NaN and infinity from looking like numbers, and NaN to its sequence") {
   for (const float special : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     LstmCase each;
     each.x.mutable_elements<float>()[4] = special;
     const Tensor y = RunSession(*MakeSession(TextOf(each)), {{"x", each.x}})[0];
     CHECK(std::isnan(y.elements<float>()[0]));
+    if (std::isnan(special)) CHECK_FALSE(std::isnan(y.elements<float>()[kHidden]));
   }
 }
 
