@@ -47,7 +47,7 @@ std::string Fault(const OperandCase& each, const std::string& op, const Dims& op
   SessionOptions with_reference;
   with_reference.find_kernels = FindReferenceKernels;
   const auto session = MakeSession(text);
-  const std::string difference =
+  std::string difference =
       DifferenceOf(RunSession(*session, inputs), RunSession(*MakeSession(text, with_reference), inputs),
                    dtype == DType::kFloat32 ? 1e-5 : 2e-2);
   for (const std::string& name : ImplementationsOf(*session)) {
