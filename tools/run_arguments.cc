@@ -69,8 +69,7 @@ void DeclareInputs(CLI::App& app, RunArguments& a, Words& words) {
   AddRepeatable(
       app, "--dim", words.dims, "NAME=N", group,
       "a dimension of made-up inputs whose size is unknown, by its name, or input and axis: x:1=8 (repeatable). "
-      "Others: 1 where they come first, else 16, or 64, "
-      "256 or 1024 where the model does not take fewer");
+      "Others: 1 where they come first, else 16, or 64, 256 or 1024 where the model does not take fewer");
 }
 
 void DeclareOutputs(CLI::App& app, RunArguments& a) {

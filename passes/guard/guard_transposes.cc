@@ -33,6 +33,16 @@ bool IsConstantMatrix(const GuardedGraph& graph, ValueId weights) {
   return dims.has_value() && dims->size() <= 2;
 }
 
+// The node that makes the value, casts between floats aside.
+NodeId ProducerBehindCasts(const GuardedGraph& graph, ValueId value) {
+  constexpr int kMostCasts = 8;
+  NodeId id = graph.Producer(value);
+  for (int i = 0; i < kMostCasts && id != kNone && graph.IsFloatCast(id); ++i) {
+    id = graph.Producer(graph.node(id).Input(0));
+  }
+  return id;
+}
+
 }  // namespace
 
 void GuardTransposes(const GuardedGraph& graph, VetoList& vetoes) {
@@ -40,11 +50,7 @@ void GuardTransposes(const GuardedGraph& graph, VetoList& vetoes) {
   if (graph.vertices().low() != DType::kFloat16 || device.value_or(Device::kCpu) != Device::kCpu) return;
   for (const NodeId id : graph.order()) {
     if (!graph.roles(id).Has(Role::kMatrixProduct)) continue;
-    ValueId left = graph.node(id).Input(0);
-    while (left != kNone && graph.Producer(left) != kNone && graph.IsFloatCast(graph.Producer(left))) {
-      left = graph.node(graph.Producer(left)).Input(0);
-    }
-    const NodeId transpose = left == kNone ? kNone : graph.Producer(left);
+    const NodeId transpose = ProducerBehindCasts(graph, graph.node(id).Input(0));
     if (transpose == kNone || !IsTransposedBatch(graph, transpose)) continue;
     if (!IsConstantMatrix(graph, graph.node(id).Input(1))) continue;
     vetoes.AddNode(transpose,

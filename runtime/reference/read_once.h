@@ -1,12 +1,12 @@
-// What a kernel makes of its node's attributes, once for all runs of a session.
+// What a kernel makes of its node's attributes and constants, once for all runs of a session.
 //
 //   AMP_ASSIGN_OR_RETURN(const auto forest, ReadOnce<Forest>(context, [&] { return ReadTreeEnsemble(context); }));
+//   AMP_ASSIGN_OR_RETURN(const auto places, ReadOnce<Places>(context, find, context.Input(0).dims()));
 //
 // Runs that begin while it is read wait for it; it is not changed after. What cannot be read is an error at every run.
 #ifndef AMP_RUNTIME_REFERENCE_READ_ONCE_H_
 #define AMP_RUNTIME_REFERENCE_READ_ONCE_H_
 
-#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -17,22 +17,22 @@
 
 namespace amp {
 
-template <typename T>
-struct ReadAttributes : KernelState {
+template <typename T, typename Key>
+struct WhatWasRead : KernelState {
   absl::Mutex mutex;
-  size_t features ABSL_GUARDED_BY(mutex) = 0;
+  Key key ABSL_GUARDED_BY(mutex) = {};
   std::shared_ptr<const T> value ABSL_GUARDED_BY(mutex);
 };
 
-// What `read` gives, an absl::StatusOr<T>; again where the number of features, on which it depends, is another one.
-template <typename T, typename Read>
-absl::StatusOr<std::shared_ptr<const T>> ReadOnce(KernelContext& context, const Read& read, size_t features = 0) {
-  auto& kept = context.State<ReadAttributes<T>>();
+// What `read` gives, an absl::StatusOr<T>; again where what else it depends on, the key, is another one.
+template <typename T, typename Read, typename Key = bool>
+absl::StatusOr<std::shared_ptr<const T>> ReadOnce(KernelContext& context, const Read& read, const Key& key = {}) {
+  auto& kept = context.State<WhatWasRead<T, Key>>();
   const absl::MutexLock lock(&kept.mutex);
-  if (kept.value == nullptr || kept.features != features) {
+  if (kept.value == nullptr || kept.key != key) {
     AMP_ASSIGN_OR_RETURN(T value, read());
     kept.value = std::make_shared<const T>(std::move(value));
-    kept.features = features;
+    kept.key = key;
   }
   return kept.value;
 }

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/index_places.h"
+#include "runtime/reference/read_once.h"
 #include "runtime/reference/wide_arithmetic.h"
 
 namespace amp {
@@ -102,13 +102,6 @@ absl::Status GiveScattered(KernelContext& context, const Places& places, const D
   return Reduce(GetString(context.node(), "reduction", "none"), places, updates, *y);
 }
 
-// Places that constant indices lead to in data of one shape.
-struct KeptPlaces : KernelState {
-  absl::Mutex mutex;
-  Dims data ABSL_GUARDED_BY(mutex);
-  std::shared_ptr<const Places> places ABSL_GUARDED_BY(mutex);
-};
-
 // What `find` gives, once where the indices, input 1, are the model's own.
 template <typename Find>
 absl::StatusOr<std::shared_ptr<const Places>> PlacesOf(KernelContext& context, const Find& find) {
@@ -117,14 +110,7 @@ absl::StatusOr<std::shared_ptr<const Places>> PlacesOf(KernelContext& context, c
     AMP_ASSIGN_OR_RETURN(Places places, find());
     return std::make_shared<const Places>(std::move(places));
   }
-  auto& kept = context.State<KeptPlaces>();
-  const absl::MutexLock lock(&kept.mutex);
-  if (kept.places == nullptr || kept.data != data) {
-    AMP_ASSIGN_OR_RETURN(Places places, find());
-    kept.places = std::make_shared<const Places>(std::move(places));
-    kept.data = data;
-  }
-  return kept.places;
+  return ReadOnce<Places>(context, find, data);
 }
 
 absl::Status ScatterElements(KernelContext& context) {
