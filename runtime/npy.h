@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "runtime/kernel/tensor.h"
@@ -31,6 +32,12 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // In the archive's order, ".npy" taken off the names. Errors: kUnavailable (no such file), kInvalidArgument (no archive,
 // or an array that ParseNpy refuses, which is named), kResourceExhausted.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
+
+// Says by its position whether an array is wanted. It is given the names of all arrays before any is unpacked, so that an
+// archive with arrays that nobody asked for costs nothing.
+using ChooseArrays = absl::FunctionRef<absl::StatusOr<std::vector<bool>>(const std::vector<std::string>& names)>;
+// The same of the arrays that are wanted. Errors: those of `choose`, too.
+absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choose);
 
 // kStore: as they are; weights hardly get smaller, and take long.
 enum class NpzForm { kCompress, kStore };

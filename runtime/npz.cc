@@ -39,7 +39,17 @@ absl::StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const 
   }
 }
 
-absl::StatusOr<Tensor> ReadArray(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat) {
+absl::StatusOr<zip_stat_t> StatOf(zip_t* archive, zip_uint64_t index) {
+  zip_stat_t stat;
+  zip_stat_init(&stat);
+  if (zip_stat_index(archive, index, 0, &stat) != 0 || (stat.valid & ZIP_STAT_NAME) == 0) {
+    return UsageError("expected an archive of arrays (.npz), found an entry without a name");
+  }
+  return stat;
+}
+
+absl::StatusOr<Tensor> ReadArray(zip_t* archive, zip_uint64_t index) {
+  AMP_ASSIGN_OR_RETURN(const zip_stat_t stat, StatOf(archive, index));
   if ((stat.valid & ZIP_STAT_SIZE) == 0 || stat.size > kMostBytes) {
     return LimitError("expected an array of at most ", kMostBytes, " bytes");
   }
@@ -47,9 +57,26 @@ absl::StatusOr<Tensor> ReadArray(zip_t* archive, zip_uint64_t index, const zip_s
   return ParseNpy(bytes);
 }
 
+absl::StatusOr<std::vector<std::string>> NamesOfArrays(zip_t* archive) {
+  const zip_int64_t count = zip_get_num_entries(archive, 0);
+  if (count < 0 || static_cast<uint64_t>(count) > kMostEntries) {
+    return LimitError("expected at most ", kMostEntries, " arrays, found ", count);
+  }
+  std::vector<std::string> names;
+  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
+    AMP_ASSIGN_OR_RETURN(const zip_stat_t stat, StatOf(archive, i));
+    names.emplace_back(absl::StripSuffix(stat.name, ".npy"));
+  }
+  return names;
+}
+
 }  // namespace
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
+  return ReadNpz(path, [](const std::vector<std::string>& names) { return std::vector<bool>(names.size(), true); });
+}
+
+absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choose) {
   int error = 0;
   const Owned<zip_t> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
   if (archive == nullptr) {
@@ -58,24 +85,17 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
     }
     return UsageError("expected an archive of arrays (.npz), found something else");
   }
-  const zip_int64_t count = zip_get_num_entries(archive.get(), 0);
-  if (count < 0 || static_cast<uint64_t>(count) > kMostEntries) {
-    return LimitError("expected at most ", kMostEntries, " arrays, found ", count);
-  }
+  AMP_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOfArrays(archive.get()));
+  AMP_ASSIGN_OR_RETURN(const std::vector<bool> is_wanted, choose(names));
   NamedTensors tensors;
-  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(count); ++i) {
-    zip_stat_t stat;
-    zip_stat_init(&stat);
-    if (zip_stat_index(archive.get(), i, 0, &stat) != 0 || (stat.valid & ZIP_STAT_NAME) == 0) {
-      return UsageError("expected an archive of arrays (.npz), found an entry without a name");
-    }
-    const std::string name(absl::StripSuffix(stat.name, ".npy"));
-    absl::StatusOr<Tensor> tensor = ReadArray(archive.get(), i, stat);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!is_wanted[i]) continue;
+    absl::StatusOr<Tensor> tensor = ReadArray(archive.get(), i);
     if (!tensor.ok()) {
       return absl::Status(tensor.status().code(),
-                          absl::StrCat("array '", Escaped(name), "': ", tensor.status().message()));
+                          absl::StrCat("array '", Escaped(names[i]), "': ", tensor.status().message()));
     }
-    tensors.emplace_back(name, *std::move(tensor));
+    tensors.emplace_back(names[i], *std::move(tensor));
   }
   return tensors;
 }

@@ -19,6 +19,8 @@
 #include "ir/graph/constant.h"
 #include "ir/graph/shape.h"
 #include "ir/schema/schema.h"
+#include "runtime/check_input.h"
+#include "runtime/kernel/shape_math.h"
 
 namespace amp {
 namespace {
@@ -33,23 +35,32 @@ class InputMaker {
       : session_(session), model_(session.model()), options_(options), random_(options.seed) {}
 
   absl::StatusOr<NamedDatums> Make() {
+    AMP_RETURN_IF_ERROR(CheckGiven());
     AMP_RETURN_IF_ERROR(CheckNames());
     SizeSymbols();
-    std::map<ValueId, Dims> dims;
+    std::map<ValueId, Dims> dims;  // of what is made up
+    int64_t bytes = 0;
     for (const ValueId input : session_.inputs()) {
-      absl::StatusOr<Dims> found = DimsOf(input);
-      if (!found.ok() && IsGiven(input)) continue;
-      AMP_RETURN_IF_ERROR(found.status());
-      Lengthen(IsGiven(input) ? GivenDims(input) : *found);
-      dims[input] = *std::move(found);
+      if (IsGiven(input)) {
+        if (HasKnownType(input)) Lengthen(GivenDims(input));
+        continue;
+      }
+      AMP_ASSIGN_OR_RETURN(dims[input], DimsOf(input));
+      AMP_RETURN_IF_ERROR(CheckBytes(input, dims[input], bytes));
+      Lengthen(dims[input]);
     }
     NamedDatums inputs = options_.given;
+    size_t left = dims.size();
     for (const ValueId input : session_.inputs()) {
-      if (!dims.contains(input)) continue;
+      if (left == 0) break;
+      if (!dims.contains(input)) {
+        Skip(input);
+        continue;
+      }
       AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(model_.value(input).dtype, dims[input]));
-      const absl::Status filled = Fill(input, tensor);
-      if (!filled.ok() && !IsGiven(input)) return filled;
-      inputs.emplace(model_.value(input).name, std::move(tensor));  // given ones stay, and others have the same numbers
+      AMP_RETURN_IF_ERROR(Fill(input, tensor));
+      inputs.emplace(model_.value(input).name, std::move(tensor));
+      --left;
     }
     return inputs;
   }
@@ -155,6 +166,48 @@ class InputMaker {
       elements *= std::max<int64_t>(dim, 1);
     }
     return *dims;
+  }
+
+  // Adds what an input takes to `bytes`, which all that are made up take together.
+  absl::Status CheckBytes(ValueId input, const Dims& dims, int64_t& bytes) const {
+    const Value& value = model_.value(input);
+    const size_t element = value.dtype == DType::kString ? sizeof(std::string) : ElementBytes(value.dtype);
+    const int64_t found = ElementCount(dims).value_or(kMaxElements) * static_cast<int64_t>(element);
+    bytes += found;
+    if (bytes <= options_.most_bytes) return absl::OkStatus();
+    const std::string name = Escaped(value.name);
+    return LimitError("input '", name, "': expected at most ", options_.most_bytes,
+                      " bytes of inputs that are made up, found ", found, " of ", DTypeName(value.dtype),
+                      DimsText(dims), bytes == found ? "" : absl::StrCat(", ", bytes, " with those ahead of it"),
+                      "; to give it: --input ", name, "=FILE.npy");
+  }
+
+  absl::Status CheckGiven() const {
+    for (const ValueId input : model_.graph(kMainGraph).inputs) {  // those with a default, too
+      if (!IsGiven(input)) continue;
+      AMP_RETURN_IF_ERROR(CheckInput(model_, input, options_.given.at(model_.value(input).name)));
+    }
+    return absl::OkStatus();
+  }
+
+  bool HasKnownType(ValueId input) const {
+    return ShapeOf(model_, input).has_value() && model_.value(input).dtype != DType::kUndefined;
+  }
+
+  // Takes the random numbers that a given input would take: the others are the same whether or not it is given.
+  void Skip(ValueId input) {
+    const Tensor* const given = options_.given.at(model_.value(input).name).tensor();
+    if (given == nullptr || !HasKnownType(input)) return;
+    const int64_t count = given->num_elements();
+    const bool is_float = VisitFloats(given->dtype(), [](auto) {});
+    if (is_float && !IsMask(input)) {
+      std::normal_distribution<double> normal;
+      for (int64_t i = 0; i < count; ++i) (void)normal(random_);
+    } else if (VisitIntegers(given->dtype(), [](auto) {})) {
+      const auto [low, high] = RangeOf(input);
+      std::uniform_int_distribution<int64_t> uniform(low, high);
+      for (int64_t i = 0; i < count; ++i) (void)uniform(random_);
+    }
   }
 
   absl::Status Fill(ValueId input, Tensor& tensor) {

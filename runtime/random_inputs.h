@@ -29,15 +29,17 @@ struct RandomInputOptions {
   // Of unknown dimensions that nothing above sizes, and that are not the first of several: those are 1. What has one
   // name has one size: 1 where it is so anywhere.
   int64_t other_dim = 16;
-  int64_t most_elements = kMaxElements;  // of an input
+  int64_t most_elements = kMaxElements;   // of an input
+  int64_t most_bytes = int64_t{1} << 30;  // of all that are made up
   bool only_last = false;  // of those without a name, the last of an input alone are so large: the others are 1
 };
 
 // The dimensions of unknown size of inputs that are made up and not sized by `dims` or given inputs, by name, each once.
 std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options);
 
-// The same inputs for the same seed. Errors: kInvalidArgument for a name in `dims` that no input has, and for an input
-// that is not given and is no tensor, or one whose rank is not known; kResourceExhausted for one of more elements.
+// The same inputs for the same seed; what is given is checked first, and not made up. Errors: kInvalidArgument for a name
+// in `dims` that no input has, for a given input of another type or shape, and for an input that is not given and is no
+// tensor, or one whose rank is not known; kResourceExhausted for more elements or bytes, before anything is made.
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);
 
 }  // namespace amp

@@ -19,6 +19,7 @@
 #include "ir/graph/tensor_content.h"
 #include "runtime/all_kernels.h"
 #include "runtime/arena.h"
+#include "runtime/check_input.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/execution.h"
 #include "runtime/fold_batch_norms.h"
@@ -35,22 +36,6 @@
 
 namespace amp {
 namespace {
-
-absl::Status CheckTensor(const Model& model, ValueId id, const Tensor& tensor) {
-  const Value& value = model.value(id);
-  const auto complain = [&] {
-    return UsageError("input '", Escaped(value.name), "': expected ", TypeText(model, id), ", found ",
-                      tensor.TypeText());
-  };
-  if (value.dtype != DType::kUndefined && tensor.dtype() != value.dtype) return complain();
-  const std::optional<std::vector<int64_t>> dims = ShapeOf(model, id);
-  if (!dims.has_value()) return absl::OkStatus();
-  if (dims->size() != tensor.rank()) return complain();
-  for (size_t i = 0; i < dims->size(); ++i) {
-    if ((*dims)[i] != kUnknownDim && (*dims)[i] != tensor.dim(i)) return complain();
-  }
-  return absl::OkStatus();
-}
 
 // Bodies may need bodies in turn; ONNX's own are three deep at most.
 constexpr int kMaxBodyDepth = 8;
@@ -295,12 +280,8 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
     if (it == names.end() || !model().value(it->second).is_graph_input) {
       return UsageError("'", Escaped(name), "' is no input of the model, which has ", QuotedFirstOf(InputNames()));
     }
-    const bool wants_tensor = model().value(it->second).is_tensor;
-    if (wants_tensor && datum.tensor() == nullptr) {
-      return UsageError("input '", Escaped(name), "': expected a tensor, found ", datum.TypeText());
-    }
+    AMP_RETURN_IF_ERROR(CheckInput(model(), it->second, datum));
     if (datum.tensor() == nullptr) continue;
-    AMP_RETURN_IF_ERROR(CheckTensor(model(), it->second, *datum.tensor()));
     const Accelerator* const device = state_->options.device.get();
     if (!datum.tensor()->IsOnHost() && (device == nullptr || !device->Has(*datum.tensor()))) {
       return UsageError("input '", Escaped(name), "': it lies in the memory of another device than the session's");

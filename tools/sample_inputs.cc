@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
@@ -11,20 +12,44 @@
 
 namespace amp {
 
-absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& session) {
-  absl::StatusOr<NamedTensors> arrays = ReadNpz(path);
-  if (!arrays.ok()) return InFile(Escaped(path), arrays.status());
+namespace {
+
+constexpr absl::string_view kOutputPrefix = "out::", kInputPrefix = "in::";
+
+// The input that an array is named after. Errors: kInvalidArgument where there is none.
+absl::StatusOr<std::string> InputOfArray(const Session& session, const std::string& name) {
   const auto& names = session.model().graph(kMainGraph).names;
+  std::string input(names.contains(name) ? name : absl::StripPrefix(name, kInputPrefix));
+  const auto it = names.find(input);
+  if (it == names.end() || !session.model().value(it->second).is_graph_input) {
+    return UsageError("array '", Escaped(name), "' is named after no input of the model, which has ",
+                      QuotedFirstOf(session.InputNames()));
+  }
+  return input;
+}
+
+// All but outputs; of several arrays for one input the last one.
+absl::StatusOr<std::vector<bool>> ChooseInputs(const Session& session, const std::vector<std::string>& names) {
+  std::vector<bool> is_wanted(names.size(), false);
+  absl::flat_hash_map<std::string, size_t> last;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (absl::StartsWith(names[i], kOutputPrefix)) continue;
+    AMP_ASSIGN_OR_RETURN(const std::string input, InputOfArray(session, names[i]));
+    last[input] = i;
+  }
+  for (const auto& [unused, i] : last) is_wanted[i] = true;
+  return is_wanted;
+}
+
+}  // namespace
+
+absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& session) {
+  absl::StatusOr<NamedTensors> arrays =
+      ReadNpz(path, [&](const std::vector<std::string>& names) { return ChooseInputs(session, names); });
+  if (!arrays.ok()) return InFile(Escaped(path), arrays.status());
   NamedDatums sample;
   for (auto& [name, tensor] : *arrays) {
-    if (absl::StartsWith(name, "out::")) continue;
-    const std::string input(names.contains(name) ? name : absl::StripPrefix(name, "in::"));
-    const auto it = names.find(input);
-    if (it == names.end() || !session.model().value(it->second).is_graph_input) {
-      return InFile(Escaped(path),
-                    UsageError("array '", Escaped(name), "' is named after no input of the model, which has ",
-                               QuotedFirstOf(session.InputNames())));
-    }
+    AMP_ASSIGN_OR_RETURN(const std::string input, InputOfArray(session, name));
     sample.insert_or_assign(input, std::move(tensor));
   }
   return sample;

@@ -10,7 +10,7 @@
 namespace amp {
 
 // One sample from an archive of arrays that are named after the inputs, with "in::" in front or not; arrays whose names
-// begin with "out::" are left out. Errors: kUnavailable (no such file), kInvalidArgument (no archive, a name that is no
+// begin with "out::" are left out, and nothing is unpacked where a name is wrong. Errors: kUnavailable (no such file), kInvalidArgument (no archive, a name that is no
 // input's), each naming the file.
 absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& session);
 

@@ -4,6 +4,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
+#include "tests/damaged_archive.h"
 #include "tests/scratch_folder.h"
 
 namespace amp {
@@ -96,6 +97,26 @@ TEST_CASE("an archive keeps names, types and order") {
   CHECK((*read)[0].first == "z/1");
   CHECK((*read)[0].second.elements<float>()[0] == 2.5f);
   CHECK((*read)[1].second.elements<int64_t>()[1] == 2);
+}
+
+TEST_CASE("arrays of an archive are chosen by their names, before any is unpacked") {
+  const ScratchFolder folder;
+  const std::string path = folder.Write("a.npz", ArchiveWithADamagedArray("bad", {{"good", Tensor::OfInts({1})}}));
+  CHECK(absl::StrContains(ReadNpz(path).status().message(), "array 'bad'"));
+  std::vector<std::string> seen;
+  const absl::StatusOr<NamedTensors> read = ReadNpz(path, [&](const std::vector<std::string>& names) {
+    seen = names;
+    return std::vector<bool>{false, true};
+  });
+  INFO(read.status());
+  REQUIRE(read.ok());
+  CHECK(seen == std::vector<std::string>{"bad", "good"});
+  REQUIRE(read->size() == 1);
+  CHECK((*read)[0].first == "good");
+  const auto refuses = [](const std::vector<std::string>&) -> absl::StatusOr<std::vector<bool>> {
+    return absl::InvalidArgumentError("no");
+  };
+  CHECK(ReadNpz(path, refuses).status().message() == "no");
 }
 
 TEST_CASE("what is no archive is refused") {

@@ -13,6 +13,7 @@
 #include "runtime/loops/best_loops.h"
 #include "runtime/npy.h"
 #include "tests/catch2.h"
+#include "tests/damaged_archive.h"
 #include "tests/tools/amp_run_folder.h"
 #include "tools/describe_devices.h"
 
@@ -32,6 +33,30 @@ TEST_CASE("inputs come from arrays, protobuf files and archives, outputs are a l
   CHECK(runs.Succeeds({"--input=x=@x.pb"}) == kOutputs);
   CHECK(runs.Succeeds({"--inputs", "@sample.npz"}) == kOutputs);
   CHECK(runs.Succeeds({"--inputs", "@sample.npz", "--quiet"}).empty());
+}
+
+TEST_CASE("names of arrays are looked at before any is unpacked; outputs among them are not") {
+  const Runs runs;
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {1, 2}, {-2, 3});
+  runs.folder().Write("named.npz", ArchiveWithADamagedArray("x", {{"what", x}}));
+  runs.Fails({"--inputs", "@named.npz"}, 2, "array 'what' is named after no input of the model, which has 'x'");
+  runs.folder().Write("with_output.npz", ArchiveWithADamagedArray("out::y", {{"in::x", x}}));
+  CHECK(runs.Succeeds({"--inputs", "@with_output.npz"}) == kOutputs);
+  // Two arrays for one input: the last one counts, as ever, and the other one costs nothing.
+  runs.folder().Write("twice.npz", ArchiveWithADamagedArray("in::x", {{"x", x}}));
+  CHECK(runs.Succeeds({"--inputs", "@twice.npz"}) == kOutputs);
+  runs.folder().Write("damaged.npz", ArchiveWithADamagedArray("x", {}));
+  runs.Fails({"--inputs", "@damaged.npz"}, 2, "damaged.npz: array 'x': expected an array that can be read");
+}
+
+TEST_CASE("what is given is not made up: a shape that does not fit is an error at once") {
+  const Runs runs;
+  runs.WriteModel("huge.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2147483648] x) => (float[2147483648] y) { y = Neg (x) })");
+  runs.Fails({"--random-inputs", "--inputs", "@sample.npz"}, 2, "input 'x': expected float32[2147483648], found",
+             "@huge.onnx");
+  runs.Fails({"--random-inputs"}, 5, "input 'x': expected at most 1073741824 bytes of inputs that are made up",
+             "@huge.onnx");
 }
 
 TEST_CASE("made-up inputs depend on the seed alone, and give way to what is given") {

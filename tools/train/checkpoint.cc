@@ -1,6 +1,8 @@
 #include "tools/train/checkpoint.h"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
@@ -43,23 +45,48 @@ absl::Status ReadDescription(const Tensor& tensor, Checkpoint& checkpoint) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Checkpoint> FromArrays(const NamedTensors& arrays) {
-  Checkpoint checkpoint;
+// The description alone; the names of states are noted.
+absl::StatusOr<std::vector<bool>> ChooseDescription(const std::vector<std::string>& names, Checkpoint& checkpoint) {
+  std::vector<bool> is_wanted(names.size(), false);
   bool is_described = false;
-  for (const auto& [name, tensor] : arrays) {
-    absl::string_view state = name;
+  for (size_t i = 0; i < names.size(); ++i) {
+    absl::string_view state = names[i];
     if (absl::ConsumePrefix(&state, kStatePrefix)) {
-      checkpoint.states.emplace_back(state, tensor);
-    } else if (name == kDescription && !is_described) {
-      is_described = true;
-      if (const absl::Status status = ReadDescription(tensor, checkpoint); !status.ok()) {
-        return UsageError("array '", kDescription, "': ", Escaped(status.message()));
-      }
+      checkpoint.states.emplace_back(state, Tensor());
+    } else if (names[i] == kDescription && !is_described) {
+      is_described = is_wanted[i] = true;
     } else {
-      return UsageError("expected a checkpoint, found an archive with an array '", Escaped(name), "'");
+      return UsageError("expected a checkpoint, found an archive with an array '", Escaped(names[i]), "'");
     }
   }
   if (!is_described) return UsageError("expected a checkpoint, found an archive without '", kDescription, "'");
+  return is_wanted;
+}
+
+absl::StatusOr<Checkpoint> ReadDescribed(const std::string& path) {
+  Checkpoint checkpoint;
+  AMP_ASSIGN_OR_RETURN(const NamedTensors arrays, ReadNpz(path, [&](const std::vector<std::string>& names) {
+                         return ChooseDescription(names, checkpoint);
+                       }));
+  if (const absl::Status status = ReadDescription(arrays[0].second, checkpoint); !status.ok()) {
+    return UsageError("array '", kDescription, "': ", Escaped(status.message()));
+  }
+  return checkpoint;
+}
+
+// All but the description.
+std::vector<bool> ChooseStates(const std::vector<std::string>& names) {
+  std::vector<bool> is_wanted(names.size());
+  std::transform(names.begin(), names.end(), is_wanted.begin(),
+                 [](const std::string& name) { return absl::StartsWith(name, kStatePrefix); });
+  return is_wanted;
+}
+
+absl::StatusOr<Checkpoint> ReadChecked(const std::string& path, CheckCheckpoint check) {
+  AMP_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadDescribed(path));
+  AMP_RETURN_IF_ERROR(check(checkpoint));
+  AMP_ASSIGN_OR_RETURN(checkpoint.states, ReadNpz(path, ChooseStates));
+  for (auto& [name, unused] : checkpoint.states) name.erase(0, kStatePrefix.size());
   return checkpoint;
 }
 
@@ -76,10 +103,8 @@ absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoi
   return WriteFileAtomically(path, [&](AtomicFile& file) { return file.Append(bytes); });
 }
 
-absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path) {
-  absl::StatusOr<NamedTensors> arrays = ReadNpz(path);
-  if (!arrays.ok()) return InFile(Escaped(path), arrays.status());
-  absl::StatusOr<Checkpoint> checkpoint = FromArrays(*arrays);
+absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path, CheckCheckpoint check) {
+  absl::StatusOr<Checkpoint> checkpoint = ReadChecked(path, check);
   if (!checkpoint.ok()) return InFile(Escaped(path), checkpoint.status());
   return checkpoint;
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "runtime/npy.h"
 
@@ -26,8 +27,11 @@ struct Checkpoint {
 
 // Errors: kUnavailable, kPermissionDenied, naming the file.
 absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint);
-// Errors: kUnavailable; kInvalidArgument, no checkpoint or one of another version; each naming the file.
-absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path);
+// Is shown a checkpoint whose states have their names, and no tensors yet.
+using CheckCheckpoint = absl::FunctionRef<absl::Status(const Checkpoint&)>;
+// States are unpacked where `check` says that it is the right checkpoint. Errors: kUnavailable; kInvalidArgument, no
+// checkpoint or one of another version; those of `check`; each naming the file.
+absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path, CheckCheckpoint check);
 
 }  // namespace amp
 

@@ -1,5 +1,6 @@
 #include "tools/train/data_file.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -15,16 +16,25 @@ namespace {
 constexpr absl::string_view kArchiveEnding = ".npz";
 constexpr char kKeyMark[] = ".npz:";
 
-absl::StatusOr<Tensor> ReadFromArchive(const std::string& path, const std::string& key) {
-  AMP_ASSIGN_OR_RETURN(NamedTensors arrays, ReadNpz(path));
-  if (key.empty() && arrays.size() == 1) return std::move(arrays[0].second);
-  std::vector<std::string> names;
-  for (auto& [name, tensor] : arrays) {
-    if (name == key) return std::move(tensor);
-    names.push_back(Escaped(name));
+// The array of that name, or without a name the only one.
+absl::StatusOr<std::vector<bool>> ChooseArray(const std::string& key, const std::vector<std::string>& names) {
+  std::vector<bool> is_wanted(names.size(), false);
+  const auto it = key.empty() ? names.begin() : std::find(names.begin(), names.end(), key);
+  const bool is_found = it != names.end() && (!key.empty() || names.size() == 1);
+  if (is_found) {
+    is_wanted[static_cast<size_t>(it - names.begin())] = true;
+    return is_wanted;
   }
-  if (key.empty()) return UsageError("expected FILE.npz:KEY, KEY one of ", FirstOf(names));
-  return UsageError("expected an array '", Escaped(key), "', found ", FirstOf(names));
+  std::vector<std::string> shown;
+  for (const std::string& name : names) shown.push_back(Escaped(name));
+  if (key.empty()) return UsageError("expected FILE.npz:KEY, KEY one of ", FirstOf(shown));
+  return UsageError("expected an array '", Escaped(key), "', found ", FirstOf(shown));
+}
+
+absl::StatusOr<Tensor> ReadFromArchive(const std::string& path, const std::string& key) {
+  AMP_ASSIGN_OR_RETURN(NamedTensors arrays,
+                       ReadNpz(path, [&](const std::vector<std::string>& names) { return ChooseArray(key, names); }));
+  return std::move(arrays[0].second);
 }
 
 absl::StatusOr<Tensor> ReadArray(const std::string& path) {

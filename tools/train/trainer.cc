@@ -103,6 +103,8 @@ struct Trainer::Content {
   void Keep(const std::string& name, Tensor value);
   std::vector<std::string> StateNames() const;
   absl::Status NoState(const std::string& name) const;  // the error
+  // Whether a checkpoint is of this step graph, by what it says and the names of its states.
+  absl::Status CheckDescribed(const Checkpoint& checkpoint) const;
 };
 
 absl::StatusOr<LoadedFile> Trainer::Content::Load() const {
@@ -181,6 +183,22 @@ std::vector<std::string> Trainer::Content::StateNames() const {
 
 absl::Status Trainer::Content::NoState(const std::string& name) const {
   return UsageError("'", Escaped(name), "' is no state of the step graph, which has ", QuotedFirstOf(StateNames()));
+}
+
+absl::Status Trainer::Content::CheckDescribed(const Checkpoint& checkpoint) const {
+  if (checkpoint.step_graph != hash) {
+    return UsageError("expected a checkpoint of this step graph (", hash, "), found one of another (",
+                      Escaped(checkpoint.step_graph), ")");
+  }
+  if (checkpoint.states.size() != step.states.size()) {
+    return UsageError("expected ", step.states.size(), " states, found ", checkpoint.states.size());
+  }
+  absl::flat_hash_set<std::string> names;
+  for (const auto& [name, unused] : checkpoint.states) {
+    if (!inputs.contains(name) || name == step.learning_rate) return NoState(name);
+    if (!names.insert(name).second) return UsageError("a state is there twice");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::Content::CheckState(const std::string& name, const Tensor& value) const {
@@ -392,20 +410,14 @@ absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string&
 absl::StatusOr<std::string> Trainer::LoadCheckpoint(const std::string& path) {
   Content& c = *content_;
   const auto complain = [&](const absl::Status& status) { return InFile(Escaped(path), status); };
-  AMP_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadCheckpoint(path));
-  if (checkpoint.step_graph != c.hash) {
-    return complain(UsageError("expected a checkpoint of this step graph (", c.hash, "), found one of another (",
-                               Escaped(checkpoint.step_graph), ")"));
-  }
-  if (checkpoint.states.size() != c.step.states.size()) {
-    return complain(UsageError("expected ", c.step.states.size(), " states, found ", checkpoint.states.size()));
-  }
+  const auto check = [&](const Checkpoint& described) { return c.CheckDescribed(described); };
+  AMP_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadCheckpoint(path, check));
   absl::flat_hash_map<std::string, Tensor> loaded;
   for (auto& [name, tensor] : checkpoint.states) {
     AMP_RETURN_IF_ERROR(complain(c.CheckState(name, tensor)));
     AMP_ASSIGN_OR_RETURN(loaded[name], c.WhereStepsRun(std::move(tensor)));
   }
-  if (loaded.size() != c.step.states.size()) return complain(UsageError("a state is there twice"));
+  if (loaded.size() != c.step.states.size()) return complain(IoError("the file changed while it was read"));
   for (auto& [name, tensor] : loaded) c.Keep(name, std::move(tensor));
   c.num_steps = checkpoint.num_steps;
   set_learning_rate(checkpoint.learning_rate);

@@ -106,6 +106,34 @@ TEST_CASE("what is given does not change what is made up") {
   CHECK(NumbersOf(InputsOf(graph, {.given = {{"a", a}}}), "b") == NumbersOf(InputsOf(graph), "b"));
 }
 
+TEST_CASE("what is given is not made up, and its shape is looked at before anything is made") {
+  const std::string graph =
+      "(float[2147483647] x, float[n] b) => (float[2147483647] y, float[n] z) { y = Neg (x)  z = Neg (b) }";
+  CHECK(ErrorOf(graph, {.given = {{"x", Tensor::Of<float>(DType::kFloat32, {3}, {1, 2, 3})}}}) ==
+        "input 'x': expected float32[2147483647], found float32[3]");
+  CHECK(ErrorOf(graph, {.given = {{"x", Tensor::OfInts({1, 2, 3})}}}) ==
+        "input 'x': expected float32[2147483647], found int64[3]");
+  // All that is given fits, and the other is made up.
+  const std::string small = "(float[3] x, float[n] b) => (float[3] y, float[n] z) { y = Neg (x)  z = Neg (b) }";
+  const Tensor x = Tensor::Of<float>(DType::kFloat32, {3}, {1, 2, 3});
+  const NamedDatums inputs = InputsOf(small, {.given = {{"x", x}}});
+  CHECK(inputs.at("x").tensor()->data() == x.data());
+  CHECK(inputs.at("b").TypeText() == "float32[16]");
+}
+
+TEST_CASE("inputs of more bytes than the limit are refused before they are made") {
+  CHECK(ErrorOf("(float[2147483648] x) => (float[2147483648] y) { y = Neg (x) }") ==
+        "input 'x': expected at most 1073741824 bytes of inputs that are made up, found 8589934592 of "
+        "float32[2147483648]; to give it: --input x=FILE.npy");
+  const std::string two = "(float[4] x, double[4] w) => (float[4] y, double[4] z) { y = Neg (x)  z = Neg (w) }";
+  CHECK(InputsOf(two, {.most_bytes = 48}).size() == 2);
+  CHECK(ErrorOf(two, {.most_bytes = 47}) ==
+        "input 'w': expected at most 47 bytes of inputs that are made up, found 32 of float64[4], 48 with those ahead "
+        "of it; to give it: --input w=FILE.npy");
+  const Tensor w = *Tensor::Create(DType::kFloat64, {4});
+  CHECK(InputsOf(two, {.given = {{"w", w}}, .most_bytes = 16}).size() == 2);
+}
+
 TEST_CASE("named dimensions are as large as those that are given; --dim wins") {
   const std::string graph = "(float[n,k] x, float[n,k] m) => (float[n,k] y) { y = Sub (x, m) }";
   const Tensor x = *Tensor::Create(DType::kFloat32, {3, 5});

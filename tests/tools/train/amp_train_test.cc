@@ -14,6 +14,7 @@
 #include "runtime/npy.h"
 #include "runtime/session.h"
 #include "tests/catch2.h"
+#include "tests/damaged_archive.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"
 
@@ -360,6 +361,15 @@ TEST_CASE("a forward model in 16 bits has no place for what is trained, and the 
       Contains("low.onnx: initializer 'w': expected float32[3,2], found float16[3,2]; --forward takes the float32 "
                "model") &&
           Contains("amp-rewrite --policy float32"));
+}
+
+TEST_CASE("of an archive the array that is asked for is unpacked, and no other") {
+  const Runs runs;
+  runs.folder().Write("half.npz", ArchiveWithADamagedArray("other", Points()));
+  const std::vector<std::string> whole = {"@step.onnx", "--data", "x=@half.npz:x", "--data", "labels=@half.npz:labels"};
+  CHECK(runs.Run(whole).exit_code == 0);
+  CHECK_THAT(runs.Error({"@step.onnx", "--data", "x=@half.npz:other", "--data", "labels=@half.npz:labels"}),
+             Contains("half.npz: array 'other': expected an array that can be read"));
 }
 
 TEST_CASE("data that do not fit are errors before the first step") {

@@ -7,10 +7,12 @@
 #include <limits>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "ir/file/text.h"
 #include "runtime/npy.h"
 #include "tests/catch2.h"
+#include "tests/damaged_archive.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"
 
@@ -163,6 +165,17 @@ TEST_CASE("a checkpoint of another step graph, and what is none, is refused; not
   CHECK(error() == "expected a checkpoint, found an archive with an array 'x'");
   folder.Write("c.npz", *NpzBytes({{"amp.checkpoint", Floats({1}, {1})}}));
   CHECK_THAT(error(), Contains("array 'amp.checkpoint': expected uint8"));
+  REQUIRE(trainer->SaveCheckpoint(path).ok());
+  // Names of states are looked at before any is unpacked.
+  const absl::StatusOr<NamedTensors> saved = ReadNpz(path);
+  REQUIRE(saved.ok());
+  folder.Write("c.npz", ArchiveWithADamagedArray("state/more", *saved));
+  CHECK(error() == "expected 4 states, found 5");
+  NamedTensors renamed(saved->begin(), saved->end() - 1);
+  folder.Write("c.npz", ArchiveWithADamagedArray("state/more", renamed));
+  CHECK_THAT(error(), Contains("'more' is no state of the step graph"));
+  folder.Write("c.npz", absl::StrReplaceAll(*NpzBytes(*saved), {{"state/b.npy", "state/w.npy"}}));
+  CHECK(error() == "a state is there twice");
   REQUIRE(trainer->SaveCheckpoint(path).ok());
   const std::string bytes = folder.Read("c.npz");
   for (size_t size = 0; size < bytes.size(); size += 61) {
