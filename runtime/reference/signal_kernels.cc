@@ -1,11 +1,19 @@
 // Spectra: DFT, STFT, MelWeightMatrix.
 //
 // The transform is Cooley and Tukey's: a length n = p m, p the smallest prime factor, is p transforms of length m and m
-// of length p. Lengths that are prime take n * n steps.
+// of length p. A prime length takes p * p steps where it is small, and else Bluestein's algorithm, which makes a
+// convolution of it: L. Bluestein, "A linear filtering approach to the computation of the discrete Fourier transform"
+// (1970).
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <complex>
+#include <functional>
+#include <map>
+#include <memory>
 #include <numbers>
+#include <vector>
 
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
@@ -23,15 +31,18 @@ size_t SmallestPrimeFactor(size_t n) {
   return n;
 }
 
+Complex RootOfUnity(size_t numerator, size_t denominator, bool inverse) {
+  const double angle = 2 * std::numbers::pi * static_cast<double>(numerator) / static_cast<double>(denominator);
+  return {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+}
+
+class LargePrimeTransform;
+
 // Sums of in[k] e^(+-2 pi i j k / length), for all j.
 class FourierTransform {
  public:
-  FourierTransform(size_t length, bool inverse) {
-    for (size_t k = 0; k < length; ++k) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
-      roots_.emplace_back(std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle));
-    }
-  }
+  FourierTransform(size_t length, bool inverse);
+  ~FourierTransform();
 
   size_t length() const { return roots_.size(); }
 
@@ -43,26 +54,99 @@ class FourierTransform {
 
  private:
   // Of n elements that lie `stride` apart. Depth: the number of prime factors.
-  void Run(const Complex* in, size_t stride, size_t n, Complex* out) const {
-    if (n == 1) {
-      *out = *in;
-      return;
-    }
-    const size_t p = SmallestPrimeFactor(n), m = n / p;
-    for (size_t r = 0; r < p; ++r) Run(in + r * stride, stride * p, m, out + r * m);
-    std::vector<Complex> part(p);
-    for (size_t k = 0; k < m; ++k) {
-      for (size_t r = 0; r < p; ++r) part[r] = out[r * m + k];
-      for (size_t q = 0; q < p; ++q) {
-        Complex sum = 0;
-        for (size_t r = 0; r < p; ++r) sum += part[r] * roots_[r * (k + q * m) % n * stride];
-        out[q * m + k] = sum;
-      }
-    }
-  }
+  void Run(const Complex* in, size_t stride, size_t n, Complex* out) const;
+  // Transforms of length p, one for each k below m, whose elements and results lie m apart.
+  void RunDirect(size_t p, size_t m, size_t stride, Complex* out) const;
+  void RunLarge(const LargePrimeTransform& transform, size_t p, size_t m, size_t stride, Complex* out) const;
 
   std::vector<Complex> roots_;
+  std::map<size_t, std::unique_ptr<const LargePrimeTransform>> large_primes_;
 };
+
+// The same of a prime length, as a convolution: with c[k] = e^(+-pi i k k / length) it is
+//   out[j] = c[j] sum of (in[k] c[k]) conj(c[j - k]),
+// which transforms of a length that is a power of two compute.
+class LargePrimeTransform {
+ public:
+  LargePrimeTransform(size_t length, bool inverse)
+      : forward_(std::bit_ceil(2 * length - 1), /*inverse=*/false), backward_(forward_.length(), /*inverse=*/true) {
+    // k * k is reduced as a whole number, so that angles are as exact for the last elements as for the first.
+    for (size_t k = 0; k < length; ++k) chirp_.push_back(RootOfUnity(k * k % (2 * length), 2 * length, inverse));
+    const size_t padded = forward_.length();
+    std::vector<Complex> filter(padded);
+    for (size_t k = 0; k < length; ++k) {
+      filter[k] = filter[(padded - k) % padded] = std::conj(chirp_[k]) / static_cast<double>(padded);
+    }
+    filter_ = forward_.Run(filter);
+  }
+
+  std::vector<Complex> Run(const std::vector<Complex>& in) const {
+    std::vector<Complex> padded(forward_.length());
+    std::transform(in.begin(), in.end(), chirp_.begin(), padded.begin(), std::multiplies<>());
+    std::vector<Complex> spectrum = forward_.Run(padded);
+    std::transform(spectrum.begin(), spectrum.end(), filter_.begin(), spectrum.begin(), std::multiplies<>());
+    std::vector<Complex> out = backward_.Run(spectrum);
+    out.resize(chirp_.size());
+    std::transform(out.begin(), out.end(), chirp_.begin(), out.begin(), std::multiplies<>());
+    return out;
+  }
+
+ private:
+  const FourierTransform forward_, backward_;
+  std::vector<Complex> chirp_, filter_;
+};
+
+constexpr size_t kLargestDirect = 64;  // prime factor for which p * p steps are no more than the convolution's
+
+FourierTransform::FourierTransform(size_t length, bool inverse) {
+  for (size_t k = 0; k < length; ++k) roots_.push_back(RootOfUnity(k, length, inverse));
+  for (size_t rest = length; rest > 1;) {
+    const size_t p = SmallestPrimeFactor(rest);
+    if (p > kLargestDirect && !large_primes_.contains(p)) {
+      large_primes_.emplace(p, std::make_unique<const LargePrimeTransform>(p, inverse));
+    }
+    rest /= p;
+  }
+}
+
+FourierTransform::~FourierTransform() = default;
+
+void FourierTransform::Run(const Complex* in, size_t stride, size_t n, Complex* out) const {
+  if (n == 1) {
+    *out = *in;
+    return;
+  }
+  const size_t p = SmallestPrimeFactor(n), m = n / p;
+  for (size_t r = 0; r < p; ++r) Run(in + r * stride, stride * p, m, out + r * m);
+  const auto large = p > kLargestDirect ? large_primes_.find(p) : large_primes_.end();
+  if (large == large_primes_.end()) {
+    RunDirect(p, m, stride, out);
+  } else {
+    RunLarge(*large->second, p, m, stride, out);
+  }
+}
+
+void FourierTransform::RunDirect(size_t p, size_t m, size_t stride, Complex* out) const {
+  std::array<Complex, kLargestDirect> part;
+  for (size_t k = 0; k < m; ++k) {
+    for (size_t r = 0; r < p; ++r) part[r] = out[r * m + k];
+    for (size_t q = 0; q < p; ++q) {
+      Complex sum = 0;
+      for (size_t r = 0; r < p; ++r) sum += part[r] * roots_[r * (k + q * m) % (p * m) * stride];
+      out[q * m + k] = sum;
+    }
+  }
+}
+
+void FourierTransform::RunLarge(const LargePrimeTransform& transform, size_t p, size_t m, size_t stride,
+                                Complex* out) const {
+  std::vector<Complex> part(p);
+  for (size_t k = 0; k < m; ++k) {
+    for (size_t r = 0; r < p; ++r) part[r] = out[r * m + k] * roots_[r * k * stride];
+    const std::vector<Complex> sums = transform.Run(part);
+    for (size_t q = 0; q < p; ++q) out[q * m + k] = sums[q];
+  }
+}
 
 // One line along an axis of a tensor whose last dimension is 1 (real) or 2 (real and imaginary parts).
 struct Line {
