@@ -100,7 +100,14 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choos
   return tensors;
 }
 
+// libzip leaves out an archive without entries: the record that ends a directory is all of it.
+std::string EmptyArchive() {
+  constexpr size_t kRest = 18;
+  return absl::StrCat("PK\x05\x06", std::string(kRest, '\0'));
+}
+
 absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors, NpzForm form) {
+  if (tensors.empty()) return EmptyArchive();
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(nullptr, 0, 0, &error);

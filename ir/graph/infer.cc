@@ -13,6 +13,7 @@
 #include "ir/graph/infer_call.h"
 #include "ir/graph/node_paths.h"
 #include "ir/graph/signature_misfit.h"
+#include "ir/graph/split_axis.h"
 #include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
 #include "onnx/defs/schema.h"
@@ -77,7 +78,10 @@ class BodyInferencer : public onnx::GraphInferencer {
 
 class NodeContext : public onnx::InferenceContext {
  public:
-  NodeContext(Inference& inference, NodeId node) : inference_(inference), node_(inference.model().node(node)) {
+  NodeContext(Inference& inference, NodeId node)
+      : inference_(inference),
+        node_(inference.model().node(node)),
+        split_axis_(FindSplitAxis(inference.model(), node)) {
     for (size_t i = 0; i < node_.outputs.size(); ++i) {
       outputs_.push_back(google::protobuf::Arena::CreateMessage<onnx::TypeProto>(inference.model().arena()));
     }
@@ -91,7 +95,8 @@ class NodeContext : public onnx::InferenceContext {
     }
     return nullptr;
   }
-  size_t getNumInputs() const override { return node_.inputs.size(); }
+  // Where the axis of a split is dropped, ONNX's inference is told that no sizes are given.
+  size_t getNumInputs() const override { return split_axis_ == SplitAxis::kDropped ? 1 : node_.inputs.size(); }
   const onnx::TypeProto* getInputType(size_t index) const override {
     const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
     return id == kNone ? nullptr : model().value(id).type.get();
@@ -126,6 +131,11 @@ class NodeContext : public onnx::InferenceContext {
     return nullptr;
   }
   const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
+  // Takes back what the outputs have that ONNX's inference cannot know.
+  void ForgetUnknownAxes() {
+    if (split_axis_ != SplitAxis::kUnknown) return;
+    outputs_[0]->mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->clear_shape();
+  }
   // What Shape gives, as far as it is known: what is reshaped or expanded to it has these dimensions.
   const onnx::TensorShapeProto* getSymbolicInput(size_t index) const override {
     const ValueId id = index < node_.inputs.size() ? node_.inputs[index] : kNone;
@@ -145,6 +155,7 @@ class NodeContext : public onnx::InferenceContext {
 
   Inference& inference_;
   const Node& node_;
+  const SplitAxis split_axis_;
   std::vector<onnx::TypeProto*> outputs_;
   std::vector<std::unique_ptr<BodyInferencer>> bodies_;
 };
@@ -166,6 +177,7 @@ void Inference::InferNode(NodeId id) {
         calls_.Infer(id, context);
       } else {
         n.schema->onnx()->GetTypeAndShapeInferenceFunction()(context);
+        context.ForgetUnknownAxes();
       }
       for (size_t i = 0; i < n.outputs.size(); ++i) {
         if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;

@@ -60,13 +60,10 @@ Datum ShapedFor(const KernelContext& context, const LoopBody& body, size_t port,
   return dims.has_value() && dims->size() == 1 ? scalar.Reshaped({1}) : scalar;
 }
 
-// When a loop ends besides at its trip count. Without a condition a loop with a trip count does not ask its body
-// whether to go on; one without either would never end if it did not.
-enum class EndsBy { kTripCount, kCondition };
-
+// A loop asks its body whether to go on even where it has a trip count and no condition to begin with. ONNX's text says
+// that the body's answer is ignored there; ONNX Runtime and ONNX's own evaluator ask.
 struct LoopPlan {
   int64_t trip_count = std::numeric_limits<int64_t>::max();
-  EndsBy ends_by = EndsBy::kCondition;
   bool begins = true;
 };
 
@@ -74,7 +71,6 @@ absl::StatusOr<LoopPlan> PlanLoop(const KernelContext& context) {
   LoopPlan plan;
   if (context.HasInput(0)) {
     AMP_ASSIGN_OR_RETURN(plan.trip_count, context.InputInt(0));
-    if (!context.HasInput(1)) plan.ends_by = EndsBy::kTripCount;
   }
   if (context.HasInput(1)) {
     AMP_ASSIGN_OR_RETURN(plan.begins, Condition(context.InputDatum(1)));
@@ -100,9 +96,7 @@ absl::Status Loop(KernelContext& context) {
                                  ShapedFor(context, body, 1, Tensor::Scalar(true))};
     std::move(states.begin(), states.end(), std::back_inserter(inputs));
     AMP_ASSIGN_OR_RETURN(std::vector<Datum> outputs, context.bodies().Run(body.graph, std::move(inputs)));
-    if (plan.ends_by == EndsBy::kCondition) {
-      AMP_ASSIGN_OR_RETURN(goes_on, Condition(outputs[0]));
-    }
+    AMP_ASSIGN_OR_RETURN(goes_on, Condition(outputs[0]));
     outputs.erase(outputs.begin());
     AMP_RETURN_IF_ERROR(TakeOutputs(std::move(outputs), absl::MakeSpan(states), absl::MakeSpan(scans)));
   }

@@ -130,12 +130,22 @@ absl::StatusOr<std::vector<int64_t>> PartSizes(const KernelContext& context, int
   return ChunkSizes(dim, chunk);
 }
 
+// ONNX's text says that keepdims is ignored where sizes are given. ONNX Runtime drops the axis as well where the size is
+// the scalar 1, and PyTorch's exporter writes `unbind` that way (see ir/graph/split_axis.h).
+absl::StatusOr<bool> DropsAxis(const KernelContext& context) {
+  if (GetInt(context.node(), "keepdims", 1) != 0) return false;
+  if (!context.HasInput(1)) return true;
+  if (context.Input(1).rank() != 0) return false;
+  AMP_ASSIGN_OR_RETURN(const int64_t size, context.InputInt(1));
+  return size == 1;
+}
+
 absl::Status SplitToSequence(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", 0), x.rank()));
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, PartSizes(context, x.dim(axis)));
   AMP_ASSIGN_OR_RETURN(std::vector<Tensor> parts, Split(x, axis, sizes));
-  const bool drops_axis = !context.HasInput(1) && GetInt(context.node(), "keepdims", 1) == 0;
+  AMP_ASSIGN_OR_RETURN(const bool drops_axis, DropsAxis(context));
   std::vector<Datum> elements;
   for (Tensor& part : parts) {
     Dims dims = part.dims();

@@ -119,6 +119,15 @@ TEST_CASE("arrays of an archive are chosen by their names, before any is unpacke
   CHECK(ReadNpz(path, refuses).status().message() == "no");
 }
 
+TEST_CASE("an archive may have no arrays: outputs that are empty sequences") {
+  const ScratchFolder folder;
+  const absl::StatusOr<std::string> bytes = NpzBytes({});
+  REQUIRE(bytes.ok());
+  const absl::StatusOr<NamedTensors> read = ReadNpz(folder.Write("a.npz", *bytes));
+  REQUIRE(read.ok());
+  CHECK(read->empty());
+}
+
 TEST_CASE("what is no archive is refused") {
   const ScratchFolder folder;
   CHECK(ReadNpz(folder.File("none.npz")).status().code() == absl::StatusCode::kUnavailable);

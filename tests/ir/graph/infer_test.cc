@@ -12,7 +12,7 @@ namespace {
 std::string Inferred(const std::string& nodes, const std::string& operand = "float[N, 4, 9]") {
   const std::unique_ptr<Model> model =
       GraphFromText(R"(<ir_version: 10, opset_import: ["" : 21]> g ()" + operand +
-                    " x, float[M, 36] z, int64[3] i) => (float[a, b, c] y) {" + nodes + "}");
+                    " x, float[M, 36] z, int64[3] i, int64 k) => (float[a, b, c] y) {" + nodes + "}");
   InferTypes(*model);
   return TypeText(*model, model->graph(kMainGraph).outputs.front());
 }
@@ -29,6 +29,20 @@ TEST_CASE("a part of a shape, or a computed one, is not taken for the whole") {
   CHECK(Inferred("s = Shape <end = 2> (x)  y = Reshape (z, s)") == "float32[?,?]");
   CHECK(Inferred("s = Size (x)  y = ConstantOfShape (s)") == "float32[a,b,c]");  // as the graph says
   CHECK(Inferred("s = Shape (x)  t = Mul (s, i)  y = Reshape (z, t)") == "float32[?,?,?]");
+}
+
+TEST_CASE("a split by the scalar 1 drops its axis where keepdims is 0, which ONNX's inference does not know") {
+  const auto element = [](const std::string& split) {
+    return Inferred(
+        "p = Constant <value = int64 {0}> ()  one = Constant <value = int64 {1}> ()  "
+        "ones = Constant <value = int64[4] {1, 1, 1, 1}> ()  s = SplitToSequence " +
+        split + "  e = SequenceAt (s, p)  y = Identity (e)");
+  };
+  CHECK(element("<axis = 1, keepdims = 0> (x, one)") == "float32[N,9]");
+  CHECK(element("<axis = 1, keepdims = 0> (x)") == "float32[N,9]");
+  CHECK(element("<axis = 1, keepdims = 0> (x, ones)") == "float32[N,1,9]");
+  CHECK(element("<axis = 1> (x, one)") == "float32[N,1,9]");
+  CHECK(element("<axis = 1, keepdims = 0> (x, k)") == "float32");
 }
 
 TEST_CASE("GroupNormalization in small operators keeps the shape of its operand") {

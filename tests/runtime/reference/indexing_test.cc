@@ -113,6 +113,20 @@ TEST_CASE("sequences") {
                           "expected an element in the optional, found none"));
 }
 
+TEST_CASE("a split by the scalar 1 drops its axis where keepdims is 0, as ONNX Runtime has it") {
+  const auto joined = [](const std::string& split, const std::string& output) {
+    return Computed({.given = "float[2,2] x = {1, 2, 3, 4}, int64 one = {1}, int64 two = {2}, int64[2] ones = {1, 1}",
+                     .node = "s = SplitToSequence" + split + " y = ConcatFromSequence<axis = 0, new_axis = 1>(s)",
+                     .output = output});
+  };
+  CHECK(joined("<keepdims = 0>(x, one)", "float[n,2]") == "float32[2,2]: 1 2 3 4");
+  CHECK(joined("<keepdims = 0, axis = 1>(x, one)", "float[n,2]") == "float32[2,2]: 1 3 2 4");
+  CHECK(joined("<keepdims = 0>(x)", "float[n,2]") == "float32[2,2]: 1 2 3 4");
+  CHECK(joined("(x, one)", "float[n,1,2]") == "float32[2,1,2]: 1 2 3 4");
+  CHECK(joined("<keepdims = 0>(x, ones)", "float[n,1,2]") == "float32[2,1,2]: 1 2 3 4");
+  CHECK(joined("<keepdims = 0>(x, two)", "float[n,2,2]") == "float32[1,2,2]: 1 2 3 4");
+}
+
 TEST_CASE("indices that do not fit") {
   struct {
     int opset;
