@@ -1,7 +1,6 @@
 #include "runtime/find_epilogues.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "ir/patterns/hard_swish_pattern.h"
 #include "ir/patterns/silu_pattern.h"
 #include "ir/schema/schema.h"
+#include "runtime/kernel/clip_bounds.h"
 
 namespace amp {
 namespace {
@@ -55,9 +55,9 @@ std::optional<EpilogueStep> HardSigmoid(const Model&, const Node& node) {
                       .beta = GetFloat(node, "beta", kHalf)};
 }
 std::optional<EpilogueStep> Clip(const Model& model, const Node& node) {
-  constexpr float kLargest = std::numeric_limits<float>::max();
-  const std::optional<float> low = Bound(model, node, "min", 1, -kLargest);
-  const std::optional<float> high = Bound(model, node, "max", 2, kLargest);
+  const ClipBounds absent = AbsentClipBounds(model.value(node.Input(0)).dtype, node.schema->since_version());
+  const std::optional<float> low = Bound(model, node, "min", 1, static_cast<float>(absent.low));
+  const std::optional<float> high = Bound(model, node, "max", 2, static_cast<float>(absent.high));
   if (!low.has_value() || !high.has_value() || !(*low <= *high)) return std::nullopt;
   return EpilogueStep{.kind = EpilogueKind::kClip, .alpha = *low, .beta = *high};
 }

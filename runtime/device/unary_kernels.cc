@@ -1,7 +1,6 @@
 // Functions of one element on a device: mathematics, activations, Clip, Cast.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/storage.h"
+#include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/element_functions.h"
 
 namespace amp {
@@ -120,8 +120,9 @@ const char* WhyNotClip(const KernelContext& context) {
   return WhyNotFloat(context);
 }
 
-// `otherwise`: where nothing is said.
-absl::StatusOr<float> ReadBound(const KernelContext& context, size_t port, absl::string_view name, float otherwise) {
+// `absent`: where the node states none.
+absl::StatusOr<float> ReadBound(const KernelContext& context, size_t port, absl::string_view name, double absent) {
+  const auto otherwise = static_cast<float>(absent);
   if (context.version() < kBoundsAreInputs) return GetFloat(context.node(), name, otherwise);
   if (!context.HasInput(port)) return otherwise;
   AMP_ASSIGN_OR_RETURN(const double bound, context.InputNumber(port));
@@ -129,12 +130,10 @@ absl::StatusOr<float> ReadBound(const KernelContext& context, size_t port, absl:
 }
 
 absl::Status Clip(KernelContext& context) {
-  using Limits = std::numeric_limits<float>;
-  const bool bounds_are_finite = context.version() == 6;
+  const ClipBounds absent = AbsentClipBounds(context.Input(0).dtype(), context.version());
   UnaryParameters bounds;
-  AMP_ASSIGN_OR_RETURN(bounds.a,
-                       ReadBound(context, 1, "min", bounds_are_finite ? Limits::lowest() : -Limits::infinity()));
-  AMP_ASSIGN_OR_RETURN(bounds.b, ReadBound(context, 2, "max", bounds_are_finite ? Limits::max() : Limits::infinity()));
+  AMP_ASSIGN_OR_RETURN(bounds.a, ReadBound(context, 1, "min", absent.low));
+  AMP_ASSIGN_OR_RETURN(bounds.b, ReadBound(context, 2, "max", absent.high));
   return MapInput(context, UnaryFunction::kClip, bounds);
 }
 

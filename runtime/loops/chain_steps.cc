@@ -1,7 +1,6 @@
 #include "runtime/loops/chain_steps.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "ir/graph/attributes.h"
@@ -9,6 +8,7 @@
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/schema/schema.h"
+#include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/element_functions.h"
 #include "runtime/loops/float_parts.h"
 
@@ -133,13 +133,11 @@ class StepMaker {
   }
 
   std::optional<NodeStep> MakeClip() const {
-    using Limits = std::numeric_limits<float>;
+    const ClipBounds absent = AbsentClipBounds(TypeOf(node_.Input(0)), version_);
+    UnaryParameters bounds{.a = static_cast<float>(absent.low), .b = static_cast<float>(absent.high)};
     if (version_ < kBoundsAreInputs) {
-      const bool has_limits = version_ == 6;
-      return Map(&UnaryLoops::clip, {.a = GetFloat(node_, "min", has_limits ? Limits::lowest() : -Limits::infinity()),
-                                     .b = GetFloat(node_, "max", has_limits ? Limits::max() : Limits::infinity())});
+      return Map(&UnaryLoops::clip, {.a = GetFloat(node_, "min", bounds.a), .b = GetFloat(node_, "max", bounds.b)});
     }
-    UnaryParameters bounds{.a = -Limits::infinity(), .b = Limits::infinity()};
     for (const auto& [port, bound] : {std::pair<size_t, float*>{1, &bounds.a}, {2, &bounds.b}}) {
       if (node_.Input(port) == kNone) continue;
       const std::optional<double> constant = ScalarConstant(model_, node_.Input(port));

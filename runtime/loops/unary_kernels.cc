@@ -1,10 +1,10 @@
 // Functions of one element: mathematics, activations, Clip, powers with a few exponents, Dropout that drops nothing.
 #include <array>
-#include <limits>
 #include <string>
 #include <utility>
 
 #include "ir/base/status.h"
+#include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/element_functions.h"
 #include "runtime/loops/families.h"
@@ -106,21 +106,20 @@ const char* WhyNotClip(const KernelContext& context) {
   return WhyNotFloat(context);
 }
 
-absl::StatusOr<float> ReadBound(const KernelContext& context, size_t port, absl::string_view name, float at_opset_6,
-                                float otherwise) {
-  if (context.version() < 11) {
-    return GetFloat(context.node(), name, context.version() == 6 ? at_opset_6 : otherwise);
-  }
+// `absent`: where the node states none.
+absl::StatusOr<float> ReadBound(const KernelContext& context, size_t port, absl::string_view name, double absent) {
+  const auto otherwise = static_cast<float>(absent);
+  if (context.version() < 11) return GetFloat(context.node(), name, otherwise);
   if (!context.HasInput(port)) return otherwise;
   AMP_ASSIGN_OR_RETURN(const double bound, context.InputNumber(port));
   return static_cast<float>(bound);
 }
 
 absl::Status Clip(KernelContext& context) {
-  using Limits = std::numeric_limits<float>;
+  const ClipBounds absent = AbsentClipBounds(context.Input(0).dtype(), context.version());
   UnaryParameters bounds;
-  AMP_ASSIGN_OR_RETURN(bounds.a, ReadBound(context, 1, "min", Limits::lowest(), -Limits::infinity()));
-  AMP_ASSIGN_OR_RETURN(bounds.b, ReadBound(context, 2, "max", Limits::max(), Limits::infinity()));
+  AMP_ASSIGN_OR_RETURN(bounds.a, ReadBound(context, 1, "min", absent.low));
+  AMP_ASSIGN_OR_RETURN(bounds.b, ReadBound(context, 2, "max", absent.high));
   return MapOutput(context, BestLoops().unary.clip, bounds);
 }
 

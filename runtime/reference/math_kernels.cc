@@ -1,10 +1,10 @@
 // Mathematical functions of one element, and Clip.
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <type_traits>
 
+#include "runtime/kernel/clip_bounds.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
 
@@ -46,32 +46,37 @@ absl::Status Erf(KernelContext& context) {
 // A bound that an attribute or an input gives, of any type that ComputeType can be.
 struct Bound {
   const Tensor* tensor = nullptr;
-  std::optional<float> number;
+  double number = 0;
 
   template <typename T>
   std::optional<ComputeType<T>> As() const {
     if (tensor != nullptr) return Load(tensor->elements<T>()[0]);
-    if constexpr (kIsFloat<T>) return number;
+    if constexpr (kIsFloat<T>) return static_cast<ComputeType<T>>(number);
     return std::nullopt;
   }
 };
 
-absl::StatusOr<Bound> ReadBound(const KernelContext& context, size_t port, absl::string_view name, float at_opset_6) {
-  if (context.version() == 6) return Bound{nullptr, GetFloat(context.node(), name, at_opset_6)};
-  if (context.version() < 6) return Bound{nullptr, GetFloat(context.node(), name)};
-  if (!context.HasInput(port)) return Bound{};
+// `absent`: where the node states none.
+absl::StatusOr<Bound> ReadBound(const KernelContext& context, size_t port, absl::string_view name, double absent) {
+  constexpr int kBoundsAreInputs = 11;
+  if (context.version() < kBoundsAreInputs) {
+    const std::optional<float> stated = GetFloat(context.node(), name);
+    return Bound{nullptr, stated.has_value() ? *stated : absent};
+  }
+  if (!context.HasInput(port)) return Bound{nullptr, absent};
   const Tensor& tensor = context.Input(port);
   AMP_RETURN_IF_ERROR(CheckSameType(context.Input(0), tensor));
   if (tensor.num_elements() != 1) return ModelError("expected one element as ", name, ", found ", tensor.TypeText());
-  return Bound{&tensor, std::nullopt};
+  return Bound{&tensor};
 }
 
-// A bound that is not there does not limit anything, infinities included. Where the bounds contradict each other, the
-// upper one wins; NaN passes.
+// A bound that is not there is the largest finite number. Where the bounds contradict each other, the upper one wins;
+// NaN passes.
 absl::Status Clip(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const Bound low, ReadBound(context, 1, "min", std::numeric_limits<float>::lowest()));
-  AMP_ASSIGN_OR_RETURN(const Bound high, ReadBound(context, 2, "max", std::numeric_limits<float>::max()));
   const Tensor& x = context.Input(0);
+  const ClipBounds absent = AbsentClipBounds(x.dtype(), context.version());
+  AMP_ASSIGN_OR_RETURN(const Bound low, ReadBound(context, 1, "min", absent.low));
+  AMP_ASSIGN_OR_RETURN(const Bound high, ReadBound(context, 2, "max", absent.high));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   const bool known = VisitNumbers(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto least = low.As<T>(), largest = high.As<T>();

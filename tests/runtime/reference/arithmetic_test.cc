@@ -94,7 +94,7 @@ TEST_CASE("Max and Min take NaN from either side") {
         "float32[2]: nan 0");
 }
 
-TEST_CASE("Clip: the upper bound wins, absent bounds do not limit, opset 6 has bounds by default") {
+TEST_CASE("Clip: the upper bound wins, absent bounds are the largest finite numbers, as in ONNX Runtime") {
   const std::string given = "float[3] x = {-5, 0, 5}, float low = {2}, float high = {1}";
   CHECK(Computed({.given = given, .node = "y = Clip(x, low, high)", .output = "float[3]"}) == "float32[3]: 1 1 1");
   CHECK(Computed({.given = given, .node = "y = Clip(x, , high)", .output = "float[3]"}) == "float32[3]: -5 0 1");
@@ -104,6 +104,19 @@ TEST_CASE("Clip: the upper bound wins, absent bounds do not limit, opset 6 has b
                   .given = "float[2] x = {1, 0}",
                   .node = "z = Reciprocal(x) y = Clip(z)",
                   .output = "float[2]"}) == "float32[2]: 1 3.40282e+38");
+  const auto unbounded = [](int opset, const std::string& type, const std::string& node) {
+    return Computed({.opset = opset,
+                     .given = "float[3] x = {1, 0, -1}, float[3] zero = {0, 0, 0}, float low = {-2}",
+                     .node = "q = Div(x, zero) z = Cast<to = " + type + ">(q) l = Cast<to = " + type + ">(low) " +
+                             node + " y = Cast<to = 1>(c)",
+                     .output = "float[3]"});
+  };
+  constexpr char kFloat32[] = "1", kFloat16[] = "10", kBfloat16[] = "16";
+  CHECK(unbounded(13, kFloat32, "c = Clip(z)") == "float32[3]: 3.40282e+38 nan -3.40282e+38");
+  CHECK(unbounded(11, kFloat32, "c = Clip(z, l)") == "float32[3]: 3.40282e+38 nan -2");
+  CHECK(unbounded(13, kFloat16, "c = Clip(z)") == "float32[3]: 65504 nan -65504");
+  CHECK(unbounded(13, kBfloat16, "c = Clip(z, l)") == "float32[3]: 3.38953e+38 nan -2");
+  CHECK(unbounded(11, kFloat16, "c = Clip(z)") == "float32[3]: inf nan -inf");  // clipped in float32 before version 12
 }
 
 TEST_CASE("BitShift by more bits than there are leaves copies of the sign") {
