@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/file/copy_model.h"
 #include "runtime/compare_values.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/observe_values.h"
 #include "runtime/session.h"
 #include "tools/made_up_inputs.h"
@@ -88,7 +89,7 @@ absl::StatusOr<std::shared_ptr<const ObservedValues>> ObserveModel(const Rewrite
     }
     AMP_ASSIGN_OR_RETURN(const NamedDatums sample, ReadNumbers(path, *session));
     const absl::StatusOr<ObservedRun> run = ObserveValues(*session, sample, observed);
-    if (!run.ok()) return InFile(Escaped(path), run.status());
+    if (!run.ok()) return IsNoKernelError(run.status()) ? run.status() : InFile(Escaped(path), run.status());
     if (run->with_finite == 0 && !observed.empty()) {
       return InFile(Escaped(path), UsageError("--calibration: expected data on which float32 values have finite "
                                               "elements, found none in the ",

@@ -1,4 +1,4 @@
-// Attention of ai.onnx, and RotaryEmbedding.
+// Attention of ai.onnx.
 //
 // A key takes part in a query's row unless the causal rule, the sliding window, the number of valid keys or a mask of
 // truth values bars it; barred keys and masks of numbers make the bias that is added to the scores. A row in which all
@@ -13,50 +13,22 @@
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/attention.h"
+#include "runtime/reference/attention_heads.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/matrix_product.h"
 
 namespace amp {
 namespace {
 
-// [B, L, H * E] as [B, H, L, E]; a tensor of rank 4 is that already.
-absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x, absl::string_view heads_attribute) {
-  if (x.rank() == 4) return x;
-  const int64_t heads = GetInt(context.node(), heads_attribute, 0);
-  if (x.rank() != 3 || heads < 1 || heads > std::max<int64_t>(1, x.dim(2)) || x.dim(2) % heads != 0) {
-    return ModelError("expected [B, L, ", heads_attribute, " * E] or rank 4, found ", x.TypeText(), " and ",
-                      heads_attribute, " ", heads);
-  }
-  return PermuteAxes(x.Reshaped({x.dim(0), x.dim(1), heads, x.dim(2) / heads}), {0, 2, 1, 3});
-}
-
-absl::StatusOr<Tensor> JoinHeads(const Tensor& x) {
-  AMP_ASSIGN_OR_RETURN(const Tensor y, PermuteAxes(x, {0, 2, 1, 3}));
-  int64_t width = 0;
-  if (__builtin_mul_overflow(x.dim(1), x.dim(3), &width)) return LimitError("expected fewer heads");
-  return Reshape(y, {x.dim(0), x.dim(2), width});
-}
-
 // The keys or values of earlier steps, if any, and those of this one after them.
-absl::StatusOr<Tensor> AppendToPast(const KernelContext& context, size_t past_port, const Tensor& x) {
+absl::StatusOr<Tensor> WithPast(const KernelContext& context, size_t past_port, const Tensor& x) {
   if (!context.HasInput(past_port)) return x;
   AMP_ASSIGN_OR_RETURN(const Tensor past, ToFloat64(context.Input(past_port)));
-  if (past.rank() != 4 || past.dim(0) != x.dim(0) || past.dim(1) != x.dim(1) || past.dim(3) != x.dim(3)) {
-    return ModelError("expected a past as ", x.TypeText(), " but for axis 2, found ", past.TypeText());
-  }
-  Dims dims = x.dims();
-  if (__builtin_add_overflow(dims[2], past.dim(2), &dims[2])) return LimitError("expected a shorter past");
-  AMP_ASSIGN_OR_RETURN(Tensor all, Tensor::Create(DType::kFloat64, dims));
-  const auto images = static_cast<size_t>(all.num_elements() == 0 ? 0 : dims[0] * dims[1]);
-  auto next = all.mutable_elements<double>().begin();
-  for (size_t i = 0; i < images; ++i) {
-    for (const Tensor* part : {&past, &x}) {
-      const size_t size = Doubles(*part).size() / images;
-      const auto elements = Doubles(*part).subspan(i * size, size);
-      next = std::copy(elements.begin(), elements.end(), next);
-    }
-  }
-  return all;
+  return AppendToPast(past, x);
+}
+
+absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x, absl::string_view heads_attribute) {
+  return SplitHeads(x, GetInt(context.node(), heads_attribute, 0), heads_attribute);
 }
 
 struct Operands {
@@ -78,8 +50,8 @@ absl::StatusOr<Operands> ReadOperands(const KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(operands.q, SplitHeads(context, q, "q_num_heads"));
   AMP_ASSIGN_OR_RETURN(operands.k, SplitHeads(context, k, "kv_num_heads"));
   AMP_ASSIGN_OR_RETURN(operands.v, SplitHeads(context, v, "kv_num_heads"));
-  AMP_ASSIGN_OR_RETURN(operands.k, AppendToPast(context, 4, operands.k));
-  AMP_ASSIGN_OR_RETURN(operands.v, AppendToPast(context, 5, operands.v));
+  AMP_ASSIGN_OR_RETURN(operands.k, WithPast(context, 4, operands.k));
+  AMP_ASSIGN_OR_RETURN(operands.v, WithPast(context, 5, operands.v));
   AMP_RETURN_IF_ERROR(CheckAttention(operands.q, operands.k, operands.v));
   if (context.HasInput(4)) operands.past = context.Input(4).dim(2);
   return operands;
@@ -204,13 +176,6 @@ void AttendRows(const KeyRule& rule, const Mask& mask, double softcap, Shown wha
   }
 }
 
-absl::Status SetRounded(KernelContext& context, size_t port, const Tensor& x, DType dtype) {
-  if (!context.HasOutput(port)) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(Tensor y, FromAccumulator(x, dtype));
-  context.SetOutput(port, std::move(y));
-  return absl::OkStatus();
-}
-
 absl::Status Attention(KernelContext& context) {
   const Node& node = context.node();
   AMP_ASSIGN_OR_RETURN(const Operands operands, ReadOperands(context));
@@ -233,74 +198,8 @@ absl::Status Attention(KernelContext& context) {
   return SetRounded(context, 3, shown, type);
 }
 
-// Where the angles of a token are in the caches: rows of [.., half] by position, or by batch and place in the sequence.
-absl::StatusOr<std::vector<size_t>> AngleRows(const KernelContext& context, const Tensor& x, int64_t half) {
-  const Tensor& cache = context.Input(1);
-  const int64_t batch = x.dim(0), length = x.dim(2), tokens = x.num_elements() == 0 ? 0 : batch * length;
-  if (context.Input(2).dims() != cache.dims() || cache.rank() == 0 || cache.dims().back() != half) {
-    return ModelError("expected both caches [.., ", half, "], found ", cache.TypeText(), " and ",
-                      context.InputDatum(2).TypeText());
-  }
-  std::vector<size_t> rows;
-  if (!context.HasInput(3)) {
-    if (cache.dims() != Dims{batch, length, half}) {
-      return ModelError("expected caches ", DimsText({batch, length, half}), ", found ", cache.TypeText());
-    }
-    for (int64_t i = 0; i < tokens; ++i) rows.push_back(static_cast<size_t>(i));
-    return rows;
-  }
-  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> positions, context.InputInts(3));
-  if (cache.rank() != 2 || context.Input(3).dims() != Dims{batch, length}) {
-    return ModelError("expected caches of rank 2 and position_ids ", DimsText({batch, length}), ", found ",
-                      cache.TypeText(), " and ", context.Input(3).TypeText());
-  }
-  for (const int64_t position : positions) {
-    if (position < 0 || position >= cache.dim(0)) {
-      return ModelError("position_ids: expected numbers in [0, ", cache.dim(0), "), found ", position);
-    }
-    rows.push_back(static_cast<size_t>(position));
-  }
-  return rows;
-}
-
-absl::Status RotaryEmbedding(KernelContext& context) {
-  const Node& node = context.node();
-  AMP_ASSIGN_OR_RETURN(const Tensor wide, ToFloat64(context.Input(0)));
-  AMP_ASSIGN_OR_RETURN(const Tensor x, SplitHeads(context, wide, "num_heads"));  // [B, H, L, E]
-  const int64_t rotary = GetInt(node, "rotary_embedding_dim", 0);
-  const int64_t rotated = rotary == 0 ? x.dim(3) : rotary;
-  if (rotated < 0 || rotated > x.dim(3) || rotated % 2 != 0) {
-    return ModelError("expected an even number up to ", x.dim(3), " of elements to rotate, found ", rotated);
-  }
-  const auto half = static_cast<size_t>(rotated / 2), size = static_cast<size_t>(x.dim(3));
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> rows, AngleRows(context, x, rotated / 2));
-  AMP_ASSIGN_OR_RETURN(const Tensor cosines, ToFloat64(context.Input(1)));
-  AMP_ASSIGN_OR_RETURN(const Tensor sines, ToFloat64(context.Input(2)));
-  AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(DType::kFloat64, x.dims()));
-  const auto out = result.mutable_elements<double>();
-  std::copy(Doubles(x).begin(), Doubles(x).end(), out.begin());
-  const bool interleaved = GetInt(node, "interleaved", 0) != 0;
-  const size_t tokens = x.num_elements() == 0 ? 0 : out.size() / size;
-  const auto heads = static_cast<size_t>(x.dim(1)), length = static_cast<size_t>(x.dim(2));
-  for (size_t token = 0; token < tokens; ++token) {
-    const size_t row = rows[token / (heads * length) * length + token % length];
-    for (size_t i = 0; i < half; ++i) {
-      const size_t first = token * size + (interleaved ? 2 * i : i), second = first + (interleaved ? 1 : half);
-      const double cosine = Doubles(cosines)[row * half + i], sine = Doubles(sines)[row * half + i];
-      const double real = out[first], imaginary = out[second];
-      out[first] = cosine * real - sine * imaginary;
-      out[second] = sine * real + cosine * imaginary;
-    }
-  }
-  if (context.Input(0).rank() == 3) {
-    AMP_ASSIGN_OR_RETURN(result, JoinHeads(result));
-  }
-  return SetRounded(context, 0, result, context.Input(0).dtype());
-}
-
 constexpr KernelRow kRows[] = {
     {"Attention", Attention},
-    {"RotaryEmbedding", RotaryEmbedding},
 };
 
 }  // namespace

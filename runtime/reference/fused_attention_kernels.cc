@@ -1,16 +1,21 @@
 // com.microsoft's attention, as ONNX Runtime's tools fuse it: Attention has the projections of all heads in one matrix,
-// MultiHeadAttention comes behind them. Without keys and values of earlier steps, packed operands and rotations.
+// MultiHeadAttention comes behind them. Without packed operands, rotations, and buffers that past and present share.
 //
 // Where ONNX Runtime's words leave it open, this follows its CPU provider: what a mask bars gets mask_filter_value added
-// to its score, so that a row that bars everything is not NaN.
+// to its score, so that a row that bars everything is not NaN; what lies ahead of a query gets the lowest float instead;
+// and the causal rule leaves the last query alone.
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/attention.h"
+#include "runtime/reference/attention_heads.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/matrix_product.h"
 #include "runtime/reference/quantized.h"
@@ -18,32 +23,14 @@
 namespace amp {
 namespace {
 
-// [B, S, heads E] as [B, heads, S, E].
+// With heads: q [B, N, S, E], k [B, N, T, E], v [B, N, T, Ev], of which the first `past` keys are of earlier steps.
+struct Operands {
+  Tensor q, k, v;
+  int64_t past = 0;
+};
+
 absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x) {
-  const int64_t heads = GetInt(context.node(), "num_heads", 0);
-  if (x.rank() != 3 || heads < 1 || x.dim(2) % heads != 0) {
-    return ModelError("expected [B, S, H] with H a multiple of num_heads, found ", DimsText(x.dims()), " and ", heads);
-  }
-  AMP_ASSIGN_OR_RETURN(const Tensor split, Reshape(x, {x.dim(0), x.dim(1), heads, x.dim(2) / heads}));
-  return PermuteAxes(split, {0, 2, 1, 3});
-}
-
-// What SplitHeads has made, together again.
-absl::StatusOr<Tensor> JoinHeads(const Tensor& x) {
-  AMP_ASSIGN_OR_RETURN(const Tensor rows, PermuteAxes(x, {0, 2, 1, 3}));
-  return Reshape(rows, {x.dim(0), x.dim(2), x.dim(1) * x.dim(3)});
-}
-
-// Elements [first, first + count) of the last axis.
-absl::StatusOr<Tensor> Columns(const Tensor& x, int64_t first, int64_t count) {
-  Dims dims = x.dims();
-  dims.back() = count;
-  AMP_ASSIGN_OR_RETURN(Tensor part, FilledFloat64(dims, 0));
-  StridedWalk walk(dims, {RowStrides(x.dims()), RowStrides(dims)});
-  for (walk.Start(0, first); !walk.AtEnd(); walk.Next()) {
-    part.mutable_elements<double>()[walk[1]] = Doubles(x)[walk[0]];
-  }
-  return part;
+  return SplitHeads(x, GetInt(context.node(), "num_heads", 0), "num_heads");
 }
 
 // x + y, of the shape that x has.
@@ -56,79 +43,89 @@ absl::Status AddTo(Tensor& x, const Tensor& y) {
   return absl::OkStatus();
 }
 
-// The mask at `port` as what is added to scores [B, N, S, T]: lengths [B], or truth values [B, T] or [B, S, T].
-absl::StatusOr<Tensor> AddedByMask(const KernelContext& context, size_t port, const Tensor& scores) {
-  const double barred = GetFloat(context.node(), "mask_filter_value", -10000.0f);
-  const int64_t batch = scores.dim(0), queries = scores.dim(2), keys = scores.dim(3);
+// Whether a mask lets key `key` of a query take part.
+using Allows = std::function<bool(size_t batch, size_t query, size_t key)>;
+
+// The mask at `port`: lengths [B], ends and then beginnings [2 B], or truth values [B, T] or [B, S, T].
+absl::StatusOr<Allows> ReadMask(const KernelContext& context, size_t port, const Dims& scores) {
+  const int64_t batch = scores[0], queries = scores[2], keys = scores[3];
   AMP_ASSIGN_OR_RETURN(const Tensor mask, ToFloat64(context.Input(port)));
-  if (mask.dims() == Dims{batch}) {
-    AMP_ASSIGN_OR_RETURN(Tensor added, FilledFloat64({batch, 1, 1, keys}, 0));
-    const auto out = added.mutable_elements<double>();
-    for (size_t i = 0; i < out.size(); ++i) {
-      const size_t row = i / static_cast<size_t>(keys), key = i % static_cast<size_t>(keys);
-      if (static_cast<double>(key) >= Doubles(mask)[row]) out[i] = barred;
-    }
-    return added;
+  const bool has_beginnings = mask.dims() == Dims{2 * batch};
+  if (mask.dims() == Dims{batch} || has_beginnings) {
+    return Allows([mask, has_beginnings, batch](size_t sample, size_t, size_t key) {
+      const double begin = has_beginnings ? Doubles(mask)[static_cast<size_t>(batch) + sample] : 0;
+      return static_cast<double>(key) < Doubles(mask)[sample] && static_cast<double>(key) >= begin;
+    });
   }
-  if (mask.dims() != Dims{batch, keys} && mask.dims() != Dims{batch, queries, keys}) {
+  const bool is_by_query = mask.dims() == Dims{batch, queries, keys};
+  if (mask.dims() != Dims{batch, keys} && !is_by_query) {
     return ModelError("expected a mask [", batch, "], [", batch, ",", keys, "] or [", batch, ",", queries, ",", keys,
                       "], found ", context.Input(port).TypeText());
   }
-  AMP_ASSIGN_OR_RETURN(Tensor added, FilledFloat64({batch, 1, mask.rank() == 2 ? 1 : queries, keys}, 0));
+  const auto rows = static_cast<size_t>(is_by_query ? queries : 1), width = static_cast<size_t>(keys);
+  return Allows([mask, rows, width](size_t sample, size_t query, size_t key) {
+    return Doubles(mask)[(sample * rows + (rows == 1 ? 0 : query)) * width + key] > 0;
+  });
+}
+
+// What masks add to scores [B, N, S, T], as [B, 1, S, T].
+absl::StatusOr<Tensor> AddedByMasks(const KernelContext& context, size_t port, const Dims& scores, int64_t past) {
+  const double barred = GetFloat(context.node(), "mask_filter_value", -10000.0f);
+  const bool is_causal = GetInt(context.node(), "unidirectional", 0) != 0;
+  Allows allows = [](size_t, size_t, size_t) { return true; };
+  if (context.HasInput(port)) {
+    AMP_ASSIGN_OR_RETURN(allows, ReadMask(context, port, scores));
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor added, FilledFloat64({scores[0], 1, scores[2], scores[3]}, 0));
   const auto out = added.mutable_elements<double>();
-  for (size_t i = 0; i < out.size(); ++i) out[i] = Doubles(mask)[i] > 0 ? 0 : barred;
+  const auto queries = static_cast<size_t>(scores[2]), keys = static_cast<size_t>(scores[3]);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const size_t key = i % keys, query = i / keys % queries;
+    if (!allows(i / keys / queries, query, key)) out[i] = barred;
+    const bool is_ahead = key > query + static_cast<size_t>(past) && query + 1 < queries;
+    if (is_causal && is_ahead) out[i] = std::numeric_limits<float>::lowest();
+  }
   return added;
 }
 
-// Bars keys behind the query. Of other numbers of keys than queries ONNX Runtime leaves some queries without a mask.
-absl::Status MaskFuture(Tensor& scores) {
-  if (scores.dim(2) != scores.dim(3)) {
-    return ModelError("unidirectional: expected as many keys as queries, found ", scores.dim(3), " and ", scores.dim(2),
-                      ": no kernel for it");
-  }
-  const auto queries = static_cast<size_t>(scores.dim(2)), keys = static_cast<size_t>(scores.dim(3));
-  const auto all = scores.mutable_elements<double>();
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (i % keys > i / keys % queries) all[i] = -std::numeric_limits<double>::infinity();
-  }
-  return absl::OkStatus();
-}
-
-// All but the output have heads. Inputs `mask_port` and the one of the attention bias, 5 of both operators, may be absent.
-absl::Status Attend(KernelContext& context, const Tensor& q, const Tensor& k, const Tensor& v, size_t mask_port) {
+// Inputs `mask_port` and the one of the attention bias, 5 of both operators, may be absent.
+absl::StatusOr<Tensor> MaskedScores(const KernelContext& context, const Operands& operands, size_t mask_port) {
   constexpr size_t kAttentionBias = 5;
-  AMP_RETURN_IF_ERROR(CheckAttention(q, k, v));
-  for (size_t port = 1; port < context.num_outputs(); ++port) {
-    if (context.HasOutput(port)) return ModelError("expected one output, found another: no kernel for it");
-  }
   const float stated = GetFloat(context.node(), "scale", 0);
-  AMP_ASSIGN_OR_RETURN(Tensor scores,
-                       AttentionScores(q, k, AttentionScale(stated == 0 ? std::nullopt : std::optional(stated), q)));
-  if (context.HasInput(mask_port)) {
-    AMP_ASSIGN_OR_RETURN(const Tensor added, AddedByMask(context, mask_port, scores));
-    AMP_RETURN_IF_ERROR(AddTo(scores, added));
-  }
+  const double scale = AttentionScale(stated == 0 ? std::nullopt : std::optional(stated), operands.q);
+  AMP_ASSIGN_OR_RETURN(Tensor scores, AttentionScores(operands.q, operands.k, scale));
+  AMP_ASSIGN_OR_RETURN(const Tensor added, AddedByMasks(context, mask_port, scores.dims(), operands.past));
+  AMP_RETURN_IF_ERROR(AddTo(scores, added));
   if (context.HasInput(kAttentionBias)) {
     AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(kAttentionBias)));
     AMP_RETURN_IF_ERROR(AddTo(scores, bias));
   }
-  if (GetInt(context.node(), "unidirectional", 0) != 0) AMP_RETURN_IF_ERROR(MaskFuture(scores));
+  return scores;
+}
+
+// Gives output 0, and the scores as output `scores_port` if the node has that.
+absl::Status Attend(KernelContext& context, const Operands& operands, size_t mask_port, size_t scores_port) {
+  AMP_RETURN_IF_ERROR(CheckAttention(operands.q, operands.k, operands.v));
+  AMP_ASSIGN_OR_RETURN(Tensor scores, MaskedScores(context, operands, mask_port));
+  const DType type = context.Input(0).dtype();
+  AMP_RETURN_IF_ERROR(SetRounded(context, scores_port, scores, type));
   const auto all = scores.mutable_elements<double>();
   const auto keys = static_cast<size_t>(scores.dim(3));
   for (size_t row = 0; row < all.size(); row += keys) SoftmaxRow(all.subspan(row, keys));
-  AMP_ASSIGN_OR_RETURN(const Tensor mixed, MixValues(scores, v));
+  AMP_ASSIGN_OR_RETURN(const Tensor mixed, MixValues(scores, operands.v));
   AMP_ASSIGN_OR_RETURN(const Tensor joined, JoinHeads(mixed));
-  AMP_ASSIGN_OR_RETURN(Tensor y, FromAccumulator(joined, context.Input(0).dtype()));
-  context.SetOutput(0, std::move(y));
-  return absl::OkStatus();
+  return SetRounded(context, 0, joined, type);
 }
 
 absl::Status CheckNothingFrom(const KernelContext& context, size_t port) {
   for (; port < context.num_inputs(); ++port) {
-    if (context.HasInput(port)) return ModelError("input ", port, ": expected none, found one: no kernel for it");
+    if (context.HasInput(port))
+      return NoKernelError(absl::StrCat("input ", port, ": expected none, found one: no kernel for it"));
   }
   return absl::OkStatus();
 }
+
+// ---- Attention --------------------------------------------------------------------------------------------------------
 
 // The widths of q, k and v, which are columns beside each other.
 absl::StatusOr<std::vector<int64_t>> Widths(const KernelContext& context, int64_t columns) {
@@ -140,12 +137,8 @@ absl::StatusOr<std::vector<int64_t>> Widths(const KernelContext& context, int64_
   return ModelError("expected widths of q, k and v that make ", columns, ", found ", DimsText(widths));
 }
 
-// Inputs: x, weights of q, k and v beside each other, their bias, a mask, past (not covered), attention bias.
-absl::Status Attention(KernelContext& context) {
-  constexpr size_t kPast = 4, kPastLength = 6;
-  if (context.HasInput(kPast)) return ModelError("past: expected none, found one: no kernel for it");
-  AMP_RETURN_IF_ERROR(CheckNothingFrom(context, kPastLength));
-  if (GetInt(context.node(), "do_rotary", 0) != 0) return ModelError("do_rotary: expected 0: no kernel for it");
+// Inputs 0 to 2 are x, weights of q, k and v beside each other, and their bias.
+absl::StatusOr<Operands> Project(const KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(0)));
   AMP_ASSIGN_OR_RETURN(const Tensor weights, ToFloat64(context.Input(1)));
   AMP_ASSIGN_OR_RETURN(Tensor all, MultiplyMatrices(x, weights));
@@ -155,41 +148,128 @@ absl::Status Attention(KernelContext& context) {
     AMP_RETURN_IF_ERROR(AddTo(all, bias));
   }
   AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> widths, Widths(context, all.dim(2)));
-  std::vector<Tensor> parts;
-  int64_t first = 0;
-  for (const int64_t width : widths) {
-    AMP_ASSIGN_OR_RETURN(const Tensor part, Columns(all, first, width));
-    AMP_ASSIGN_OR_RETURN(parts.emplace_back(), SplitHeads(context, part));
-    first += width;
+  Operands operands;
+  int64_t first = 0, port = 0;
+  for (Tensor* part : {&operands.q, &operands.k, &operands.v}) {
+    AMP_ASSIGN_OR_RETURN(const Tensor columns, Columns(all, first, widths[static_cast<size_t>(port)]));
+    AMP_ASSIGN_OR_RETURN(*part, SplitHeads(context, columns));
+    first += widths[static_cast<size_t>(port++)];
   }
-  return Attend(context, parts[0], parts[1], parts[2], 3);
+  return operands;
 }
 
-// Inputs: q, k and v [B, S, H], their bias one behind the other, a mask of keys, attention bias; more is not covered.
-absl::Status MultiHeadAttention(KernelContext& context) {
-  constexpr size_t kBias = 3, kMask = 4, kPast = 6;
-  AMP_RETURN_IF_ERROR(CheckNothingFrom(context, kPast));
-  std::vector<Tensor> parts;
-  int64_t first = 0;
-  for (size_t port = 0; port < kBias; ++port) {
-    if (!context.HasInput(port)) return ModelError("expected key and value, found packed operands: no kernel for them");
-    AMP_ASSIGN_OR_RETURN(Tensor part, ToFloat64(context.Input(port)));
-    if (context.HasInput(kBias) && part.rank() == 3) {
-      AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(kBias)));
-      const int64_t width = part.dim(2);
-      if (bias.rank() != 1 || width > bias.dim(0) - first) {
-        return ModelError("expected a bias as wide as query, key and value, found ", context.Input(kBias).TypeText());
-      }
-      AMP_ASSIGN_OR_RETURN(const Tensor own, Columns(bias, first, width));
-      AMP_RETURN_IF_ERROR(AddTo(part, own));
-      first += width;
+// Half `half` of a past [2, B, N, P, E]: keys, then values.
+absl::StatusOr<Tensor> HalfOfPast(const Tensor& past, size_t half) {
+  Dims dims(past.dims().begin() + 1, past.dims().end());
+  AMP_ASSIGN_OR_RETURN(Tensor part, FilledFloat64(dims, 0));
+  const auto out = part.mutable_elements<double>();
+  std::copy_n(Doubles(past).begin() + static_cast<std::ptrdiff_t>(half * out.size()), out.size(), out.begin());
+  return part;
+}
+
+absl::Status AppendToPasts(const KernelContext& context, size_t port, Operands& operands) {
+  if (!context.HasInput(port)) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(const Tensor past, ToFloat64(context.Input(port)));
+  if (past.rank() != 5 || past.dim(0) != 2) {
+    return ModelError("past: expected [2, B, N, P, E], found ", context.Input(port).TypeText());
+  }
+  operands.past = past.dim(3);
+  AMP_ASSIGN_OR_RETURN(const Tensor keys, HalfOfPast(past, 0));
+  AMP_ASSIGN_OR_RETURN(const Tensor values, HalfOfPast(past, 1));
+  AMP_ASSIGN_OR_RETURN(operands.k, AppendToPast(keys, operands.k));
+  AMP_ASSIGN_OR_RETURN(operands.v, AppendToPast(values, operands.v));
+  return absl::OkStatus();
+}
+
+// Keys and values on top of each other.
+absl::Status SetPresent(KernelContext& context, size_t port, const Operands& operands) {
+  if (!context.HasOutput(port)) return absl::OkStatus();
+  if (operands.k.dims() != operands.v.dims()) {
+    return ModelError("present: expected keys and values of one width, found ", operands.k.TypeText(), " and ",
+                      operands.v.TypeText());
+  }
+  Dims dims = operands.k.dims();
+  dims.insert(dims.begin(), 2);
+  AMP_ASSIGN_OR_RETURN(Tensor present, FilledFloat64(dims, 0));
+  auto next = present.mutable_elements<double>().begin();
+  for (const Tensor* part : {&operands.k, &operands.v}) {
+    next = std::copy(Doubles(*part).begin(), Doubles(*part).end(), next);
+  }
+  return SetRounded(context, port, present, context.Input(0).dtype());
+}
+
+// Inputs behind the projection: a mask, past, attention bias; a length of the past, where it shares a buffer, is not
+// covered.
+absl::Status Attention(KernelContext& context) {
+  constexpr size_t kMask = 3, kPast = 4, kPastLength = 6, kPresent = 1, kNoScores = 2;
+  AMP_RETURN_IF_ERROR(CheckNothingFrom(context, kPastLength));
+  for (const char* attribute : {"do_rotary", "past_present_share_buffer"}) {
+    if (GetInt(context.node(), attribute, 0) != 0)
+      return NoKernelError(absl::StrCat(attribute, ": expected 0: no kernel for it"));
+  }
+  AMP_ASSIGN_OR_RETURN(Operands operands, Project(context));
+  AMP_RETURN_IF_ERROR(AppendToPasts(context, kPast, operands));
+  AMP_RETURN_IF_ERROR(SetPresent(context, kPresent, operands));
+  return Attend(context, operands, kMask, kNoScores);
+}
+
+// ---- MultiHeadAttention -----------------------------------------------------------------------------------------------
+
+// Input `port` of query, key and value, with its part of the bias, which begins at `first`; a key or value of rank 4 has
+// heads already, and no bias.
+absl::StatusOr<Tensor> Operand(const KernelContext& context, size_t port, size_t bias_port, int64_t& first) {
+  if (!context.HasInput(port))
+    return NoKernelError(absl::StrCat("expected key and value, found packed operands: no kernel for them"));
+  AMP_ASSIGN_OR_RETURN(Tensor part, ToFloat64(context.Input(port)));
+  if (part.rank() != 3 && (part.rank() != 4 || port == 0)) {
+    return NoKernelError(absl::StrCat("expected query, key and value [B, S, H], found ", context.Input(port).TypeText(),
+                                      ": no kernel for it"));
+  }
+  const int64_t width = part.rank() == 3 ? part.dim(2) : part.dim(1) * part.dim(3);
+  if (context.HasInput(bias_port)) {
+    AMP_ASSIGN_OR_RETURN(const Tensor bias, ToFloat64(context.Input(bias_port)));
+    if (bias.rank() != 1 || width > bias.dim(0) - first) {
+      return ModelError("expected a bias as wide as query, key and value, found ", context.Input(bias_port).TypeText());
     }
-    AMP_ASSIGN_OR_RETURN(parts.emplace_back(), SplitHeads(context, part));
+    AMP_ASSIGN_OR_RETURN(const Tensor own, Columns(bias, first, width));
+    if (part.rank() == 3) AMP_RETURN_IF_ERROR(AddTo(part, own));
+  }
+  first += width;
+  return SplitHeads(context, part);
+}
+
+absl::Status AppendToPasts(const KernelContext& context, size_t keys_port, size_t values_port, Operands& operands) {
+  if (context.HasInput(keys_port) != context.HasInput(values_port)) {
+    return ModelError("expected both past_key and past_value, found one");
+  }
+  if (!context.HasInput(keys_port)) return absl::OkStatus();
+  AMP_ASSIGN_OR_RETURN(const Tensor keys, ToFloat64(context.Input(keys_port)));
+  AMP_ASSIGN_OR_RETURN(const Tensor values, ToFloat64(context.Input(values_port)));
+  AMP_ASSIGN_OR_RETURN(operands.k, AppendToPast(keys, operands.k));
+  AMP_ASSIGN_OR_RETURN(operands.v, AppendToPast(values, operands.v));
+  operands.past = keys.dim(2);
+  return absl::OkStatus();
+}
+
+// Inputs: q, k and v [B, S, H], their bias one behind the other, a mask of keys, attention bias, keys and values of
+// earlier steps; lengths of buffers and beams are not covered.
+absl::Status MultiHeadAttention(KernelContext& context) {
+  constexpr size_t kBias = 3, kMask = 4, kPastKey = 6, kPastValue = 7, kPastLength = 8;
+  constexpr size_t kPresentKey = 1, kPresentValue = 2, kScores = 3;
+  AMP_RETURN_IF_ERROR(CheckNothingFrom(context, kPastLength));
+  Operands operands;
+  int64_t first = 0;
+  size_t port = 0;
+  for (Tensor* part : {&operands.q, &operands.k, &operands.v}) {
+    AMP_ASSIGN_OR_RETURN(*part, Operand(context, port++, kBias, first));
   }
   if (context.HasInput(kBias) && context.Input(kBias).dims() != Dims{first}) {
     return ModelError("expected a bias as wide as query, key and value, found ", context.Input(kBias).TypeText());
   }
-  return Attend(context, parts[0], parts[1], parts[2], kMask);
+  AMP_RETURN_IF_ERROR(AppendToPasts(context, kPastKey, kPastValue, operands));
+  AMP_RETURN_IF_ERROR(SetRounded(context, kPresentKey, operands.k, context.Input(0).dtype()));
+  AMP_RETURN_IF_ERROR(SetRounded(context, kPresentValue, operands.v, context.Input(0).dtype()));
+  return Attend(context, operands, kMask, kScores);
 }
 
 constexpr KernelRow kRows[] = {

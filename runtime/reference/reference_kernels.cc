@@ -1,6 +1,7 @@
 #include "runtime/reference/reference_kernels.h"
 
 #include "runtime/kernel/kernel_table.h"
+#include "runtime/reference/attention_families.h"
 #include "runtime/reference/families.h"
 
 namespace amp {
@@ -47,7 +48,9 @@ std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, abs
       QuantizedMatrixKernels(),
       QuantizedContribKernels(),
       AttentionKernels(),
+      RotaryEmbeddingKernels(),
       FusedAttentionKernels(),
+      GroupQueryAttentionKernels(),
       LinearAttentionKernels(),
       RecurrentKernels(),
       ResizeKernels(),

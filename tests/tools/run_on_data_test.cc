@@ -154,6 +154,18 @@ TEST_CASE("data without a number is no calibration, and verifies nothing") {
   CHECK(!run.folder.Has("out.onnx"));
 }
 
+TEST_CASE("where a kernel is missing, a calibration names the model and not the sample") {
+  const DataFolder run(R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (float[1,2] x) => (float[1,2,1] y) <int64[3] s = {1, 2, 1}, int32[1] length = {1}> {
+      q = Reshape (x, s)
+      y = com.microsoft.MultiHeadAttention <num_heads = 1> (q, q, q, , , , , , length)
+    })");
+  const std::string error = ErrorLine(run.RunTool({"--calibration", run.SampleOf(0.1f)}), 3);
+  CHECK(absl::StrContains(error, "in.onnx: "));
+  CHECK(absl::StrContains(error, "input 8: expected none, found one: no kernel for it"));
+  CHECK(!absl::StrContains(error, ".npz"));
+}
+
 TEST_CASE("a calibration that is NaN in part is told, and refused by --strict") {
   const DataFolder run(kRows);
   const Tensor x = Tensor::Of<float>(DType::kFloat32, {2, 2}, {1, std::numeric_limits<float>::quiet_NaN(), 2, 3});
