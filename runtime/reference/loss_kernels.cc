@@ -23,9 +23,21 @@ absl::StatusOr<std::vector<double>> ReadWeights(const KernelContext& context, in
   return std::vector<double>(static_cast<size_t>(classes), 1.0);
 }
 
+// By attribute, or by the input that ONNX Runtime's forms have for it.
+absl::StatusOr<std::optional<int64_t>> IgnoredLabel(const KernelContext& context) {
+  if (!context.HasInput(3)) return GetInt(context.node(), "ignore_index");
+  AMP_ASSIGN_OR_RETURN(const int64_t ignored, context.InputInt(3));
+  return std::optional<int64_t>(ignored);
+}
+
+// Of the losses; ONNX Runtime's forms may state another one than that of the scores.
+DType LossType(const KernelContext& context) {
+  return GetDType(context.node(), "output_type").value_or(context.Input(0).dtype());
+}
+
 absl::StatusOr<std::vector<Label>> ReadLabels(const KernelContext& context, const Dims& dims) {
   const int64_t classes = context.Input(0).dim(1);
-  const std::optional<int64_t> ignored = GetInt(context.node(), "ignore_index");
+  AMP_ASSIGN_OR_RETURN(const std::optional<int64_t> ignored, IgnoredLabel(context));
   if (context.Input(1).dims() != dims) {
     return ModelError("expected labels of shape ", DimsText(dims), ", found ", context.Input(1).TypeText());
   }
@@ -62,9 +74,9 @@ absl::Status WriteLoss(KernelContext& context, absl::Span<const double> log_prob
     total_weight += labels[i].weight;
   }
   const std::string reduction = GetString(context.node(), "reduction", "mean");
-  if (reduction == "none") return WriteOutput(context, 0, x.dtype(), dims, losses);
-  if (reduction == "sum") return WriteOutput(context, 0, x.dtype(), {}, {sum});
-  if (reduction == "mean") return WriteOutput(context, 0, x.dtype(), {}, {sum / total_weight});
+  if (reduction == "none") return WriteOutput(context, 0, LossType(context), dims, losses);
+  if (reduction == "sum") return WriteOutput(context, 0, LossType(context), {}, {sum});
+  if (reduction == "mean") return WriteOutput(context, 0, LossType(context), {}, {sum / total_weight});
   return ModelError("reduction: expected none, sum or mean, found ", reduction);
 }
 
@@ -79,13 +91,16 @@ absl::Status SoftmaxCrossEntropyLoss(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
   TransformCells(channels, {1}, absl::MakeSpan(values),
                  [](size_t, absl::Span<double> scores) { ToLogSoftmax(scores); });
-  AMP_RETURN_IF_ERROR(WriteOutput(context, 1, x.dtype(), x.dims(), values));
+  AMP_RETURN_IF_ERROR(WriteOutput(context, 1, LossType(context), x.dims(), values));
   return WriteLoss(context, values);
 }
 
 constexpr KernelRow kRows[] = {
     {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodLoss},
     {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLoss},
+    {"NegativeLogLikelihoodLossInternal", NegativeLogLikelihoodLoss, "com.microsoft"},
+    {"NegativeLogLikelihoodLossInternal2", NegativeLogLikelihoodLoss, "com.microsoft"},
+    {"SoftmaxCrossEntropyLossInternal", SoftmaxCrossEntropyLoss, "com.microsoft"},
 };
 
 }  // namespace

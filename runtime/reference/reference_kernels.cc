@@ -3,6 +3,7 @@
 #include "runtime/kernel/kernel_table.h"
 #include "runtime/reference/attention_families.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/training_families.h"
 
 namespace amp {
 
@@ -37,6 +38,11 @@ std::vector<const KernelRow*> FindReferenceKernels(absl::string_view domain, abs
       GradientKernels(),
       TrainingLossKernels(),
       OptimizerKernels(),
+      ActivationGradientKernels(),
+      LayerGradientKernels(),
+      MovementGradientKernels(),
+      RuntimeLossKernels(),
+      RuntimeUpdateKernels(),
       ControlFlowKernels(),
       ScanLoopKernels(),
       MatrixKernels(),

@@ -7,24 +7,12 @@
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
+#include "runtime/reference/slice_range.h"
 
 namespace amp {
 namespace {
 
-struct Range {
-  int64_t first = 0, count = 0, step = 1;
-};
-
-// What [start : end : step] means along an axis of `dim` elements; -1 is the last one.
-Range RangeOf(int64_t start, int64_t end, int64_t step, int64_t dim) {
-  const int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? dim - 1 : dim;
-  start = std::clamp(start < 0 ? start + dim : start, std::min(int64_t{0}, highest), highest);
-  end = std::clamp(end < 0 ? end + dim : end, lowest, highest);
-  const int64_t stride = std::clamp(step, -dim - 1, dim + 1);  // a longer one leads out as well
-  const int64_t span = stride < 0 ? start - end : end - start;
-  const int64_t length = std::abs(stride);
-  return {.first = start, .count = span <= 0 ? 0 : (span - 1) / length + 1, .step = stride};
-}
+using Range = SliceRange;
 
 struct SliceLists {
   std::vector<int64_t> starts, ends, axes, steps;
