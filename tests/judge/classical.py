@@ -4,7 +4,7 @@
   classical.py --run build/tools/amp-run --tool build/tests/rewrite_batch [--only TEXT]
 
 Models of classical_models.py, by hand: labels and scores are compared, of ZipMap's sequences of maps keys and values; labels to the bit, floats to 1e-5 of the
-largest. amp-rewrite leaves every one of them as it is, to the byte.
+largest (float16: 2e-3). amp-rewrite leaves every one of them as it is, to the byte.
 """
 import argparse
 import pathlib
@@ -19,7 +19,7 @@ from classical_models import MODELS
 from executor import Runner
 from tool import Tool
 
-TOLERANCE = 1e-5
+TOLERANCE, FLOAT16_TOLERANCE = 1e-5, 2e-3
 
 
 def flatten(name, value):
@@ -62,7 +62,7 @@ def differences(expected, found):
         elif want.dtype.kind != "f":
             if not np.array_equal(got, want):
                 yield f"{name}: {got[got != want][:4]}, expected {want[got != want][:4]}"
-        elif not np.allclose(got, want, rtol=TOLERANCE, atol=TOLERANCE * max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-3), equal_nan=True):
+        elif not np.allclose(got, want, rtol=(tolerance := FLOAT16_TOLERANCE if want.dtype == np.float16 else TOLERANCE), atol=tolerance * max(np.abs(want[np.isfinite(want)]).max(initial=0), 1e-3), equal_nan=True):
             yield f"{name}: {got.ravel()[:6]}, expected {want.ravel()[:6]}"
 
 
