@@ -328,9 +328,21 @@ absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Inpu
   return absl::UnimplementedError("no kernel takes it");
 }
 
+// A kernel may take a sequence apart that one value alone has: these have two.
+std::vector<Datum> Execution::SequencesNeededLater(const Instruction& instruction) const {
+  std::vector<Datum> needed;
+  for (size_t port = 0; port < instruction.inputs.size(); ++port) {
+    const ValueId input = instruction.inputs[port];
+    if (input == kNone || frame_[input].sequence() == nullptr || instruction.site->last_uses[port]) continue;
+    needed.push_back(frame_[input]);
+  }
+  return needed;
+}
+
 absl::Status Execution::RunNode(const Instruction& instruction) {
   Inputs inputs;
   for (const ValueId input : instruction.inputs) inputs.push_back(input == kNone ? nullptr : &frame_[input]);
+  const std::vector<Datum> needed = SequencesNeededLater(instruction);
   absl::InlinedVector<Datum, 2> outputs(instruction.outputs.size());
   KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, *this,
                         *instruction.site);

@@ -48,6 +48,7 @@ class Execution : public BodyRunner {
   absl::Status RunMain(const std::vector<Instruction>& instructions);
   // RunNode, while the replay takes notes of it.
   absl::Status RunNoted(const Instruction& instruction);
+  std::vector<Datum> SequencesNeededLater(const Instruction& instruction) const;
   absl::Status RunNode(const Instruction& instruction);
   absl::Status RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context);
   // Runs one row, unless it says why not: gives that then, else null. `why_not`: of the rows before it. Errors: those of the

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -85,20 +86,32 @@ void FindFrees(const Model& model, Program& program) {
   }
 }
 
-bool Has(const std::vector<ValueId>& values, ValueId value) {
-  return std::find(values.begin(), values.end(), value) != values.end();
-}
+// Values in order, so that one of many is found in few steps.
+class SortedValues {
+ public:
+  explicit SortedValues(const std::vector<ValueId>& values) : values_(values.begin(), values.end()) {
+    std::sort(values_.begin(), values_.end());
+  }
+  bool Has(ValueId value) const { return std::binary_search(values_.begin(), values_.end(), value); }
+  bool HasOnce(ValueId value) const {
+    const auto [first, end] = std::equal_range(values_.begin(), values_.end(), value);
+    return end - first == 1;
+  }
+
+ private:
+  absl::InlinedVector<ValueId, 8> values_;
+};
 
 // What the instruction's kernels may know of its inputs.
 void DescribeInputs(const Program& program, Instruction& instruction) {
-  const auto& inputs = instruction.inputs;
-  for (const ValueId input : inputs) {
+  const SortedValues inputs(instruction.inputs), frees(instruction.frees), last_reads(instruction.last_reads);
+  for (const ValueId input : instruction.inputs) {
     const Tensor* constant = input == kNone ? nullptr : program.constants[input].tensor();
-    const auto comes_once = [&] { return std::count(inputs.begin(), inputs.end(), input) == 1; };
-    const bool dies = Has(instruction.frees, input) && comes_once();
+    const bool comes_once = inputs.HasOnce(input);
+    const bool dies = comes_once && frees.Has(input);
     instruction.site->constants.push_back(constant == nullptr ? nullptr : constant->data());
     instruction.site->last_uses.push_back(dies);
-    instruction.site->last_reads.push_back(dies || (Has(instruction.last_reads, input) && comes_once()));
+    instruction.site->last_reads.push_back(dies || (comes_once && last_reads.Has(input)));
   }
   for (Instruction& part : instruction.parts) DescribeInputs(program, part);
 }

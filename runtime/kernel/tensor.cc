@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/file/tensor_view.h"
 #include "runtime/kernel/host_memory.h"
+#include "runtime/kernel/take_elements.h"
 
 namespace amp {
 namespace {
@@ -77,7 +78,7 @@ Tensor Tensor::Reinterpreted(DType dtype) const {
 
 std::string Tensor::TypeText() const { return absl::StrCat(DTypeName(dtype_), DimsText(dims_)); }
 
-Datum::Datum(Sequence sequence) : content_(std::make_shared<const Sequence>(std::move(sequence))) {}
+Datum::Datum(Sequence sequence) : content_(MakeSharedSequence(std::move(sequence))) {}
 Datum::Datum(Map map) : content_(std::make_shared<const Map>(std::move(map))) {}
 
 const Sequence* Datum::sequence() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/kernel/shape_math.h"
+#include "runtime/kernel/take_elements.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/join.h"
 
@@ -59,32 +60,42 @@ absl::Status SequenceAt(KernelContext& context) {
   return absl::OkStatus();
 }
 
+// Where to insert among `size`: at the end unless input 2 says where.
+absl::StatusOr<int64_t> PositionToInsert(const KernelContext& context, int64_t size) {
+  if (!context.HasInput(2)) return size;
+  AMP_ASSIGN_OR_RETURN(const int64_t position, context.InputInt(2));
+  if (position < -size || position > size) {
+    return ModelError("expected a position in [", -size, ", ", size, "], found ", position);
+  }
+  return position < 0 ? position + size : position;
+}
+
+// Elements of a sequence that are of one type already are not looked at again: one more costs the same however many there
+// are.
 absl::Status SequenceInsert(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Sequence* sequence, InputSequence(context, 0));
-  std::vector<Datum> elements = sequence->elements;
-  auto position = static_cast<int64_t>(elements.size());
-  if (context.HasInput(2)) {
-    AMP_ASSIGN_OR_RETURN(position, context.InputInt(2));
-    const auto size = static_cast<int64_t>(elements.size());
-    if (position < -size || position > size) {
-      return ModelError("expected a position in [", -size, ", ", size, "], found ", position);
-    }
-    if (position < 0) position += size;
-  }
-  elements.insert(elements.begin() + position, context.InputDatum(1));
-  return GiveSequence(context, std::move(elements));
+  AMP_ASSIGN_OR_RETURN(const int64_t position,
+                       PositionToInsert(context, static_cast<int64_t>(sequence->elements.size())));
+  Datum element = context.InputDatum(1);
+  AMP_RETURN_IF_ERROR(sequence->elements.empty() ? CheckElements({&element, 1})
+                                                 : CheckElements({sequence->elements[0], element}));
+  std::vector<Datum> elements = TakeElements(*sequence);
+  elements.insert(elements.begin() + position, std::move(element));
+  context.SetOutput(0, Sequence{std::move(elements)});
+  return absl::OkStatus();
 }
 
 absl::Status SequenceErase(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Sequence* sequence, InputSequence(context, 0));
-  std::vector<Datum> elements = sequence->elements;
-  if (elements.empty()) return ModelError("expected a sequence with elements, found none");
-  auto position = static_cast<std::ptrdiff_t>(elements.size()) - 1;
+  if (sequence->elements.empty()) return ModelError("expected a sequence with elements, found none");
+  auto position = static_cast<std::ptrdiff_t>(sequence->elements.size()) - 1;
   if (context.HasInput(1)) {
-    AMP_ASSIGN_OR_RETURN(position, Position(context, 1, elements.size()));
+    AMP_ASSIGN_OR_RETURN(position, Position(context, 1, sequence->elements.size()));
   }
+  std::vector<Datum> elements = TakeElements(*sequence);
   elements.erase(elements.begin() + position);
-  return GiveSequence(context, std::move(elements));
+  context.SetOutput(0, Sequence{std::move(elements)});
+  return absl::OkStatus();
 }
 
 absl::Status SequenceLength(KernelContext& context) {
