@@ -79,8 +79,8 @@ class NormTypes {
         why == ReasonKind::kDeniedByPath || why == ReasonKind::kNoAllowedPath || why == ReasonKind::kLevel;
     const bool may_change = vertex.is_high && vertex.can_be_low && vertex.is_typed && graph_.GroupOf(v) == kNone;
     if (paint.low || !is_downstream || !may_change) return;
-    paint = {};
     paint.low = true;
+    paint.denied = false;
     paint.reason = {ReasonKind::kMatches, source, ""};
   }
 

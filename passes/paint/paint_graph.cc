@@ -161,6 +161,7 @@ class Painter {
     Flood(denied, Direction::kForward, [&](VertexId w, VertexId from) {
       if (!may_be_denied[w] || at(w).denied) return false;
       at(w).denied = true;
+      at(w).denied_by = from;
       const VertexId root = at(from).reason.root == kNone ? from : at(from).reason.root;
       at(w).reason = {ReasonKind::kDeniedByPath, from, "", root};
       return true;

@@ -74,6 +74,9 @@ struct PaintReason {
 struct VertexPaint {
   bool low = false;
   bool denied = false;  // in P2's set
+  // The neighbour on the way back to the vertex that is denied itself, which has none. Stays when `reason` changes, so
+  // that the way of every vertex behind this one is whole.
+  VertexId denied_by = kNone;
   PaintReason reason;
 };
 

@@ -178,8 +178,7 @@ class Explainer {
     std::string path = Label(reason.via);
     NodeId last = graph_[reason.via].node;
     int shown = 1;
-    for (VertexId v = reason.via; v != reason.root;) {
-      v = paint_[v].reason.via;
+    for (VertexId v = paint_[reason.via].denied_by; v != kNone; v = paint_[v].denied_by) {
       if (graph_[v].node == last) continue;  // from port to port of control flow
       last = graph_[v].node;
       if (++shown == 3 && v != reason.root) return absl::StrCat(path, " <- ... <- ", Label(reason.root));
@@ -197,6 +196,7 @@ class Explainer {
   // What keeps a vertex float32, in two or three words: "is denied".
   std::string InBrief(VertexId v) const {
     const PaintReason& reason = paint_[v].reason;
+    if (paint_[v].low) return "is low for the sake of its norm's types alone";
     if (reason.kind == ReasonKind::kDenied) return "is denied";
     if (reason.kind == ReasonKind::kDeniedByPath) return absl::StrCat("is downstream of ", Label(reason.root));
     if (reason.kind == ReasonKind::kGuard) return "a guard keeps float32";
