@@ -61,12 +61,24 @@ Complaint CheckGiven(const Name& name, const ModelNames& model, const OperatorNa
           true};
 }
 
+// An operator of ONNX or a signature that the model has no node of.
+absl::Status RefuseAbsent(const OpLists& lists, const ModelNames& model, const OperatorNames& in_model) {
+  for (const ForeignOperator& listed : lists.flagged_operators()) {
+    const Name name(listed.domain, listed.op);
+    if (model.nodes.contains(name) || model.functions.contains(name)) continue;
+    return UsageError(listed.origin, ": the model has no operator '", Shown(name), "'",
+                      DidYouMeanOperator(name.first, name.second, in_model));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
                                                             const OpSignatures& signatures, UnknownNames unknown) {
   std::vector<std::string> warnings;
-  if (lists.foreign_operators().empty() && signatures.given().empty()) return warnings;
+  const bool looks_for_absent = unknown == UnknownNames::kRefuseAbsent && !lists.flagged_operators().empty();
+  if (lists.foreign_operators().empty() && signatures.given().empty() && !looks_for_absent) return warnings;
   const ModelNames names(model);
   OperatorNames in_model;
   for (const auto& [domain, op] : names.nodes) in_model[domain].push_back(op);
@@ -85,9 +97,10 @@ absl::StatusOr<std::vector<std::string>> CheckOperatorNames(const onnx::ModelPro
     complaints.push_back(CheckListed(listed, names, known));
   }
   for (Complaint& complaint : complaints) {
-    if (complaint.is_unknown && unknown == UnknownNames::kRefuse) return UsageError(complaint.text);
+    if (complaint.is_unknown && unknown != UnknownNames::kWarn) return UsageError(complaint.text);
     if (!complaint.text.empty()) warnings.push_back(std::move(complaint.text));
   }
+  if (looks_for_absent) AMP_RETURN_IF_ERROR(RefuseAbsent(lists, names, in_model));
   return warnings;
 }
 

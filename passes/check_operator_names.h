@@ -22,11 +22,12 @@ class ModelProto;
 
 namespace amp {
 
-// What a name is that neither ONNX, nor a signature, nor the model has: a warning or an error.
-enum class UnknownNames { kWarn, kRefuse };
+// What a name is that neither ONNX, nor a signature, nor the model has: a warning or an error. kRefuseAbsent: so is an
+// operator that a flag puts on a list and the model has no node of.
+enum class UnknownNames { kWarn, kRefuse, kRefuseAbsent };
 
-// One warning for each such name. `model` as it is in the file, before functions are inlined. Error with kRefuse:
-// kInvalidArgument for the first name that nobody has.
+// One warning for each such name. `model` as it is in the file, before functions are inlined. Error but with
+// kWarn: kInvalidArgument for the first name that nobody has, or that the model has not.
 absl::StatusOr<std::vector<std::string>> CheckOperatorNames(const onnx::ModelProto& model, const OpLists& lists,
                                                             const OpSignatures& signatures, UnknownNames unknown);
 

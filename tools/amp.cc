@@ -76,7 +76,9 @@ std::vector<std::string> Joined(std::vector<std::string> first, std::vector<std:
 // The one way from a loaded model to a rewritten one, wherever it was loaded from.
 absl::StatusOr<RewriteOutcome> RewriteLoaded(LoadedFile& file, const Setup& setup) {
   const RewriteOptions& options = setup.choices.options;
-  const UnknownNames unknown = options.strict ? UnknownNames::kRefuse : UnknownNames::kWarn;
+  // A training step has more operators than the model in the file.
+  const UnknownNames if_strict = options.train.train ? UnknownNames::kRefuse : UnknownNames::kRefuseAbsent;
+  const UnknownNames unknown = options.strict ? if_strict : UnknownNames::kWarn;
   AMP_ASSIGN_OR_RETURN(std::vector<std::string> misnamed,
                        CheckOperatorNames(*file.model, setup.lists, *setup.signatures, unknown));
   file.warnings = Joined(std::move(misnamed), std::move(file.warnings));

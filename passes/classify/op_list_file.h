@@ -97,6 +97,7 @@ struct OpListFile {
   std::optional<DType> type;  // the low type that it was made for
   std::string type_origin;
   std::vector<ForeignOperator> foreign_operators;
+  std::vector<ForeignOperator> flagged_operators;  // known ones, of flags alone, that are put on a list
 };
 
 inline constexpr size_t kMaxListBytes = 1 << 20;

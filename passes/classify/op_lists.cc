@@ -171,6 +171,8 @@ absl::Status AddEdit(const OpListOptions::Edit& edit, const OpSignatures& signat
     row->origin = flag;
     if (!IsKnownOperator(*row, signatures)) {
       flags.foreign_operators.push_back({row->domain, row->op, row->op_class, flag});
+    } else if (!remove) {
+      flags.flagged_operators.push_back({row->domain, row->op, row->op_class, flag});
     }
     const auto same = [&](const OpRow& other) { return other.Label() == row->Label(); };
     const auto other = std::find_if(flags.rows.begin(), flags.rows.end(), same);
@@ -313,6 +315,7 @@ void OpLists::AddSource(OpListFile source, int rank) {
                    [](const NameRule& a, const NameRule& b) { return a.glob.is_literal() && !b.glob.is_literal(); });
   std::move(source.name_rules.begin(), source.name_rules.end(), std::back_inserter(name_rules_));
   std::move(source.foreign_operators.begin(), source.foreign_operators.end(), std::back_inserter(foreign_operators_));
+  std::move(source.flagged_operators.begin(), source.flagged_operators.end(), std::back_inserter(flagged_operators_));
   if (follow_origin_.empty() && source.follow) {
     follow_ = *source.follow;
     follow_origin_ = source.follow_origin;

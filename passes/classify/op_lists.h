@@ -89,6 +89,8 @@ class OpLists {
   PlacementMode placement() const { return placement_; }
   // What rows name although neither ONNX nor a signature knows it; strongest source first.
   const std::vector<ForeignOperator>& foreign_operators() const { return foreign_operators_; }
+  // The known operators that flags put on a list; list files may name what one model of many has.
+  const std::vector<ForeignOperator>& flagged_operators() const { return flagged_operators_; }
 
   // The effective table, readable as a list file for the same low type, with each row's origin as a comment. Shadowed
   // rows are left out.
@@ -107,6 +109,7 @@ class OpLists {
   PlacementMode placement_ = PlacementMode::kPaint;
   std::string placement_origin_;
   std::vector<ForeignOperator> foreign_operators_;
+  std::vector<ForeignOperator> flagged_operators_;
 };
 
 }  // namespace amp

@@ -100,6 +100,9 @@ TEST_CASE("what names nothing in the model is an error under --strict") {
                      "one of that name"));
   CHECK(f.Error(2, {"--dry-run", "--strict", "--op-signature", "foo::Bar(T) -> T"}) ==
         absl::StrCat(f.in, ": --op-signature: the model has no operator 'foo::Bar'"));
+  CHECK(f.Error(2, {"--dry-run", "--strict", "--deny", "LSTM"}) ==
+        absl::StrCat(f.in, ": --deny: the model has no operator 'LSTM'"));
+  CHECK(f.Error(2, {"--dry-run", "--strict", "--allow", "Relu,Conv"}).find("'Conv'") != std::string::npos);
   CHECK(f.Error(2, {"--dry-run", "--strict", "--deny-node", "nobody"}) ==
         absl::StrCat(f.in, ": --deny-node: pattern 'nobody' matches no node"));
 }
