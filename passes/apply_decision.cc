@@ -52,7 +52,9 @@ absl::Status InsertPlannedCasts(RewriteState& state) {
   for (const std::string& warning : {state.type_warning, DescribeContradictions(model), state.removed_attributes}) {
     if (!warning.empty()) model.AddWarning(warning);
   }
-  for (const ReplacedNorm& norm : state.replaced.norms) state.recorder.AddUnit(norm.unit);
+  for (const ReplacedNorm& norm : state.replaced.norms) {
+    if (!norm.is_for_good) state.recorder.AddUnit(norm.unit);
+  }
   state.recorder.AddConstants(state.replaced.constants);
   state.recorder.BeforeCasts(model);
   state.plan = PlanCasts(model, decision.graph, decision.paint, decision.released, state.settings.low);

@@ -76,6 +76,7 @@ absl::Status ReplaceLowBatchNorms(RewriteState& state) {
 }  // namespace
 
 absl::Status RaiseOpset(RewriteState& state) {
+  state.opset_before = state.model().opset("");
   HoldScaledMuls(state);  // of earlier rewrites
   AMP_ASSIGN_OR_RETURN(const OpsetPlan plan, ChooseOpset(state.model(), state.lists, state.settings));
   return Lift(state, plan);
@@ -86,7 +87,7 @@ absl::Status ReplaceDecomposedNorms(RewriteState& state) {
   if (stay || state.origins() != nullptr) return absl::OkStatus();
   Model& model = state.model();
   state.batch_norms = SurveyBatchNorms(model, state.settings);
-  AMP_ASSIGN_OR_RETURN(const NormPlan plan, PlanNorms(model, InputsOfDecision(state)));
+  AMP_ASSIGN_OR_RETURN(const NormPlan plan, PlanNorms(model, InputsOfDecision(state), state.opset_before));
   if (plan.lift_to > 0) AMP_RETURN_IF_ERROR(Lift(state, OpsetPlan{.lift_to = plan.lift_to}));
   state.replaced = ReplaceNorms(model, plan);
   if (!state.replaced.norms.empty()) InferTypes(model);

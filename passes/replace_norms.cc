@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
+#include "ir/operators/operator_facts.h"
 #include "ir/opset/opset_adapters.h"
 #include "ir/patterns/group_norm_pattern.h"
 #include "ir/patterns/norm_pattern.h"
@@ -46,14 +47,33 @@ bool IsBesideLow(const Model& model, const Decision& decision, const Pattern& no
                      [&](const Use& use) { return !use.IsGraphOutput() && is_low(decision.graph.OfUse(use)); });
 }
 
+// Whether the norm reads 16 bits through the model's own cast, as autocast exports it. ONNX Runtime fuses the cast into
+// the norm, which then has a 16-bit input and a float32 scale. Its LayerNormalization takes two types below opset 17
+// alone: from there on the default session refuses the model.
+bool ReadsOwnCast(const Model& model, const Pattern& norm) {
+  if (norm.kind != PatternKind::kLayerNorm) return false;
+  const NodeId cast = model.value(norm.inputs[0]).producer;
+  if (cast == kNone || !IsCast(model.node(cast)) || model.node(cast).Input(0) == kNone) return false;
+  return IsLowFloat(ElementType(model.value(model.node(cast).Input(0))));
+}
+
+// Whether a lift from `before` to `after` makes ONNX Runtime refuse what ReadsOwnCast describes.
+bool EntersOneTypeNorms(int before, int after) {
+  const int first = OpsetOfUnit(PatternKind::kLayerNorm);
+  return before < first && after >= first;
+}
+
 class NormPlanner {
  public:
-  NormPlanner(const Model& model, const DecisionInputs& inputs) : model_(model), inputs_(inputs) {}
+  NormPlanner(const Model& model, const DecisionInputs& inputs, int opset_before)
+      : model_(model), inputs_(inputs), opset_before_(opset_before) {}
 
   absl::StatusOr<NormPlan> Plan() {
     NormPlan plan;
     std::vector<Pattern> norms = FindNorms(model_);
     if (norms.empty()) return plan;
+    const auto reads_own_cast = [&](const Pattern& norm) { return ReadsOwnCast(model_, norm); };
+    const auto num_endangered = std::count_if(norms.begin(), norms.end(), reads_own_cast);
     const bool may_lift = inputs_.settings.opset.kind == OpsetChoice::Kind::kAuto;
     const int reach = may_lift ? ReachableOpset(model_, kNewestForNorms).opset : model_.opset("");
     const NodeClasses classes = ClassifyNodes(model_, inputs_.lists, inputs_.settings.target.promises);
@@ -61,6 +81,7 @@ class NormPlanner {
       return OpsetOfUnit(norm.kind) > std::max(reach, model_.opset("")) || IsNamed(norm, classes) || IsAtFault(norm);
     });
     if (norms.empty()) return plan;
+    const bool can_replace_all = num_endangered == std::count_if(norms.begin(), norms.end(), reads_own_cast);
 
     DecisionInputs freed = inputs_;
     std::vector<NodeId> nodes;
@@ -75,8 +96,13 @@ class NormPlanner {
       }
     }
     if (plan.lift_to <= model_.opset("")) plan.lift_to = 0;
+    if (!can_replace_all && EntersOneTypeNorms(model_.opset(""), plan.lift_to)) plan.lift_to = 0;
+    const bool saves_own = EntersOneTypeNorms(opset_before_, std::max(plan.lift_to, model_.opset("")));
     for (const Pattern& norm : norms) {
-      if (IsBesideLow(model_, decision, norm)) plan.results.insert(model_.node(norm.last()).Output(0));
+      const ValueId result = model_.node(norm.last()).Output(0);
+      const bool is_endangered = saves_own && ReadsOwnCast(model_, norm);
+      if (is_endangered) plan.for_good.insert(result);
+      if (is_endangered || IsBesideLow(model_, decision, norm)) plan.results.insert(result);
     }
     return plan;
   }
@@ -102,12 +128,13 @@ class NormPlanner {
 
   const Model& model_;
   const DecisionInputs& inputs_;
+  const int opset_before_;
 };
 
 }  // namespace
 
-absl::StatusOr<NormPlan> PlanNorms(const Model& model, const DecisionInputs& inputs) {
-  return NormPlanner(model, inputs).Plan();
+absl::StatusOr<NormPlan> PlanNorms(const Model& model, const DecisionInputs& inputs, int opset_before) {
+  return NormPlanner(model, inputs, opset_before).Plan();
 }
 
 ReplacedNorms ReplaceNorms(Model& model, const NormPlan& plan) {
@@ -119,19 +146,34 @@ ReplacedNorms ReplaceNorms(Model& model, const NormPlan& plan) {
     if (!is_wanted || OpsetOfUnit(norm.kind) > model.opset("")) continue;
     ReplacedNorm made;
     for (const NodeId id : norm.nodes) made.nodes.push_back(paths.nodes[id]);
+    made.is_for_good = plan.for_good.contains(model.node(norm.last()).Output(0));
     made.unit = MakeUnit(model, norm);
     replaced.norms.push_back(std::move(made));
   }
   if (replaced.norms.empty()) return replaced;
   model.SetOpset("", model.opset(""));         // looks schemas up
   const NodePaths now = FindNodePaths(model);  // the node that stays may have got a name
-  std::vector<UnitOperator*> units;
+  std::vector<UnitOperator*> units, for_good;
   for (ReplacedNorm& norm : replaced.norms) {
     norm.path = now.nodes[norm.unit.node];
-    units.push_back(&norm.unit);
+    (norm.is_for_good ? for_good : units).push_back(&norm.unit);
   }
   replaced.constants = TakeUnreadConstants(model, units);
+  TakeUnreadConstants(model, for_good);
   return replaced;
+}
+
+std::string WarnOfNormsOverOwnCasts(const Model& model, int opset_before) {
+  if (!EntersOneTypeNorms(opset_before, model.opset(""))) return "";
+  for (const Pattern& norm : FindNorms(model)) {
+    if (!ReadsOwnCast(model, norm)) continue;
+    return absl::StrCat("opset ", model.opset(""), " and the norm that ends in '",
+                        Escaped(model.NodeLabel(norm.last())),
+                        "', which reads 16 bits through the model's own cast: ONNX Runtime's default optimisations "
+                        "fuse the two to an invalid LayerNormalization and refuse the model; below opset ",
+                        OpsetOfUnit(PatternKind::kLayerNorm), ", or with the norm replaced, it loads");
+  }
+  return "";
 }
 
 std::vector<std::string> HintAtNorms(const Model& model, const Decision& decision) {

@@ -159,6 +159,9 @@ absl::Status ExplainDecision(RewriteState& state) {
     model.AddWarning(absl::StrCat("nothing is converted: ", why.sentence()));
   }
   if (std::string layout = DescribePrivateLayout(model); !layout.empty()) model.AddWarning(std::move(layout));
+  if (std::string refused = WarnOfNormsOverOwnCasts(model, state.opset_before); !refused.empty()) {
+    model.AddWarning(std::move(refused));
+  }
   for (const ReplacedNorm& norm : state.replaced.norms) {
     state.writer.AddReplaced({norm.nodes, absl::StrCat(model.node(norm.unit.node).op_type(), " ", norm.path)});
   }

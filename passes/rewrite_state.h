@@ -53,6 +53,7 @@ struct RewriteState {
   ReleasedValues released;
   std::optional<ConstantSurvey> survey;
   // lift
+  int opset_before = 0;
   std::vector<HeldNode> held;
   BatchNorms batch_norms;
   ReplacedNorms replaced;
