@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/file/undeclared_attributes.h"
 #include "ir/functions/inline_by_mode.h"
@@ -58,6 +60,27 @@ void TakeStep(RewriteState& state, std::unique_ptr<Model> model, std::string lin
   state.recorder.Begin(state.model(), &state.inlined);
 }
 
+// One sentence, for the last line.
+absl::Status FreeStatedDimensions(RewriteState& state) {
+  const std::vector<FreedDimension>& freed = state.settings.freed;
+  if (freed.empty()) return absl::OkStatus();
+  InferTypes(state.model());
+  AMP_RETURN_IF_ERROR(FreeDimensions(state.model(), freed));
+  std::vector<std::string> places;
+  for (const FreedDimension& each : freed) places.push_back(absl::StrCat(Escaped(each.input), ":", each.axis));
+  state.freed_line = absl::StrCat("Made ", absl::StrJoin(places, ", "), " symbolic");
+  return absl::OkStatus();
+}
+
+// Most exports have a fixed batch of 1, and nobody trains on that.
+std::string FreeBatchForTraining(RewriteState& state) {
+  if (!state.settings.freed.empty()) return "";
+  FreedBatch freed = FreeBatch(state.model());
+  if (freed.is_free) return absl::StrCat("; ", freed.sentence);
+  if (!freed.sentence.empty()) state.model().AddWarning(std::move(freed.sentence));
+  return "";
+}
+
 // All that follows is about the step, as if it had been in the file.
 absl::Status MakeTrainingStep(RewriteState& state) {
   const std::optional<StepSettings>& settings = state.settings.step;
@@ -65,9 +88,10 @@ absl::Status MakeTrainingStep(RewriteState& state) {
   InferTypes(state.model());
   AMP_RETURN_IF_ERROR(TakeBackIfRecorded(state.model()));
   UnifyOpset(state.model(), state.file.highest_opset_import);
+  const std::string freed = FreeBatchForTraining(state);
   AMP_ASSIGN_OR_RETURN(MadeStep step,
                        MakeStep(std::move(state.graph), state.signatures, *settings, state.settings.limits));
-  TakeStep(state, std::move(step.model), std::move(step.line));
+  TakeStep(state, std::move(step.model), step.line + freed);
   return absl::OkStatus();
 }
 
@@ -207,6 +231,7 @@ constexpr Row kSequence[] = {
     {Stage::kLoad, InlineCalls},
     {Stage::kLoad, DropUndeclaredAttributes},
     {Stage::kLoad, MakeGraph},
+    {Stage::kLoad, FreeStatedDimensions},
     {Stage::kLoad, WrapTrainingGraph},
     {Stage::kLoad, MakeTrainingStep, TextOfModel<Stage::kLoad>},
     // the graph
@@ -291,7 +316,7 @@ absl::StatusOr<RewriteOutcome> RewriteModel(LoadedFile& file, std::shared_ptr<co
   RewriteOutcome& outcome = state.outcome;
   outcome.is_edited = state.message_edited || model.edited();
   const bool has_step = !state.step_line.empty();
-  const bool is_changed = outcome.is_edited && (!state.converts_nothing || has_step);
+  const bool is_changed = outcome.is_edited && (!state.converts_nothing || has_step || !settings.freed.empty());
   if (is_changed && state.converts_nothing) model.Commit();
   if (is_changed && state.plan.has_value()) SetStepType(model, settings.low);
   if (is_changed && settings.diff) outcome.diff = DiffListings(state.before, ListModel(model));
@@ -301,6 +326,7 @@ absl::StatusOr<RewriteOutcome> RewriteModel(LoadedFile& file, std::shared_ptr<co
     const bool is_float32 = settings.step.has_value() && settings.step->compute == DType::kFloat32;
     outcome.line = is_float32 ? state.step_line : absl::StrCat(state.step_line, "; ", outcome.line);
   }
+  if (!state.freed_line.empty()) outcome.line = absl::StrCat(state.freed_line, "; ", outcome.line);
   if (sequence.has_stopped()) {
     outcome.line = absl::StrCat("Stopped after ", StageName(*settings.stop_after));
     if (!is_changed) outcome.report.unchanged_because = "nothing was changed up to there";

@@ -13,6 +13,7 @@
 #include "ir/base/observed_values.h"
 #include "passes/cast/narrow_weights.h"
 #include "passes/classify/classify_nodes.h"
+#include "passes/free_dimension.h"
 #include "passes/paint/paint_graph.h"
 #include "passes/stages.h"
 #include "passes/train/step_settings.h"
@@ -58,6 +59,7 @@ struct RewriteSettings {
   double max_weight_error = 0.01;   // of values that were observed too
   std::shared_ptr<const ObservedValues> observed;  // on a user's data; null: nothing was
   bool strict = false;                             // a rule by name that matches nothing is an error
+  std::vector<FreedDimension> freed;               // become symbolic first
   std::optional<StepSettings> step;                // a training step is made of the model first; then that is painted
   std::optional<WrapSettings> wrap;                // a training graph gets a loss scale; then that is painted
   bool diff = false;                               // fill RewriteOutcome::diff

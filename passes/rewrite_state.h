@@ -45,7 +45,8 @@ struct RewriteState {
   InlinedFunctions inlined;
   std::string removed_attributes;  // a sentence: a warning if anything is converted
   std::unique_ptr<Model> graph;
-  std::string step_line;  // what was made of a forward model; empty if that was not asked for
+  std::string freed_line;  // which dimensions became symbolic; empty if none was to
+  std::string step_line;   // what was made of a forward model; empty if that was not asked for
   // infer
   ModelListing before;
   std::vector<TypeFault> type_faults;  // of the input, and of what a lift makes of it

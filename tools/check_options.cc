@@ -46,6 +46,7 @@ absl::Status CheckKeepIo(const RewriteOptions& options) {
 absl::Status CheckUndo(const RewriteOptions& options) {
   if (!TakesBack(options)) return absl::OkStatus();
   const std::string flag = !options.print_after.empty()        ? "--print-after"
+                           : !options.free_dims.empty()        ? "--dim"
                            : WrapsTrainingGraph(options.train) ? "--loss-scale"
                                                                : FirstDecidingFlag(options);
   if (flag.empty()) return absl::OkStatus();

@@ -163,9 +163,11 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
                "this sample, else on inputs that are made up by declared type and shape")
       ->multi_option_policy(CLI::MultiOptionPolicy::Throw)
       ->group(safety);
-  add_strings(safety, "--dim", a.dims, "NAME=N",
-              "with --verify alone: a dimension of the inputs that are made up, by its name, or input and axis: x:1=8\n"
-              "(repeatable)");
+  add_strings(
+      safety, "--dim", a.dims, "INPUT:AXIS=NAME|NAME=N",
+      "x:0=batch: make a fixed dimension of an input symbolic; refused, with the node, where an operator does\n"
+      "not compute each sample along it by itself. With --verify alone, NAME=N: the size of a dimension of the\n"
+      "inputs that are made up, by its name, or input and axis: x:1=8 (repeatable)");
   AddNumberAs(app, safety, "--tolerance", o.tolerance, 1e30,
               "relative L2 error of an output [0.02 for float16, 0.1 for bfloat16]");
   app.add_option("--opset", a.opset,

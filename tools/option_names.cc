@@ -72,6 +72,7 @@ void AddDecisions(const RewriteOptions& o, FlagLister& list) {
   if (!o.ranges.empty()) list.Add("--ranges", o.ranges);
   if (o.verify) list.Add("--verify", *o.verify);
   for (const auto& [name, dim] : o.dims) list.Add("--dim", absl::StrCat(name, "=", dim));
+  for (const auto& [place, symbol] : o.free_dims) list.Add("--dim", absl::StrCat(place, "=", symbol));
   if (o.tolerance) list.Add("--tolerance", *o.tolerance);
   list.AddSwitch("--freeze-initializers", o.freeze_initializers);
   list.AddSwitch("--keep-batch-norm", o.keep_batch_norm);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "ir/base/status.h"
@@ -27,6 +28,11 @@ std::vector<std::string> JoinDashedItems(const std::vector<std::string>& argumen
     if (takes_items && is_dashed) ++i;
   }
   return joined;
+}
+
+// A name of a dimension, rather than a size.
+bool IsSymbol(const std::string& text) {
+  return absl::ascii_isalpha(static_cast<unsigned char>(text[0])) || text[0] == '_';
 }
 
 absl::Status Interpret(Arguments& a) {
@@ -58,7 +64,16 @@ absl::Status Interpret(Arguments& a) {
     o.scale_weights = *scaling;
   }
   if (!a.verify.empty()) o.verify = a.verify == kWithoutValue ? "" : a.verify;
-  AMP_ASSIGN_OR_RETURN(o.dims, ReadDims(a.dims));
+  std::vector<std::string> sizes;
+  for (const std::string& text : a.dims) {
+    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N or INPUT:AXIS=NAME"));
+    if (IsSymbol(pair.second)) {
+      o.free_dims[pair.first] = pair.second;
+    } else {
+      sizes.push_back(text);
+    }
+  }
+  AMP_ASSIGN_OR_RETURN(o.dims, ReadDims(sizes));
   o.report = !a.report.empty();
   if (a.report != "-") o.report_file = a.report;
   if (a.keep_io) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -137,6 +138,21 @@ RewriteSettings SettingsFrom(const Choices& choices) {
   return settings;
 }
 
+// "x:0" -> "batch"
+absl::Status AddFreedDimensions(const RewriteOptions& options, RewriteSettings& settings) {
+  for (const auto& [place, symbol] : options.free_dims) {
+    const size_t colon = place.rfind(':');
+    size_t axis = 0;
+    const bool is_place = colon != std::string::npos && colon > 0 && absl::SimpleAtoi(place.substr(colon + 1), &axis);
+    if (!is_place || symbol.empty()) {
+      return UsageError("--dim: expected INPUT:AXIS=NAME, as in x:0=batch, found '", Escaped(place), "=",
+                        Escaped(symbol), "'");
+    }
+    settings.freed.push_back({place.substr(0, colon), axis, symbol});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AddStages(const RewriteOptions& options, RewriteSettings& settings) {
   if (!options.stop_after.empty()) {
     AMP_ASSIGN_OR_RETURN(settings.stop_after, FindStage("--stop-after", options.stop_after));
@@ -168,6 +184,7 @@ absl::StatusOr<Setup> SetUp(const RewriteOptions& options) {
   AMP_ASSIGN_OR_RETURN(OpLists lists, LoadLists(options, choices.low, signatures));
   RewriteSettings settings = SettingsFrom(choices);
   AMP_RETURN_IF_ERROR(AddStages(options, settings));
+  AMP_RETURN_IF_ERROR(AddFreedDimensions(options, settings));
   if (options.train.train) {
     const bool is_float32 = options.policy == RewriteOptions::Policy::kFloat32;
     AMP_ASSIGN_OR_RETURN(settings.step, MakeStepSettings(options.train, is_float32 ? DType::kFloat32 : choices.low));

@@ -6,8 +6,11 @@ if(NOT AMP_TEST_PYTHON)
   return()
 endif()
 
-# amp_judge(<name> <timeout in seconds> <script> <argument>...): exit 77 counts as skipped.
+# amp_judge(<name> <timeout in seconds> <script> <argument>...): exit 77 counts as skipped. Sanitizers take ten times as long.
 function(amp_judge name timeout_s script)
+  if(AMP_SANITIZE)
+    math(EXPR timeout_s "10 * ${timeout_s}")
+  endif()
   add_test(NAME "judge: ${name}" COMMAND ${AMP_TEST_PYTHON} ${JUDGE_DIR}/${script} ${ARGN})
   set_tests_properties("judge: ${name}" PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${timeout_s} LABELS judge)
 endfunction()
