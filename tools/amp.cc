@@ -1,7 +1,5 @@
 #include "tools/amp.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -36,12 +34,14 @@
 namespace amp {
 namespace {
 
+// `save`: the model as it is about to be written; null where none is.
 RewriteSummary Summarise(RewriteOutcome& outcome, const std::string& name, const Setup& setup,
-                         const std::vector<std::string>& early_warnings) {
+                         const std::vector<std::string>& early_warnings, const PreparedSave* save) {
   const RewriteOptions& options = setup.choices.options;
   outcome.report.tool_version = kVersion;
   outcome.report.flags = setup.choices.flags;
   outcome.report.model = name;
+  if (save != nullptr) outcome.report.output_xxh3 = save->ModelHash();
   outcome.report.profile = options.profile;
   const bool takes_back = TakesBack(options);
   if (!takes_back) outcome.report.placement = std::string(PlacementName(setup.lists.placement()));
@@ -142,26 +142,15 @@ std::vector<std::string> OfOutput(std::vector<std::string> notes, const std::str
   return notes;
 }
 
-// Of the data files that the input is read from, none may be replaced by the report.
-absl::Status CheckReportAgainstData(const std::string& report, const LoadedFile& input) {
-  struct stat there = {};
-  if (report.empty() || ::stat(report.c_str(), &there) != 0) return absl::OkStatus();
-  for (const auto& [location, file] : input.external->files()) {
-    struct stat data = {};
-    if (file->fs->Stat(file->file.get(), &data) == 0 && data.st_dev == there.st_dev && data.st_ino == there.st_ino) {
-      return RefusedError("--report: the report would replace the input's external data '", Escaped(location), "'");
-    }
-  }
-  return absl::OkStatus();
-}
-
 // From files under temporary names to those that the caller asked for. `save` is null in a dry run.
 // `ranges`: the text of that file; empty if none is to be written.
 absl::Status ReplaceAll(std::unique_ptr<PreparedSave> save, const std::string& output, const RewriteOptions& options,
                         const std::string& ranges, RewriteSummary& summary) {
   std::vector<FinishedFile> others;
   const auto prepare = [&](absl::string_view flag, const std::string& path, const std::string& text) {
-    absl::StatusOr<FinishedFile> finished = PrepareFile(path, [&](AtomicFile& file) { return file.Append(text); });
+    const NewContent content{FileKind::kJson, options.force};
+    absl::StatusOr<FinishedFile> finished =
+        PrepareFile(path, content, [&](AtomicFile& file) { return file.Append(text); });
     if (!finished.ok()) return OfFlag(flag, finished.status());
     others.push_back(*std::move(finished));
     return absl::OkStatus();
@@ -190,6 +179,7 @@ absl::StatusOr<std::unique_ptr<PreparedSave>> Prepare(const RewriteOutcome& outc
   SaveOptions how;
   how.external_data = options.external_data;
   how.in_place = options.in_place;
+  how.force = options.force;
   how.input = &file;
   how.limits = options.limits.AfterInlining();
   if (options.on_progress) {
@@ -209,7 +199,9 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
     return loaded;
   };
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());
-  AMP_RETURN_IF_ERROR(CheckReportAgainstData(options.report_file, file));
+  FileUses uses = FilesOf(options, input, output);
+  AddDataFiles("MODEL", *file.external, uses);
+  AMP_RETURN_IF_ERROR(CheckFileUses(uses));
   AMP_ASSIGN_OR_RETURN(setup.settings.observed, ObserveModel(options, load, file.warnings));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, setup));
   AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(setup, load, outcome, file.external));
@@ -222,7 +214,7 @@ absl::StatusOr<RewriteSummary> RewriteFileAs(Setup& setup, const std::string& in
   if (!outcome.report.changed && options.opset) {
     file.warnings.push_back("nothing was converted, so --opset is not applied either");
   }
-  RewriteSummary summary = Summarise(outcome, input, setup, file.warnings);
+  RewriteSummary summary = Summarise(outcome, input, setup, file.warnings, save.get());
   summary.verification = verification;
   const std::string ranges =
       options.calibration.empty() || options.ranges.empty() ? "" : RangesJson(*setup.settings.observed);
@@ -254,7 +246,7 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   AMP_ASSIGN_OR_RETURN(setup->settings.observed, ObserveModel(options, load, file.warnings));
   AMP_ASSIGN_OR_RETURN(RewriteOutcome outcome, RewriteLoaded(file, *setup));
   AMP_ASSIGN_OR_RETURN(const std::string verification, VerifyOutcome(*setup, load, outcome, file.external));
-  RewriteSummary summary = Summarise(outcome, "model", *setup, file.warnings);
+  RewriteSummary summary = Summarise(outcome, "model", *setup, file.warnings, nullptr);
   summary.verification = verification;
   return RewrittenInMemory{std::move(outcome.model), std::move(summary)};
 }

@@ -142,9 +142,10 @@ struct RewriteOptions {
   // with that error, and no file changes: absl::CancelledError() cancels. Must not throw.
   std::function<absl::Status(const Progress&)> on_progress;
 
-  // Files only: Rewrite refuses what is set of these.
+  // Files only: Rewrite refuses what is set of these. No file that is read is ever written to.
   ExternalData external_data = ExternalData::kAuto;
   bool in_place = false;
+  bool force = false;       // replace files of another kind than the one that is written there
   bool dry_run = false;     // decide and report, write nothing
   std::string report_file;  // the report as JSON: written together with the model, both or neither
   // Called when all is decided and written under temporary names, in a dry run too. An error is the call's error, and

@@ -20,6 +20,7 @@
 #include "tools/phase_times.h"
 #include "tools/profile_run.h"
 #include "tools/run_arguments.h"
+#include "tools/run_files.h"
 #include "tools/run_inputs.h"
 #include "tools/run_outputs.h"
 #include "tools/tuning_file.h"
@@ -42,10 +43,14 @@ void NoteDeviceWarnings(Accelerator* device, ToolOutput& output) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, const RunArguments& arguments,
+// Of the model that `flag` names, whose data files are read from now on.
+absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& flag, const std::string& path,
+                                                     const RunArguments& arguments, FileUses& uses,
                                                      PhaseTimes* phases = nullptr) {
   absl::StatusOr<LoadedFile> file = LoadModel(path, {.limits = arguments.session.limits});
   if (!file.ok()) return InFile(path, file.status());
+  AddDataFiles(flag, *file->external, uses);
+  AMP_RETURN_IF_ERROR(CheckFileUses(uses));
   if (phases != nullptr) phases->End("load");
   absl::StatusOr<std::unique_ptr<Session>> session = Session::Create(*std::move(file), arguments.session);
   if (!session.ok()) return InFile(path, session.status());
@@ -53,9 +58,10 @@ absl::StatusOr<std::unique_ptr<Session>> MakeSession(const std::string& path, co
   return session;
 }
 
-absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
+absl::Status Compare(const RunArguments& arguments, const Session& session, const NamedDatums& inputs, FileUses& uses,
                      const ToolStreams& streams, ToolOutput& output) {
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other, MakeSession(arguments.compare, arguments));
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> other,
+                       MakeSession("--compare", arguments.compare, arguments, uses));
   AMP_ASSIGN_OR_RETURN(RunComparison comparison,
                        CompareRuns(session, *other, arguments.compare, inputs, arguments.tolerance));
   if (arguments.bench == BenchMode::kLoop) {
@@ -68,14 +74,14 @@ absl::Status Compare(const RunArguments& arguments, const Session& session, cons
 }
 
 absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
-                         ToolOutput& output) {
+                         const FileUses& uses, ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(inputs));
   std::vector<std::string> files;
   if (!arguments.outputs.empty()) {
-    AMP_RETURN_IF_ERROR(WriteOutputsFile(session, outputs, arguments.outputs));
+    AMP_RETURN_IF_ERROR(WriteOutputsFile(session, outputs, arguments.outputs, arguments.force));
     files.push_back(arguments.outputs);
   } else if (!arguments.output_dir.empty()) {
-    AMP_ASSIGN_OR_RETURN(files, WriteOutputsFolder(session, outputs, arguments.output_dir));
+    AMP_ASSIGN_OR_RETURN(files, WriteOutputsFolder(session, outputs, arguments.output_dir, uses));
   }
   if (arguments.quiet) return absl::OkStatus();
   if (files.empty()) output.out += DescribeOutputs(session, outputs);
@@ -87,19 +93,20 @@ absl::Status WriteProfile(const RunArguments& arguments, const Session& session,
                           ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
   const std::string trace = ProfileTrace(profile);
-  AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, [&](AtomicFile& file) { return file.Append(trace); }));
+  AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, {FileKind::kJson, arguments.force},
+                                          [&](AtomicFile& file) { return file.Append(trace); }));
   output.out += ProfileTable(profile);
   if (!arguments.quiet) absl::StrAppend(&output.out, "wrote ", Escaped(arguments.profile), "\n");
   return absl::OkStatus();
 }
 
 absl::Status RunOnInputs(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
-                         double load_ms, const NamedDatums& inputs, ToolOutput& output) {
-  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, streams, output);
+                         double load_ms, const NamedDatums& inputs, FileUses& uses, ToolOutput& output) {
+  if (!arguments.compare.empty()) return Compare(arguments, session, inputs, uses, streams, output);
   if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
     case BenchMode::kOff:
-      return RunAndWrite(arguments, session, inputs, output);
+      return RunAndWrite(arguments, session, inputs, uses, output);
     case BenchMode::kLoop:
       return BenchRun(arguments, session, load_ms, inputs, streams);
     case BenchMode::kRequests:
@@ -108,7 +115,7 @@ absl::Status RunOnInputs(const RunArguments& arguments, const ToolStreams& strea
   return absl::InternalError("no such mode of --bench");
 }
 
-absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
+absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session, FileUses& uses,
                       PhaseTimes& phases, ToolOutput& output) {
   const double load_ms = phases.TotalMs();
   std::string note;
@@ -117,7 +124,7 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
   if (!note.empty() && !arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", note, "\n");
   phases.End("inputs");
   streams.show_progress("running");
-  return ExplainRun(RunOnInputs(arguments, streams, session, load_ms, *inputs, output), arguments, session);
+  return ExplainRun(RunOnInputs(arguments, streams, session, load_ms, *inputs, uses, output), arguments, session);
 }
 
 absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceHost& host, ToolOutput& output) {
@@ -125,6 +132,9 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
     output.out = arguments.devices ? DescribeDevices(DetectHardware(), "amp-run") : arguments.text;
     return absl::OkStatus();
   }
+  FileUses uses = FilesOf(arguments);
+  AMP_RETURN_IF_ERROR(CheckFileUses(uses));
+  AMP_RETURN_IF_ERROR(CheckTargets(uses));
   const ChosenDevice chosen = ChooseDevice(arguments.device, host, arguments.model, arguments.session.limits);
   if (!chosen.note.empty() && !arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", chosen.note, "\n");
   AMP_ASSIGN_OR_RETURN(arguments.session.device, OpenFlaggedDevice(chosen.ordinal, host.open));
@@ -135,9 +145,10 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   }
   streams.show_progress("loading");
   PhaseTimes phases;
-  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session, MakeSession(arguments.model, arguments, &phases));
+  AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
+                       MakeSession("MODEL", arguments.model, arguments, uses, &phases));
   NoteMissingLibrary(arguments, output);
-  const absl::Status status = RunModel(arguments, streams, *session, phases, output);
+  const absl::Status status = RunModel(arguments, streams, *session, uses, phases, output);
   phases.End("run");
   NoteDeviceWarnings(arguments.session.device.get(), output);
   if (arguments.explain) output.out += ExplainRun(*session);

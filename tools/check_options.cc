@@ -19,15 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Also for files that do not exist yet.
-bool IsSameFile(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  std::error_code error;
-  if (fs::equivalent(a, b, error)) return true;
-  const auto resolved = fs::weakly_canonical(a, error);
-  return !error && resolved == fs::weakly_canonical(b, error) && !error;
-}
-
 absl::Status CheckKeepIo(const RewriteOptions& options) {
   if (options.keep_io_names.empty()) return absl::OkStatus();
   const std::string names = Escaped(absl::StrJoin(options.keep_io_names, ","));
@@ -54,13 +45,9 @@ absl::Status CheckUndo(const RewriteOptions& options) {
 }
 
 // What can be seen beforehand, so that no model is written when what goes beside it cannot be.
-// `what`: "report" for --report.
-absl::Status CheckSideFile(const std::string& what, const std::string& file, const std::string& input,
-                           const std::string& output) {
+absl::Status CheckSideFile(const std::string& name, const std::string& file) {
   if (file.empty()) return absl::OkStatus();
-  const std::string flag = absl::StrCat("--", what, ": ");
-  if (IsSameFile(file, input)) return RefusedError(flag, "the ", what, " would replace MODEL");
-  if (IsSameFile(file, output)) return RefusedError(flag, "the ", what, " would replace the output");
+  const std::string flag = absl::StrCat(name, ": ");
   std::error_code error;
   const fs::path path(file);
   if (!OwnerOfDataFile(path.filename().string()).empty()) {
@@ -122,6 +109,7 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   const char* const of_files = options.in_place                                               ? "--in-place"
                                : options.dry_run                                              ? "--dry-run"
                                : !options.report_file.empty()                                 ? "--report"
+                               : options.force                                                ? "--force"
                                : options.before_replacing != nullptr                          ? "before_replacing"
                                : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
                                                                                               : nullptr;
@@ -129,27 +117,35 @@ absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
   return UsageError(of_files, " is about files and does not apply to a model in memory");
 }
 
+FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output) {
+  FileUses uses{.force = options.force};
+  uses.reads.push_back({"MODEL", input});
+  for (const std::string& list : options.lists) uses.reads.push_back({"--lists", list});
+  for (const std::string& sample : options.calibration) uses.reads.push_back({"--calibration", sample});
+  uses.reads.push_back({"--verify", options.verify.value_or("")});
+  if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
+  uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
+  if (options.calibration.empty()) {
+    uses.reads.push_back({"--ranges", options.ranges});
+  } else {
+    uses.writes.push_back({"--ranges", options.ranges, FileKind::kJson});
+  }
+  return uses;
+}
+
 absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output) {
   if (output.empty() && !options.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
-  if (options.in_place && !output.empty() && !IsSameFile(input, output)) {
+  std::error_code error;
+  if (options.in_place && !output.empty() && !fs::equivalent(input, output, error) && input != output) {
     return UsageError("--in-place and -o exclude each other");
   }
-  std::error_code error;
   if (!output.empty() && !options.dry_run && fs::is_symlink(output, error)) {
     return RefusedError("the output '", Escaped(output),
                         "' is a symbolic link; expected a file: name what it points to");
   }
-  const std::string replaced = options.dry_run ? "" : output;
-  for (const std::string& list : options.lists) {
-    if (IsSameFile(list, replaced)) return RefusedError("the output would replace the list file '", Escaped(list), "'");
-    if (IsSameFile(list, options.report_file)) {
-      return RefusedError("--report: the report would replace the list file '", Escaped(list), "'");
-    }
-  }
-  const std::string ranges = options.calibration.empty() ? "" : options.ranges;  // else it is read
-  if (IsSameFile(ranges, options.report_file)) return RefusedError("--ranges: the ranges would replace the report");
-  AMP_RETURN_IF_ERROR(CheckSideFile("ranges", ranges, input, replaced));
-  return CheckSideFile("report", options.report_file, input, replaced);
+  if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
+  return CheckFileUses(FilesOf(options, input, output));
 }
 
 }  // namespace amp

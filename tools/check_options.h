@@ -6,14 +6,18 @@
 
 #include "absl/status/status.h"
 #include "tools/amp.h"
+#include "tools/file_uses.h"
 
 namespace amp {
 
-// Errors name the flag, of which an option is the other form: kInvalidArgument; of files, kPermissionDenied (a report
-// in place of a model, a symbolic link as output) and kUnavailable (no such folder), too.
+// Errors name the flag, of which an option is the other form: kInvalidArgument; of files, kPermissionDenied (a file
+// that is read would be written to, a symbolic link as output) and kUnavailable (no such folder), too.
 absl::Status CheckOptions(const RewriteOptions& options);
 absl::Status CheckOptionsForMemory(const RewriteOptions& options);
 absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output);
+
+// What a rewrite reads and writes. A new option that names a file is declared there.
+FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output);
 
 }  // namespace amp
 

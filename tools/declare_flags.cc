@@ -51,6 +51,7 @@ void DeclareFlags(CLI::App& app, Arguments& a) {
   app.add_option("MODEL", a.input, "ONNX model to rewrite")->type_name("");
   app.add_option("-o,--output", a.output, "where the result goes")->type_name("OUT.onnx")->group("Files");
   app.add_flag("--in-place", o.in_place, "replace MODEL by the result")->group("Files");
+  app.add_flag("--force", o.force, kForceHelp)->group("Files");
   AddChoice(app, "Files", "--external-data", o.external_data, NamesOf(RewriteOptions::ExternalData()),
             "auto|always|never",
             absl::StrCat("weights of ", kSmallTensorBytes, " bytes and more in a file beside the model, smaller ones\n",

@@ -19,6 +19,10 @@
 
 namespace amp {
 
+// Of --force, in all programs.
+inline constexpr char kForceHelp[] =
+    "replace files of another kind than what is written there, too (a picture by a model)";
+
 // The value of that name, or an error that says which names there are.
 template <typename Enum>
 absl::StatusOr<Enum> ParseChoice(const std::string& text, const EnumNames<Enum>& choices, const std::string& shown) {

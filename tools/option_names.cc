@@ -213,6 +213,7 @@ std::vector<std::string> ChangedFlags(const RewriteOptions& options) {
   AddDecisions(options, list);
   list.AddEnumUnless("--external-data", options.external_data, RewriteOptions().external_data);
   list.AddSwitch("--in-place", options.in_place);
+  list.AddSwitch("--force", options.force);
   list.AddSwitch("--dry-run", options.dry_run);
   AddTraining(options.train, list);
   AddLimits(options.limits, list);

@@ -26,8 +26,9 @@ constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --random-inputs --dim batch=8 --bench
   amp-run model.onnx --inputs sample.npz --profile trace.json      where the time goes, by operator and node
 
-Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 5 a limit, 6 input or output,
-  7 --compare found a difference, 8 no such device, or it fails, 70 internal error. A failure is one line.)";
+Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 4 refused by a safety rule (a
+  file that is read is not written to), 5 a limit, 6 input or output, 7 --compare found a difference, 8 no such
+  device, or it fails, 70 internal error. A failure is one line.)";
 
 // What --no-fuse switches off; null: all of it.
 using Fusion = bool SessionOptions::*;
@@ -76,6 +77,7 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
   const std::string group = "Outputs (without any of these: a line for each)";
   app.add_option("--outputs", a.outputs, "write all, bfloat16 as float32")->type_name("FILE.npz")->group(group);
   app.add_option("--output-dir", a.output_dir, "write each as a .npy file")->type_name("DIR")->group(group);
+  app.add_flag("--force", a.force, kForceHelp)->group(group);
   app.add_option("--compare", a.compare, "run this model on the same inputs, and print how far its outputs are off")
       ->type_name("OTHER.onnx")
       ->group(group);

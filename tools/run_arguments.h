@@ -28,6 +28,7 @@ struct RunArguments {
   std::map<std::string, int64_t> dims;
   std::string outputs, output_dir, compare, profile;  // files, a folder, a model, a file
   BenchMode bench = BenchMode::kOff;
+  bool force = false;  // replace files of another kind
   bool explain = false, json = false, ulps = false, devices = false, quiet = false, verbose = false;
   int64_t iterations = 10, warmup = 2;
   double tolerance = 0.02;

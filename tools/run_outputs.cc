@@ -47,8 +47,8 @@ absl::StatusOr<NamedTensors> AsTensors(const Session& session, const std::vector
   return tensors;
 }
 
-absl::Status WriteBytes(const std::string& path, const std::string& bytes) {
-  return WriteFileAtomically(path, [&](AtomicFile& file) { return file.Append(bytes); });
+absl::Status WriteBytes(const std::string& path, const NewContent& content, const std::string& bytes) {
+  return WriteFileAtomically(path, content, [&](AtomicFile& file) { return file.Append(bytes); });
 }
 
 std::string FileName(absl::string_view name, std::set<std::string>& taken) {
@@ -110,24 +110,30 @@ std::string DescribeTensor(const Tensor& tensor) {
 
 }  // namespace
 
-absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path) {
+absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path,
+                              bool force) {
   AMP_ASSIGN_OR_RETURN(const NamedTensors tensors, AsTensors(session, outputs));
   AMP_ASSIGN_OR_RETURN(const std::string bytes, NpzBytes(tensors));
-  return WriteBytes(path, bytes);
+  return WriteBytes(path, {FileKind::kArchive, force}, bytes);
 }
 
 absl::StatusOr<std::vector<std::string>> WriteOutputsFolder(const Session& session, const std::vector<Datum>& outputs,
-                                                            const std::string& folder) {
+                                                            const std::string& folder, FileUses uses) {
   AMP_ASSIGN_OR_RETURN(const NamedTensors tensors, AsTensors(session, outputs));
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return InFile(Escaped(folder), IoError("cannot make the folder: ", error.message()));
   std::vector<std::string> files;
   std::set<std::string> taken;
   for (const auto& [name, tensor] : tensors) {
-    AMP_ASSIGN_OR_RETURN(const std::string bytes, NpyBytes(tensor));
     files.push_back((std::filesystem::path(folder) / FileName(name, taken)).string());
-    AMP_RETURN_IF_ERROR(WriteBytes(files.back(), bytes));
+    uses.writes.push_back({"--output-dir", files.back(), FileKind::kArray});
+  }
+  AMP_RETURN_IF_ERROR(CheckFileUses(uses));
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return InFile(Escaped(folder), IoError("cannot make the folder: ", error.message()));
+  AMP_RETURN_IF_ERROR(CheckTargets(uses));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    AMP_ASSIGN_OR_RETURN(const std::string bytes, NpyBytes(tensors[i].second));
+    AMP_RETURN_IF_ERROR(WriteBytes(files[i], {FileKind::kArray, uses.force}, bytes));
   }
   return files;
 }

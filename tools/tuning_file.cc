@@ -99,7 +99,8 @@ absl::Status TuningFile::Save() {
   Json choices = Json::object();
   for (const auto& [key, bytes] : all) choices[key] = absl::Base64Escape(bytes);
   const std::string text = Json({{"schema", kSchema}, {"choices", std::move(choices)}}).dump(1) + "\n";
-  AMP_RETURN_IF_ERROR(WriteFileAtomically(path_, [&](AtomicFile& file) { return file.Append(text); }));
+  AMP_RETURN_IF_ERROR(
+      WriteFileAtomically(path_, {FileKind::kJson}, [&](AtomicFile& file) { return file.Append(text); }));
   added_.clear();
   return absl::OkStatus();
 }

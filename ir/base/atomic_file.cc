@@ -210,23 +210,28 @@ absl::StatusOr<UniqueFile> OpenDirectoryOf(FileSystem& fs, const std::string& pa
   return dir;
 }
 
-absl::Status CheckReplaceable(FileSystem& fs, int dir, const std::string& path, const struct stat& info) {
+absl::Status CheckReplaceable(FileSystem& fs, int dir, const std::string& path, const struct stat& info,
+                              const NewContent& content) {
   if (S_ISDIR(info.st_mode)) return InFile(path, RefusedError("expected a file, found a directory"));
   if (!S_ISREG(info.st_mode)) return InFile(path, RefusedError("exists and is not a regular file"));
+  const std::string name = SplitPath(path).name;
+  const int error = fs.CheckWritable(dir, name);
+  if (error == -EROFS) return InFile(path, IoError("cannot be replaced: ", ErrnoText(error)));
   const bool nobody_writes = (info.st_mode & 0222) == 0;  // asks root, too, to mean it
-  const int error = nobody_writes ? -EACCES : fs.CheckWritable(dir, SplitPath(path).name);
-  if (error != -EACCES && error != -EROFS && error != -EPERM) return absl::OkStatus();
-  return InFile(path, RefusedError("exists and is read-only; expected a file that may be replaced: chmod u+w it, or "
-                                   "name another"));
+  if (nobody_writes || error == -EACCES || error == -EPERM) {
+    return InFile(path, RefusedError("exists and is read-only; expected a file that may be replaced: chmod u+w it, or "
+                                     "name another"));
+  }
+  return InFile(path, CheckKind(fs, dir, name, info, content));
 }
 
-absl::StatusOr<FinishedFile> PrepareFile(const std::string& path,
+absl::StatusOr<FinishedFile> PrepareFile(const std::string& path, const NewContent& content,
                                          const std::function<absl::Status(AtomicFile&)>& produce, FileSystem& fs) {
   std::string target = SplitPath(path).name;
   AMP_ASSIGN_OR_RETURN(UniqueFile dir, OpenDirectoryOf(fs, path));
   struct stat info = {};
   const bool exists = fs.StatTarget(dir.get(), target, &info) == 0;
-  if (exists) AMP_RETURN_IF_ERROR(CheckReplaceable(fs, dir.get(), path, info));
+  if (exists) AMP_RETURN_IF_ERROR(CheckReplaceable(fs, dir.get(), path, info, content));
   SweepTemporaries(fs, dir.get(), target);
   AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs, dir.get(), path, exists ? info.st_mode & 0777 : 0666));
   AMP_RETURN_IF_ERROR(produce(file));
@@ -234,9 +239,9 @@ absl::StatusOr<FinishedFile> PrepareFile(const std::string& path,
   return FinishedFile{std::move(dir), std::move(file), std::move(target)};
 }
 
-absl::Status WriteFileAtomically(const std::string& path, const std::function<absl::Status(AtomicFile&)>& produce,
-                                 FileSystem& fs) {
-  AMP_ASSIGN_OR_RETURN(FinishedFile finished, PrepareFile(path, produce, fs));
+absl::Status WriteFileAtomically(const std::string& path, const NewContent& content,
+                                 const std::function<absl::Status(AtomicFile&)>& produce, FileSystem& fs) {
+  AMP_ASSIGN_OR_RETURN(FinishedFile finished, PrepareFile(path, content, produce, fs));
   AMP_RETURN_IF_ERROR(finished.file.Rename(finished.target));
   fs.Sync(finished.dir.get());  // the file is whole either way; only how soon the rename is durable depends on it
   return absl::OkStatus();

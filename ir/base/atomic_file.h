@@ -16,6 +16,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ir/base/file_kind.h"
 #include "ir/base/file_system.h"
 
 namespace amp {
@@ -74,9 +75,11 @@ struct FinishedFile {
 
 // The directory that a file is to be written to. Errors name `path`.
 absl::StatusOr<UniqueFile> OpenDirectoryOf(FileSystem& fs, const std::string& path);
-// Whether what is there under the name of `path`, described by `info`, may be replaced: only a regular file that this
-// user may write. Errors name `path`.
-absl::Status CheckReplaceable(FileSystem& fs, int dir, const std::string& path, const struct stat& info);
+// Whether what is there under the name of `path`, described by `info`, may be replaced by `content`: only a regular
+// file that this user may write, of the same kind. Errors name `path`: kPermissionDenied; kUnavailable, a read-only
+// file system.
+absl::Status CheckReplaceable(FileSystem& fs, int dir, const std::string& path, const struct stat& info,
+                              const NewContent& content);
 
 // Whether `name` is that of a temporary of the file `target`.
 bool IsTemporaryOf(const std::string& name, const std::string& target);
@@ -84,12 +87,14 @@ bool IsTemporaryOf(const std::string& name, const std::string& target);
 // Removes temporaries of `target` whose process is dead. Failures are ignored: they are tried again next time.
 void SweepTemporaries(FileSystem& fs, int dir, const std::string& target);
 
-// Writes `path` through a temporary. Errors: kUnavailable, kPermissionDenied (the target exists and is read-only or not
-// a regular file), those of `produce`; then the earlier file is untouched.
-absl::StatusOr<FinishedFile> PrepareFile(const std::string& path,
+// Writes `path` through a temporary. `content`: what `produce` writes. Errors: kUnavailable, kPermissionDenied (the
+// target exists and is read-only, not a regular file, or of another kind), those of `produce`; then the earlier file is
+// untouched.
+absl::StatusOr<FinishedFile> PrepareFile(const std::string& path, const NewContent& content,
                                          const std::function<absl::Status(AtomicFile&)>& produce,
                                          FileSystem& fs = FileSystem::Real());
-absl::Status WriteFileAtomically(const std::string& path, const std::function<absl::Status(AtomicFile&)>& produce,
+absl::Status WriteFileAtomically(const std::string& path, const NewContent& content,
+                                 const std::function<absl::Status(AtomicFile&)>& produce,
                                  FileSystem& fs = FileSystem::Real());
 
 // From now on the signals that ask a process to end (SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU), unless they are

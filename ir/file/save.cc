@@ -54,6 +54,21 @@ std::set<std::string> ReferencesOf(const onnx::ModelProto& model) {
   return names;
 }
 
+// Appends to a file, and hashes what it appends.
+class HashedFile {
+ public:
+  explicit HashedFile(AtomicFile& file) : file_(file) { XXH3_64bits_reset(&state_); }
+  absl::Status Append(absl::string_view bytes) {
+    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
+    return file_.Append(bytes);
+  }
+  std::string Hash() const { return absl::StrFormat("%016x", XXH3_64bits_digest(&state_)); }
+
+ private:
+  AtomicFile& file_;
+  XXH3_state_t state_;
+};
+
 class Saver : public PreparedSave {
  public:
   Saver(const std::string& path, const SaveOptions& options)
@@ -64,8 +79,9 @@ class Saver : public PreparedSave {
     AMP_ASSIGN_OR_RETURN(dir_, OpenDirectoryOf(fs_, path_));
     struct stat info = {};
     if (fs_.StatTarget(dir_.get(), parts_.name, &info) == 0) {
-      AMP_RETURN_IF_ERROR(CheckReplaceable(fs_, dir_.get(), path_, info));
       AMP_RETURN_IF_ERROR(InFile(path_, CheckIdentity(info)));
+      const NewContent content{FileKind::kModel, options_.force || IsInput(info)};
+      AMP_RETURN_IF_ERROR(CheckReplaceable(fs_, dir_.get(), path_, info, content));
       mode_ = info.st_mode & 0777;
     }
     SweepTemporaries(fs_, dir_.get(), parts_.name);
@@ -127,9 +143,13 @@ class Saver : public PreparedSave {
   absl::Status WriteVerbatim(const LoadedFile& input) {
     AMP_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(fs_, dir_.get(), path_, mode_));
     AMP_RETURN_IF_ERROR(file.Reserve(input.original->size_bytes));
-    AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) { return file.Append(bytes); }));
+    HashedFile hashed(file);
+    AMP_RETURN_IF_ERROR(input.CopyOriginal([&](absl::string_view bytes) { return hashed.Append(bytes); }));
+    model_hash_ = hashed.Hash();
     return Finish(std::move(file));
   }
+
+  std::string ModelHash() const override { return model_hash_; }
 
   std::vector<std::string> Notes() override {
     JudgeOldData();
@@ -169,11 +189,14 @@ class Saver : public PreparedSave {
     return options_.on_progress ? options_.on_progress(done, total) : absl::OkStatus();
   }
 
+  bool IsInput(const struct stat& info) const {
+    return options_.input != nullptr && options_.input->original != nullptr && info.st_dev == options_.input->device &&
+           info.st_ino == options_.input->inode;
+  }
+
   absl::Status CheckIdentity(const struct stat& info) {
     if (options_.input == nullptr) return absl::OkStatus();
-    const bool is_input = options_.input->original != nullptr && info.st_dev == options_.input->device &&
-                          info.st_ino == options_.input->inode;
-    if (is_input && !options_.in_place) return RefusedError("the output is the input; expected --in-place");
+    if (IsInput(info) && !options_.in_place) return RefusedError("the output is the input; expected --in-place");
     if (options_.input->external == nullptr) return absl::OkStatus();
     for (const auto& [location, file] : options_.input->external->files()) {
       struct stat data = {};
@@ -274,9 +297,10 @@ class Saver : public PreparedSave {
           path_, LimitError("expected at most ", max_bytes, " bytes without external data, found ", plan.edited_size));
     }
     AMP_RETURN_IF_ERROR(file->Reserve(plan.edited_size));
+    HashedFile hashed(*file);
     const auto append = [&](absl::string_view bytes) {
       AMP_RETURN_IF_ERROR(TellProgress(file->size(), plan.edited_size));
-      return file->Append(bytes);
+      return hashed.Append(bytes);
     };
     const absl::string_view source = skeleton;
     int64_t at = 0;
@@ -286,7 +310,9 @@ class Saver : public PreparedSave {
                                            : StreamPayload(*in_order[static_cast<size_t>(edit.payload)], append));
       at = edit.offset + edit.old_size;
     }
-    return append(source.substr(static_cast<size_t>(at)));
+    AMP_RETURN_IF_ERROR(append(source.substr(static_cast<size_t>(at))));
+    model_hash_ = hashed.Hash();
+    return absl::OkStatus();
   }
 
   absl::Status Finish(AtomicFile file) {
@@ -326,6 +352,7 @@ class Saver : public PreparedSave {
   OldDataFiles old_data_;    // of old_references_
   struct stat judged_ = {};  // the model that is to be replaced, when it was looked at
   bool has_judged_ = false;
+  std::string model_hash_;
   SaveResult result_;
 };
 

@@ -35,6 +35,7 @@ namespace amp {
 struct SaveOptions {
   ExternalDataPolicy external_data = ExternalDataPolicy::kAuto;
   bool in_place = false;              // the output may be the input
+  bool force = false;                 // the output may replace a file that is no model
   const LoadedFile* input = nullptr;  // what the model was made from: must not be overwritten
   Limits limits;
   FileSystem* fs = &FileSystem::Real();
@@ -57,14 +58,16 @@ class PreparedSave {
   virtual ~PreparedSave() = default;
   // What is worth a word, as far as it can be told before Commit.
   virtual std::vector<std::string> Notes() = 0;
+  // XXH3 (64 bits) of the model's bytes as they are written, in hexadecimal.
+  virtual std::string ModelHash() const = 0;
   // Puts all in place, with `companions`, or nothing. To be called once. Errors: kUnavailable.
   virtual absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions = {}) = 0;
 };
 
 // Same model and payloads, same bytes. `weights` are those of `model`, which is changed meanwhile and is as it was on
-// return, also after an error. Errors: kPermissionDenied (the output is the input or its data, read-only or no regular
-// file), kResourceExhausted (over 2 GiB and not external), kUnavailable (reading or writing), kInternal (what was
-// written does not validate).
+// return, also after an error. Errors: kPermissionDenied (the output is the input or its data, read-only, no regular
+// file, or a file of another kind), kResourceExhausted (over 2 GiB and not external), kUnavailable (reading or
+// writing), kInternal (what was written does not validate).
 absl::StatusOr<std::unique_ptr<PreparedSave>> PrepareSave(onnx::ModelProto& model, const Weights& weights,
                                                           const std::string& path, const SaveOptions& options);
 

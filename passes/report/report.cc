@@ -213,6 +213,7 @@ std::string ReportJson(const Report& report) {
   Json json = {{"schema_version", Report::kSchemaVersion},
                {"tool", {{"name", "amp-rewrite"}, {"version", report.tool_version}, {"flags", report.flags}}},
                {"model", report.model},
+               {"output_xxh3", report.output_xxh3.empty() ? Json() : Json(report.output_xxh3)},
                {"dtype", TypeName(report.low)},
                {"profile", report.profile},
                {"placement", report.placement},

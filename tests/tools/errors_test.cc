@@ -43,7 +43,8 @@ TEST_CASE("an output that cannot be written is named") {
   CHECK(f.Error(6, {"-o", f.File("in.onnx/o.onnx")}) ==
         absl::StrCat(f.File("in.onnx/o.onnx"), ": cannot open the directory: Not a directory"));
   const std::string same = f.File("d/../in.onnx");
-  CHECK(f.Error(4, {"-o", same}) == absl::StrCat(same, ": the output is the input; expected --in-place"));
+  CHECK(f.Error(4, {"-o", same}) == absl::StrCat(same, ": -o would replace the file of MODEL ('", f.in,
+                                                 "'); expected another file, or --in-place"));
   CHECK(f.folder.Read("in.onnx") == *ParseOnnxText(kModel));
 }
 

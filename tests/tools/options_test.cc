@@ -134,15 +134,16 @@ TEST_CASE("progress is told step by step, and can end the rewrite at any of them
 TEST_CASE("an error before files are replaced leaves them") {
   const ScratchFolder folder;
   const std::string in = folder.Write("in.onnx", OneMatMul().SerializeAsString());
-  const std::string out = folder.Write("out.onnx", "old"), report = folder.Write("r.json", "old");
+  const std::string earlier = OneMatMul().SerializeAsString();
+  const std::string out = folder.Write("out.onnx", earlier), report = folder.Write("r.json", "{}");
   RewriteOptions options;
   options.report_file = report;
   options.before_replacing = [](const RewriteSummary& summary) {
     return summary.changed ? absl::AbortedError("no") : absl::OkStatus();
   };
   CHECK(RewriteFile(in, out, options).status().code() == absl::StatusCode::kAborted);
-  CHECK(folder.Read("out.onnx") == "old");
-  CHECK(folder.Read("r.json") == "old");
+  CHECK(folder.Read("out.onnx") == earlier);
+  CHECK(folder.Read("r.json") == "{}");
 }
 
 TEST_CASE("advice is the report's, hints among it") {

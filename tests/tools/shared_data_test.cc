@@ -96,14 +96,15 @@ TEST_CASE("a report replaces no data file, no list and no link") {
     return output.err;
   };
   const auto report = [&](const std::string& name) {
-    return refused({"--dry-run", "--lists", models.folder.File("w.list"), "--report", models.folder.File(name)});
+    return refused(
+        {"--dry-run", "--force", "--lists", models.folder.File("w.list"), "--report", models.folder.File(name)});
   };
   CHECK(report(data_file).find("has the name of a model's data file") != std::string::npos);
-  CHECK(report("weights.bin").find("would replace the input's external data 'weights.bin'") != std::string::npos);
+  CHECK(report("weights.bin").find("--report would replace the file of MODEL") != std::string::npos);
   CHECK(report("link.json").find("is a symbolic link") != std::string::npos);
-  CHECK(report("w.list").find("would replace the list file") != std::string::npos);
+  CHECK(report("w.list").find("--report would replace the file of --lists") != std::string::npos);
   CHECK(refused({"-o", models.folder.File("w.list"), "--lists", models.folder.File("w.list")})
-            .find("the output would replace the list file") != std::string::npos);
+            .find("-o would replace the file of --lists") != std::string::npos);
   CHECK(models.Loads("a.onnx"));
   CHECK(models.Loads("foreign.onnx"));
 }

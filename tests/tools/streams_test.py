@@ -78,20 +78,20 @@ plain = Run("{A} in.onnx -o out.onnx && sha256sum <out.onnx")
 check("closed streams, same model", Run("{A} in.onnx -o out.onnx --explain <&- >&- 2>&-; sha256sum <out.onnx"), out=plain.out.splitlines()[-1] + "\n")
 # Report and model: both or neither.
 check("report and model", Run("{A} in.onnx -o out.onnx --report r.json"), exit=0, changed=["out.onnx", "r.json"])
-check("report that is read-only", Run("chmod 444 r.json; {A} in.onnx --in-place --report r.json", r_json="old"), exit=4, changed=[],
+check("report that is read-only", Run("chmod 444 r.json; {A} in.onnx --in-place --report r.json", r_json="{}"), exit=4, changed=[],
       err=says("amp-rewrite: error: --report: r.json: exists and is read-only"))
-check("model that is read-only", Run("chmod 444 in.onnx; {A} in.onnx --in-place --report r.json", r_json="old"), exit=4, changed=[],
+check("model that is read-only", Run("chmod 444 in.onnx; {A} in.onnx --in-place --report r.json", r_json="{}"), exit=4, changed=[],
       err=says("amp-rewrite: error: in.onnx: exists and is read-only"))
-check("output that is read-only", Run("chmod 444 out.onnx; {A} in.onnx -o out.onnx", out_onnx="old"), exit=4, changed=[])
+check("output that is read-only", Run("chmod 444 out.onnx; {A} in.onnx -o out.onnx", out_onnx=""), exit=4, changed=[])
 # The model fits on the disk and the report does not.
 sizes = Run("{A} in.onnx -o out.onnx --report r.json -q; stat -c %s in.onnx out.onnx r.json")
 before_bytes, model_bytes, report_bytes = map(int, sizes.out.split())
 blocks = max(model_bytes, before_bytes) // 1024 + 1
 if report_bytes <= blocks * 1024:
     failures.append(f"the report of {report_bytes} bytes fits where the model fits")
-check("report on a full disk", Run("ulimit -f %d; {A} in.onnx --in-place --report r.json" % blocks, r_json="old"), exit=6, changed=[],
+check("report on a full disk", Run("ulimit -f %d; {A} in.onnx --in-place --report r.json" % blocks, r_json="{}"), exit=6, changed=[],
       err=says("amp-rewrite: error: --report: r.json: cannot write: File too large\n"))
-check("model on a full disk", Run("ulimit -f 1; {A} in.onnx --in-place --report r.json", r_json="old"), exit=6, changed=[],
+check("model on a full disk", Run("ulimit -f 1; {A} in.onnx --in-place --report r.json", r_json="{}"), exit=6, changed=[],
       err=says("amp-rewrite: error: in.onnx: cannot ", "File too large\n"))
 
 for failure in failures:

@@ -34,9 +34,12 @@ absl::Status MakeNewModel(const std::vector<std::string>& arguments, ToolOutput&
     output.out = a.text;
     return absl::OkStatus();
   }
+  AMP_RETURN_IF_ERROR(CheckFileUses({.writes = {{"-o", a.output, FileKind::kModel}}, .force = a.force}));
   const bool is_mlp = a.kind == NewModelArguments::Kind::kMlp;
   AMP_ASSIGN_OR_RETURN(const LoadedFile file, is_mlp ? NewMlp(a.layers, a.seed) : NewCnn(a.seed));
-  absl::StatusOr<SaveResult> saved = SaveModel(*file.model, file.weights(), a.output, {});
+  SaveOptions how;
+  how.force = a.force;
+  absl::StatusOr<SaveResult> saved = SaveModel(*file.model, file.weights(), a.output, how);
   if (!saved.ok()) return InFile(Escaped(a.output), saved.status());
   output.written = a.output;
   output.out = absl::StrCat("wrote ", Escaped(a.output), "\n");
@@ -124,7 +127,7 @@ absl::Status FinishRun(const TrainArguments& a, const Trainer& trainer, const Tr
   const bool draws = a.curve || (results == ResultsGoTo::kTerminal && !a.quiet);
   if (draws) AMP_RETURN_IF_ERROR(streams.print(DrawCurve(progress.curve)));
   if (a.save_weights.empty()) return absl::OkStatus();
-  const absl::StatusOr<std::vector<std::string>> notes = trainer.SaveForward(a.save_weights, a.forward);
+  const absl::StatusOr<std::vector<std::string>> notes = trainer.SaveForward(a.save_weights, a.forward, OverwriteOf(a));
   if (!notes.ok()) return InFile(Escaped(a.save_weights), notes.status());
   output.written = a.save_weights;
   if (a.forward.empty()) {
@@ -158,6 +161,7 @@ absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks
   Preparations made;
   if (ranks.IsFirst()) AMP_RETURN_IF_ERROR(CheckResultFiles(a));
   AMP_ASSIGN_OR_RETURN(made.trainer, Trainer::Create(a.model, a.session));
+  if (ranks.IsFirst()) AMP_RETURN_IF_ERROR(CheckDataFiles(a, *made.trainer));
   phases.End("load");
   Trainer& trainer = *made.trainer;
   AMP_ASSIGN_OR_RETURN(made.data, ReadTrainingData(trainer, a));
@@ -310,6 +314,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
   }
   AMP_RETURN_IF_ERROR(ranks.Agree(parsed.status()));
   TrainArguments& a = *parsed;
+  AMP_RETURN_IF_ERROR(ranks.Agree(CheckFileUses(FilesOf(a))));
   a.session.reduction = ranks.reduction();
   if (ranks.size() > 1 && a.session.threads == 0) a.session.threads = ThreadsOfRank();
   const ChosenDevice chosen = ChooseDevice(a.device, host.devices, a.model, a.session.limits);

@@ -92,7 +92,7 @@ absl::StatusOr<Checkpoint> ReadChecked(const std::string& path, CheckCheckpoint 
 
 }  // namespace
 
-absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint) {
+absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint, bool force) {
   const std::string description = Describe(checkpoint);
   const auto* first = reinterpret_cast<const uint8_t*>(description.data());
   NamedTensors arrays = {
@@ -100,7 +100,7 @@ absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoi
        Tensor::Of<uint8_t>(DType::kUint8, {static_cast<int64_t>(description.size())}, {first, description.size()})}};
   for (const auto& [name, tensor] : checkpoint.states) arrays.emplace_back(absl::StrCat(kStatePrefix, name), tensor);
   AMP_ASSIGN_OR_RETURN(const std::string bytes, NpzBytes(arrays, NpzForm::kStore));
-  return WriteFileAtomically(path, [&](AtomicFile& file) { return file.Append(bytes); });
+  return WriteFileAtomically(path, {FileKind::kArchive, force}, [&](AtomicFile& file) { return file.Append(bytes); });
 }
 
 absl::StatusOr<Checkpoint> ReadCheckpoint(const std::string& path, CheckCheckpoint check) {

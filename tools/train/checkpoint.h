@@ -26,7 +26,8 @@ struct Checkpoint {
 };
 
 // Errors: kUnavailable, kPermissionDenied, naming the file.
-absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint);
+// `force`: in place of a file that is no archive.
+absl::Status WriteCheckpoint(const std::string& path, const Checkpoint& checkpoint, bool force);
 // Is shown a checkpoint whose states have their names, and no tensors yet.
 using CheckCheckpoint = absl::FunctionRef<absl::Status(const Checkpoint&)>;
 // States are unpacked where `check` says that it is the right checkpoint. Errors: kUnavailable; kInvalidArgument, no

@@ -47,11 +47,18 @@ absl::StatusOr<Tensor> ReadArray(const std::string& path) {
   return UsageError("expected an IDX file, plain or in gzip, or .npy, .npz:KEY; found other bytes");
 }
 
+// Where the path of FILE.npz:KEY ends.
+size_t EndOfPath(const std::string& file) {
+  const size_t mark = file.rfind(kKeyMark);
+  return mark == std::string::npos ? file.size() : mark + kArchiveEnding.size();
+}
+
 }  // namespace
 
+std::string PathOfDataFile(const std::string& file) { return file.substr(0, EndOfPath(file)); }
+
 absl::StatusOr<Tensor> ReadDataFile(const std::string& file) {
-  const size_t mark = file.rfind(kKeyMark);
-  const size_t end = mark == std::string::npos ? file.size() : mark + kArchiveEnding.size();
+  const size_t end = EndOfPath(file);
   const std::string path = file.substr(0, end), key = end < file.size() ? file.substr(end + 1) : "";
   absl::StatusOr<Tensor> tensor = absl::EndsWith(path, kArchiveEnding) ? ReadFromArchive(path, key) : ReadArray(path);
   if (!tensor.ok()) return InFile(Escaped(path), tensor.status());

@@ -9,6 +9,9 @@
 
 namespace amp {
 
+// "images.npz:train" -> "images.npz"; other files as they are.
+std::string PathOfDataFile(const std::string& file);
+
 // FILE.npy, FILE.npz:KEY, or IDX, plain or in gzip. The key may be left out for an archive of one array. Errors:
 // kUnavailable, kInvalidArgument, kResourceExhausted, each naming the file.
 absl::StatusOr<Tensor> ReadDataFile(const std::string& file);

@@ -3,14 +3,20 @@
 #define AMP_TOOLS_TRAIN_RESULT_FILES_H_
 
 #include "absl/status/status.h"
+#include "tools/file_uses.h"
 #include "tools/train/train_arguments.h"
+#include "tools/train/trainer.h"
 
 namespace amp {
 
-// Errors: kInvalidArgument, a result that would replace what the run reads, or another result (a checkpoint may replace
-// the one that the run goes on from); kUnavailable or kPermissionDenied, one that cannot be written: a folder, device or
+// What the flags name: see the rule in tools/file_uses.h. A new flag that names a file is declared here.
+FileUses FilesOf(const TrainArguments& arguments);
+
+// Errors: kUnavailable or kPermissionDenied, a result that cannot be written: a folder, device or
 // read-only file, a folder that is not there or not writable, a full disk. What is there stays as it is.
 absl::Status CheckResultFiles(const TrainArguments& arguments);
+// The rule again for the data files of the step graph and of the forward model.
+absl::Status CheckDataFiles(const TrainArguments& arguments, const Trainer& trainer);
 
 }  // namespace amp
 

@@ -36,13 +36,16 @@ constexpr char kFooter[] = R"(Examples:
 With mpirun -n N every rank takes its share of each batch, for a step graph made with amp-rewrite --data-parallel.
 SIGINT and SIGTERM let the step end, and the checkpoint be written; --resume goes on from there.
 
-Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused, 5 a limit, 6 input or output or a
-  lost rank, 7 replicas differ, 8 no such device or no MPI, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
+Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused by a safety rule (a file that is read is
+  not written to), 5 a limit, 6 input or output or a lost rank, 7 replicas differ, 8 no such device or no MPI, 70
+  internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
 
 constexpr char kNewPurpose[] = "Makes a forward model with seeded Glorot-uniform weights and zero biases.\n";
 constexpr char kNewFooter[] = R"(Kinds:
   mlp SIZES   x float[batch, first size], dense layers with Relu in between, Softmax: mlp 784-64-64-10
-  cnn         x float[batch, 1, 28, 28], two convolutions with Relu and MaxPool, two dense layers, Softmax: for MNIST)";
+  cnn         x float[batch, 1, 28, 28], two convolutions with Relu and MaxPool, two dense layers, Softmax: for MNIST
+
+Exit codes: 0 ok, 2 usage, 4 refused by a safety rule, 5 a limit, 6 input or output, 70 internal error.)";
 
 const EnumNames<ResizeMode> kResizeModes = {{"bilinear", ResizeMode::kBilinear}, {"nearest", ResizeMode::kNearest}};
 const EnumNames<RateSchedule> kSchedules = {
@@ -130,6 +133,7 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
   AddFile(app, group, "--resume", a.resume, "FILE",
           "go on from a checkpoint of the same step graph, up to --epochs in all");
   AddFile(app, group, "--log", a.log, "FILE.csv", "write a row per epoch; its columns test_... are of --eval-data");
+  app.add_flag("--force", a.force, kForceHelp)->group(group);
   app.add_flag("--curve", a.curve, "draw the loss at the end; usual on a terminal")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
   app.add_flag("-v,--verbose", a.verbose,
@@ -218,6 +222,10 @@ std::string TextOrNone(const auto& value) { return value.has_value() ? absl::Str
 
 }  // namespace
 
+Overwrite OverwriteOf(const TrainArguments& arguments) {
+  return arguments.force ? Overwrite::kAnyKind : Overwrite::kSameKind;
+}
+
 std::map<std::string, std::string> StepFlags(const TrainArguments& a, double learning_rate) {
   std::map<std::string, std::string> flags = {{"--allow-tf32", a.session.allow_tf32 ? "on" : "off"},
                                               {"--batch", absl::StrCat(a.batch)},
@@ -260,6 +268,7 @@ absl::StatusOr<NewModelArguments> ParseNewModelArguments(const std::vector<std::
   app.add_option("KIND", kind, "mlp or cnn")->type_name("");
   app.add_option("SIZES", layers, "of mlp: inputs, hidden layers, classes")->type_name("");
   app.add_option("-o,--output", a.output, "write the model here")->type_name("OUT.onnx")->group("Output");
+  app.add_flag("--force", a.force, kForceHelp)->group("Output");
   AddNumber(app, "Output", "--seed", a.seed, std::numeric_limits<uint64_t>::max(), "of the weights");
   AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, arguments));
   if (!a.text.empty()) return a;

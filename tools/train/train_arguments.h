@@ -13,6 +13,7 @@
 #include "runtime/session.h"
 #include "tools/flag_words.h"
 #include "tools/train/data_column.h"
+#include "tools/train/trainer.h"
 
 namespace amp {
 
@@ -34,6 +35,7 @@ struct TrainArguments {
   int64_t checkpoint_every = 0;                                // steps; 0: epochs alone
   int64_t check_replicas = 100;                                // steps; 0: epochs alone
   int64_t rank_timeout = 20;                                   // seconds
+  bool force = false;                                          // replace files of another kind
   bool curve = false, quiet = false, verbose = false;
   SessionOptions session;
   DeviceChoice device;         // auto: its ordinal is what was chosen, once that is so
@@ -48,9 +50,12 @@ struct NewModelArguments {
   Kind kind = Kind::kMlp;
   std::vector<int64_t> layers;  // of kMlp
   std::string output;
+  bool force = false;
   uint64_t seed = 0;
   std::string text;  // as above
 };
+
+Overwrite OverwriteOf(const TrainArguments& arguments);
 
 // The flags that say what steps do, beside the step graph and the data, with their values: "--shuffle" and "none".
 // `learning_rate`: that the run begins with.

@@ -192,12 +192,13 @@ class Loop {
     AMP_RETURN_IF_ERROR(SaveCheckpoint());
     if (args_.log.empty() || !ranks_.IsFirst()) return absl::OkStatus();
     const std::string table = HistoryCsv(progress_.history);
-    return WriteFileAtomically(args_.log, [&](AtomicFile& file) { return file.Append(table); });
+    return WriteFileAtomically(args_.log, {FileKind::kCsv, args_.force},
+                               [&](AtomicFile& file) { return file.Append(table); });
   }
 
   absl::Status SaveCheckpoint() {
     if (args_.checkpoint.empty() || !ranks_.IsFirst()) return absl::OkStatus();
-    return trainer_.SaveCheckpoint(args_.checkpoint, ProgressJson(progress_));
+    return trainer_.SaveCheckpoint(args_.checkpoint, ProgressJson(progress_), OverwriteOf(args_));
   }
 
   const TrainTask& task_;

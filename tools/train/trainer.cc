@@ -21,6 +21,7 @@
 #include "runtime/device/accelerator.h"
 #include "runtime/parallel/reduction.h"
 #include "runtime/program.h"
+#include "tools/file_uses.h"
 #include "tools/train/checkpoint.h"
 
 #define XXH_INLINE_ALL
@@ -72,12 +73,23 @@ absl::StatusOr<std::string> HashOf(const LoadedFile& file, const std::string& by
   return absl::StrFormat("%016x", XXH3_64bits_digest(&state));
 }
 
+constexpr absl::string_view kStepGraph = "the step graph";
+
+// `flag`: what writes the file, for messages.
+absl::Status CheckMayWrite(FileUses files, const std::string& flag, const std::string& path, FileKind kind,
+                           Overwrite overwrite) {
+  files.writes.push_back({flag, path, kind});
+  files.force = overwrite == Overwrite::kAnyKind;
+  return CheckFileUses(files);
+}
+
 bool IsTrained(const StepState& state) { return state.kind == StateKind::kWeight || state.kind == StateKind::kRunning; }
 
 }  // namespace
 
 struct Trainer::Content {
   std::string path, bytes;  // of the step graph: one of them
+  FileUses files;
   SessionOptions options;
   StepDescription step;
   std::string hash;
@@ -263,6 +275,8 @@ Trainer::~Trainer() = default;
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Make(std::unique_ptr<Content> content) {
   Content& made = *content;
   AMP_ASSIGN_OR_RETURN(LoadedFile file, made.Load());
+  made.files.reads.push_back({std::string(kStepGraph), made.path});
+  if (file.external != nullptr) AddDataFiles(std::string(kStepGraph), *file.external, made.files);
   AMP_ASSIGN_OR_RETURN(made.hash, HashOf(file, made.bytes));
   AMP_ASSIGN_OR_RETURN(made.step, FindStep(*file.model));
   ForgetSeeds(*file.model);
@@ -350,6 +364,7 @@ void Trainer::set_learning_rate(float rate) {
 }
 
 const StepDescription& Trainer::description() const { return content_->step; }
+const FileUses& Trainer::files() const { return content_->files; }
 const Session& Trainer::session() const { return *content_->session; }
 bool Trainer::IsState(const std::string& input) const { return content_->inputs.contains(input); }
 
@@ -368,14 +383,19 @@ absl::Status Trainer::SetState(const std::string& name, Tensor value) {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::SaveWeights(const std::string& path, const std::string& forward) const {
-  return SaveForward(path, forward).status();
+absl::Status Trainer::SaveWeights(const std::string& path, const std::string& forward, Overwrite overwrite) const {
+  return SaveForward(path, forward, overwrite).status();
 }
 
-absl::StatusOr<std::vector<std::string>> Trainer::SaveForward(const std::string& path,
-                                                              const std::string& forward) const {
+absl::StatusOr<std::vector<std::string>> Trainer::SaveForward(const std::string& path, const std::string& forward,
+                                                              Overwrite overwrite) const {
   AMP_ASSIGN_OR_RETURN(const LoadedFile file, content_->LoadForward(forward));
+  FileUses files = content_->files;
+  files.reads.push_back({"the forward model", forward});
+  if (file.external != nullptr) AddDataFiles("the forward model", *file.external, files);
+  AMP_RETURN_IF_ERROR(CheckMayWrite(std::move(files), "the trained model", path, FileKind::kModel, overwrite));
   SaveOptions options;
+  options.force = overwrite == Overwrite::kAnyKind;
   options.input = &file;
   options.limits = content_->options.limits;
   AMP_RETURN_IF_ERROR(SaveModel(*file.model, file.weights(), path, options).status());
@@ -394,7 +414,8 @@ absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeEdited(
   return Session::Create(std::move(file), content_->options);
 }
 
-absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string& note) const {
+absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string& note, Overwrite overwrite) const {
+  AMP_RETURN_IF_ERROR(CheckMayWrite(content_->files, "the checkpoint", path, FileKind::kArchive, overwrite));
   Checkpoint checkpoint{.step_graph = content_->hash,
                         .num_steps = content_->num_steps,
                         .learning_rate = content_->learning_rate,
@@ -404,7 +425,7 @@ absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string&
     AMP_ASSIGN_OR_RETURN(Tensor value, content_->State(state.input));
     checkpoint.states.emplace_back(state.input, std::move(value));
   }
-  return WriteCheckpoint(path, checkpoint);
+  return WriteCheckpoint(path, checkpoint, overwrite == Overwrite::kAnyKind);
 }
 
 absl::StatusOr<std::string> Trainer::LoadCheckpoint(const std::string& path) {

@@ -30,7 +30,11 @@ class ModelProto;
 
 namespace amp {
 
+struct FileUses;
 struct StepDescription;
+
+// What a file that is there already may be replaced by: a file of its own kind (a model by a model), or anything.
+enum class Overwrite { kSameKind, kAnyKind };
 
 struct TrainStep {
   float loss = 0;        // mean of the batch, not scaled
@@ -66,14 +70,18 @@ class Trainer {
   // graph was made of, or another that has initializers of the same names, types and shapes. Without one, what the step
   // graph does up to the logits, taken back to float32 by the record that the step has of its rewrite. Errors: kDataLoss
   // where `forward` lacks one, or where there is none and the step graph does the forward part as for training (Dropout,
-  // BatchNormalization), or its record does not fit it; those of saving.
-  absl::Status SaveWeights(const std::string& path, const std::string& forward = "") const;
+  // BatchNormalization), or its record does not fit it; those of saving; kPermissionDenied, where `path` is the
+  // step graph, its data or `forward`.
+  absl::Status SaveWeights(const std::string& path, const std::string& forward = "",
+                           Overwrite overwrite = Overwrite::kSameKind) const;
   // The same as a session, for evaluation.
   absl::StatusOr<std::unique_ptr<Session>> MakeForward(const std::string& forward = "") const;
 
   // All that a trainer of the same step graph needs to go on from here and come to the same numbers, bit for bit, on the
-  // same machine with as many threads; `note` is kept with it. Written atomically: an archive of arrays (.npz).
-  absl::Status SaveCheckpoint(const std::string& path, const std::string& note = "") const;
+  // same machine with as many threads; `note` is kept with it. Written atomically: an archive of arrays (.npz). Errors:
+  // those of saving; kPermissionDenied, where `path` is the step graph or its data.
+  absl::Status SaveCheckpoint(const std::string& path, const std::string& note = "",
+                              Overwrite overwrite = Overwrite::kSameKind) const;
   // Returns the note. Errors: kUnavailable; kInvalidArgument, no checkpoint or one of another step graph: then nothing
   // changes.
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& path);
@@ -83,7 +91,10 @@ class Trainer {
   absl::StatusOr<std::unique_ptr<Session>> MakeEdited(const std::string& forward,
                                                       const std::function<absl::Status(onnx::ModelProto&)>& edit) const;
   // SaveWeights, with what is worth a word: what could not be taken back to float32.
-  absl::StatusOr<std::vector<std::string>> SaveForward(const std::string& path, const std::string& forward) const;
+  absl::StatusOr<std::vector<std::string>> SaveForward(const std::string& path, const std::string& forward,
+                                                       Overwrite overwrite) const;
+  // What the trainer reads, which no file may replace.
+  const FileUses& files() const;
   const StepDescription& description() const;
   const Session& session() const;
   // By the names of the states.

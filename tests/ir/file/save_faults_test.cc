@@ -87,7 +87,8 @@ absl::Status LoadAndSave(const ScratchFolder& dir, FileSystem& files, ExternalDa
       PrepareSave(*file->model, file->weights(), dir.File("out.onnx"), options);
   if (!prepared.ok()) return prepared.status();
   absl::StatusOr<FinishedFile> report = PrepareFile(
-      dir.File("report.json"), [](AtomicFile& out) { return out.Append("new report"); }, files);
+      dir.File("report.json"), {FileKind::kJson}, [](AtomicFile& out) { return out.Append("{\"report\": \"new\"}"); },
+      files);
   if (!report.ok()) return report.status();
   std::vector<FinishedFile> companions;
   companions.push_back(*std::move(report));
@@ -133,7 +134,7 @@ TEST_CASE("every failing call leaves the earlier output and no stray file") {
       if (earlier_output) {
         WriteText(dir.File("out.onnx"), SmallModel().SerializeAsString());
         WriteText(dir.File("out.onnx.0123456789abcdef.data"), "somebody's");
-        WriteText(dir.File("report.json"), "old report");
+        WriteText(dir.File("report.json"), "{\"report\": \"old\"}");
       }
       const auto before = Snapshot(dir.path());
       ScratchFolder good;

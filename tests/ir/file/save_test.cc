@@ -281,6 +281,22 @@ TEST_CASE("what must not be overwritten") {
   }
 }
 
+TEST_CASE("a model replaces no file of another kind") {
+  ScratchFolder dir;
+  WriteModel(dir, "m.onnx", 1, 5000, false);
+  WriteText(dir.File("out.onnx"), "notes");
+  const auto file = *LoadModel(dir.File("m.onnx"));
+  SaveOptions options;
+  options.input = &file;
+  const auto before = Snapshot(dir.path());
+  CheckRefused(
+      RunInChild([&] { return SaveModel(*file.model, file.weights(), dir.File("out.onnx"), options).status(); }),
+      StatusCode::kPermissionDenied, "out.onnx: exists and is of another kind; expected an ONNX model, or --force");
+  CHECK(Snapshot(dir.path()) == before);
+  options.force = true;
+  CHECK(SaveModel(*file.model, file.weights(), dir.File("out.onnx"), options).ok());
+}
+
 TEST_CASE("what is too large to embed is refused") {
   ScratchFolder dir;
   WriteModel(dir, "m.onnx", 2, 50'000, true);
@@ -346,7 +362,7 @@ TEST_CASE("leftovers of dead processes are swept, those of living ones not") {
   const std::string others = ".other.onnx.amp-" + std::to_string(dead) + "-0123456789abcdef.tmp";
   const std::string user = ".out.onnx.amp-notes.tmp";
   for (const auto& name : {gone, alive, others, user}) WriteText(dir.File(name), "x");
-  REQUIRE(WriteFileAtomically(dir.File("out.onnx"), [](AtomicFile& file) { return file.Append("done"); }).ok());
+  REQUIRE(WriteFileAtomically(dir.File("out.onnx"), {}, [](AtomicFile& file) { return file.Append("done"); }).ok());
   const auto after = Snapshot(dir.path());
   CHECK(after.count(gone) == 0);
   CHECK(after.count(alive) == 1);
@@ -357,9 +373,9 @@ TEST_CASE("leftovers of dead processes are swept, those of living ones not") {
 
 TEST_CASE("a private file stays private when it is replaced") {
   ScratchFolder dir;
-  WriteText(dir.File("out.onnx"), "old");
+  WriteText(dir.File("out.onnx"), "");
   fs::permissions(dir.File("out.onnx"), fs::perms(0600));
-  REQUIRE(WriteFileAtomically(dir.File("out.onnx"), [](AtomicFile& file) { return file.Append("new"); }).ok());
+  REQUIRE(WriteFileAtomically(dir.File("out.onnx"), {}, [](AtomicFile& file) { return file.Append("new"); }).ok());
   CHECK((fs::status(dir.File("out.onnx")).permissions() & fs::perms::mask) == fs::perms(0600));
 }
 
@@ -405,12 +421,14 @@ TEST_CASE("a read-only file is not replaced") {
   options.input = &file;
   options.in_place = true;
   for (const std::string name : {"m.onnx", "out.onnx", "report.json"}) {
-    if (name != "m.onnx") WriteText(dir.File(name), "old");
+    if (name == "out.onnx") fs::copy_file(dir.File("m.onnx"), dir.File(name));
+    if (name == "report.json") WriteText(dir.File(name), "{}");
     fs::permissions(dir.File(name), fs::perms(0444));
     const auto before = Snapshot(dir.path());
     const absl::Status status =
-        name == "report.json" ? WriteFileAtomically(dir.File(name), [](AtomicFile& out) { return out.Append("new"); })
-                              : SaveModel(*file.model, file.weights(), dir.File(name), options).status();
+        name == "report.json"
+            ? WriteFileAtomically(dir.File(name), {FileKind::kJson}, [](AtomicFile& out) { return out.Append("new"); })
+            : SaveModel(*file.model, file.weights(), dir.File(name), options).status();
     CHECK(status.code() == StatusCode::kPermissionDenied);
     CHECK(status.message() == dir.File(name) +
                                   ": exists and is read-only; expected a file that may be replaced: chmod u+w "

@@ -22,7 +22,7 @@ int StatusAfter(int signal, const ScratchFolder& dir, void (*begin)()) {
     ::setrlimit(RLIMIT_CORE, &no_core);
     begin();
     RemoveTemporariesOnSignals();
-    (void)WriteFileAtomically(dir.File("out.onnx"), [&](AtomicFile&) {
+    (void)WriteFileAtomically(dir.File("out.onnx"), {}, [&](AtomicFile&) {
       ::raise(signal);
       return absl::OkStatus();
     });
@@ -63,7 +63,7 @@ class SignalledFiles : public FileSystem {
 TEST_CASE("a signal while several files are put in place waits until all are") {
   ScratchFolder dir;
   WriteText(dir.File("m.onnx"), SmallModel().SerializeAsString());
-  WriteText(dir.File("report.json"), "old");
+  WriteText(dir.File("report.json"), "{}");
   const pid_t child = ::fork();
   if (child == 0) {
     RemoveTemporariesOnSignals();
@@ -75,7 +75,7 @@ TEST_CASE("a signal while several files are put in place waits until all are") {
     auto prepared = PrepareSave(*file.model, file.weights(), dir.File("out.onnx"), options);
     std::vector<FinishedFile> companions;
     companions.push_back(*PrepareFile(
-        dir.File("report.json"), [](AtomicFile& out) { return out.Append("new"); }, files));
+        dir.File("report.json"), {FileKind::kJson}, [](AtomicFile& out) { return out.Append("new"); }, files));
     (void)(*prepared)->Commit(std::move(companions));
     ::_exit(0);
   }
@@ -94,7 +94,7 @@ TEST_CASE("SIGXFSZ is an error, not an end") {
     RemoveTemporariesOnSignals();
     const struct rlimit limit = {1000, 1000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
-    return WriteFileAtomically(dir.File("out.onnx"),
+    return WriteFileAtomically(dir.File("out.onnx"), {},
                                [](AtomicFile& file) { return file.Append(std::string(2000, 'x')); });
   });
   CheckRefused(limited, absl::StatusCode::kUnavailable, "File too large");

@@ -1,6 +1,10 @@
 // What a run of amp-rewrite says: the JSON report, the table, the diff and the summary line.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
@@ -21,13 +25,12 @@ std::vector<std::string> KeysOf(const Json& object) {
 
 TEST_CASE("the report has these fields, in this order") {
   const Json report = ReportOf(kThreeNodes);
-  CHECK(KeysOf(report) == std::vector<std::string>{"schema_version", "tool",          "model",
-                                                   "dtype",          "profile",       "placement",
-                                                   "target",         "changed",       "unchanged_because",
-                                                   "opset",          "ir_version",    "totals",
-                                                   "nodes",          "replaced",      "casts",
-                                                   "weights",        "removed_casts", "widened_weights",
-                                                   "functions",      "advice",        "warnings"});
+  CHECK(KeysOf(report) == std::vector<std::string>{
+                              "schema_version", "tool",       "model",         "output_xxh3",     "dtype",
+                              "profile",        "placement",  "target",        "changed",         "unchanged_because",
+                              "opset",          "ir_version", "totals",        "nodes",           "replaced",
+                              "casts",          "weights",    "removed_casts", "widened_weights", "functions",
+                              "advice",         "warnings"});
   CHECK(KeysOf(report["totals"]) ==
         std::vector<std::string>{"nodes", "low", "casts", "by_reason", "weight_bytes", "known_activation_bytes"});
   CHECK(KeysOf(report["nodes"][0]) == std::vector<std::string>{"path", "operator", "class", "class_origin", "class_why",
@@ -62,6 +65,28 @@ TEST_CASE("rules by name do not mean nodes that the rewrite makes itself") {
   REQUIRE(report["replaced"].size() == 1);
   CHECK(report["casts"][1]["readers"] == Json::array({"y_unscaled"}));
   CHECK(report["warnings"].size() == 1);  // the pattern matches no node
+}
+
+// What the report of a run says of the model that it wrote, and what that model's hash is.
+std::pair<Json, std::string> SaidAndFound(const ToolFolder& folder, std::vector<std::string> flags) {
+  flags.insert(flags.end(), {"--report", folder.folder.File("r.json")});
+  REQUIRE(folder.RunTool(flags).exit_code == 0);
+  const std::string bytes = folder.folder.Read("out.onnx");
+  return {Json::parse(folder.folder.Read("r.json"))["output_xxh3"],
+          absl::StrFormat("%016x", XXH3_64bits(bytes.data(), bytes.size()))};
+}
+
+TEST_CASE("the report has the hash of its model, so that one of another run can be told") {
+  const ToolFolder folder(kThreeNodes);
+  const auto& [said, found] = SaidAndFound(folder, {});
+  CHECK(said == found);
+  const auto& [other, other_found] = SaidAndFound(folder, {"--dtype", "bfloat16", "--external-data", "always"});
+  CHECK(other == other_found);
+  CHECK(other != said);
+  const auto& [unchanged, input] = SaidAndFound(folder, {"--deny-node", "*"});  // the input's bytes
+  CHECK(unchanged == input);
+  CHECK(folder.folder.Read("out.onnx") == folder.folder.Read("in.onnx"));
+  CHECK(ReportOf(kThreeNodes, {"--dry-run"})["output_xxh3"].is_null());
 }
 
 TEST_CASE("the report's head and totals") {

@@ -285,10 +285,11 @@ TEST_CASE("a result that cannot be written, or would replace what is read, is an
   CHECK_THAT(runs.TrainError({"--checkpoint", "@nowhere/c.npz"}, 6),
              Contains("--checkpoint: expected a file that can be written: cannot open the directory: No such file"));
   CHECK_THAT(runs.TrainError({"--log", "@"}, 6), Contains("--log: expected a file, found a folder"));
-  CHECK_THAT(runs.TrainError({"--checkpoint", "@step.onnx"}),
-             Contains("is the file of the step graph, which it would"));
-  CHECK_THAT(runs.TrainError({"--log", "@./data.npz"}), Contains("is the file of --data, which it would replace"));
-  CHECK_THAT(runs.TrainError({"--checkpoint", "@a", "--save-weights", "@a"}), Contains("is the file of --checkpoint"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@step.onnx"}, 4),
+             Contains("step.onnx: --checkpoint would replace the file of STEP; expected another file"));
+  CHECK_THAT(runs.TrainError({"--log", "@./data.npz"}, 4), Contains("--log would replace the file of --data"));
+  CHECK_THAT(runs.TrainError({"--checkpoint", "@a", "--save-weights", "@a"}, 4),
+             Contains("a: --checkpoint and --save-weights would write the same file; expected two"));
   CHECK(runs.folder().Read("step.onnx") == step);
   REQUIRE(runs.Train({"--checkpoint", "@c.npz"}).exit_code == 0);
   CHECK(runs.Train({"--checkpoint", "@c.npz", "--resume", "@c.npz", "--epochs", "2"}).exit_code == 0);
@@ -311,7 +312,7 @@ TEST_CASE("a result that is no file, or may not be replaced, is an error before 
       ToolStreams streams;
       int steps = 0;
       streams.show_progress = [&](const std::string& what) { steps += absl::StrContains(what, " loss ") ? 1 : 0; };
-      const ToolOutput output = runs.Train({flag, path}, streams);
+      const ToolOutput output = runs.Train({flag, path, "--force"}, streams);
       CHECK(output.exit_code == exit_code);
       CHECK(steps == 0);
       CHECK(output.out.empty());
@@ -332,8 +333,9 @@ TEST_CASE("a result that is no file, or may not be replaced, is an error before 
           "another",
           4);
     REQUIRE(::chmod(kept.c_str(), 0644) == 0);
-    CHECK(runs.Train({flag, kept, "--batch", "0"}).exit_code == 2);
-    CHECK(runs.Train({flag, kept, "--data", "y=@data.npz:x"}).exit_code == 2);  // found after the results are looked at
+    CHECK(runs.Train({flag, kept, "--force", "--batch", "0"}).exit_code == 2);
+    CHECK(runs.Train({flag, kept, "--force", "--data", "y=@data.npz:x"}).exit_code ==
+          2);  // found after the results are looked at
     CHECK(runs.folder().Read("kept") == "what was there");
   }
 }

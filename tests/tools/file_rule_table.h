@@ -1,0 +1,50 @@
+// Every flag of the three programs that reads a file or writes one, with a command that uses it.
+#ifndef AMP_TESTS_TOOLS_FILE_RULE_TABLE_H_
+#define AMP_TESTS_TOOLS_FILE_RULE_TABLE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/base/file_kind.h"
+#include "tests/scratch_folder.h"
+#include "tools/tool_output.h"
+
+namespace amp {
+
+using Words = std::vector<std::string>;  // of a command line; "@" stands for the folder
+
+struct ReadingFlag {
+  std::string flag;  // as messages name it
+  Words words;       // those that the command needs for it
+  std::string file;  // that is read then, in the folder
+};
+
+struct WritingFlag {
+  std::string flag;
+  Words words;  // "%" stands for the path
+  FileKind kind = FileKind::kOther;
+  std::string fixed_name = {};  // what the file is called, where a folder is given instead of its path
+};
+
+struct Program {
+  std::string name;
+  std::function<ToolOutput(const Words&)> run;
+  Words command;  // that does something, together with `needed`
+  Words needed;   // flag and value; left out where a test gives the flag itself
+  std::vector<ReadingFlag> reads;
+  std::vector<WritingFlag> writes;
+  // What values that are no files are called in --help. A flag whose value is called otherwise is to be in the table.
+  std::vector<std::string> other_values;
+  Words positionals;  // arguments without a flag
+};
+
+// "amp-rewrite", "amp-run", "amp-train", "amp-train new".
+const std::vector<Program>& Programs();
+
+// Puts all the files that the commands name into the folder.
+void MakeFiles(const ScratchFolder& folder);
+
+}  // namespace amp
+
+#endif  // AMP_TESTS_TOOLS_FILE_RULE_TABLE_H_

@@ -1,0 +1,15 @@
+#include "tools/run_files.h"
+
+namespace amp {
+
+FileUses FilesOf(const RunArguments& a) {
+  FileUses uses{.reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
+                .writes = {{"--outputs", a.outputs, FileKind::kArchive}, {"--profile", a.profile, FileKind::kJson}},
+                .force = a.force};
+  for (const auto& [name, file] : a.input_files) uses.reads.push_back({"--input", file});
+  uses.reads.push_back({"--autotune", a.autotune});
+  uses.writes.push_back({"--autotune", a.autotune, FileKind::kJson});
+  return uses;
+}
+
+}  // namespace amp
