@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <deque>
 #include <new>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "ir/base/status.h"
@@ -26,6 +28,20 @@ size_t Index(int rank) { return static_cast<size_t>(rank); }
 Bytes BytesOf(absl::Span<std::byte> bytes) { return {bytes.data(), bytes.size()}; }
 Bytes BytesOf(absl::Span<float> floats) {
   return {reinterpret_cast<std::byte*>(floats.data()), floats.size() * sizeof(float)};
+}
+
+std::string SecondsText(std::chrono::milliseconds time) {
+  return absl::StrCat(absl::ToDoubleSeconds(absl::FromChrono(time)), " s");
+}
+
+// Whether the condition holds before `most` has passed, not counting time for which this process itself stood still.
+bool AwaitAtMost(absl::Mutex& mutex, const absl::Condition& condition, std::chrono::milliseconds most)
+    ABSL_SHARED_LOCKS_REQUIRED(mutex) {
+  constexpr int kSlices = 20;
+  for (int slice = 0; slice < kSlices; ++slice) {
+    if (mutex.AwaitWithTimeout(condition, absl::FromChrono(most) / kSlices)) return true;
+  }
+  return false;
 }
 
 class Operation {
@@ -46,8 +62,24 @@ class Operation {
     is_done_ = true;
   }
 
+  // As Wait, but once the operation is leaving the other ranks, for no longer than `most`: the transport waits for them
+  // without an end. Errors: kUnavailable, that took longer.
+  absl::Status WaitForLeave(std::chrono::milliseconds most) {
+    const auto leaves_or_is_done = [this]() ABSL_SHARED_LOCKS_REQUIRED(mutex_) { return is_leaving_ || is_done_; };
+    const absl::MutexLock lock(&mutex_, absl::Condition(&leaves_or_is_done));
+    if (AwaitAtMost(mutex_, absl::Condition(&is_done_), most)) return status_;
+    return IoError("the ranks did not take leave of each other within ", SecondsText(most));
+  }
+
+ protected:
+  void SetLeaving() {
+    const absl::MutexLock lock(&mutex_);
+    is_leaving_ = true;
+  }
+
  private:
   absl::Mutex mutex_;
+  bool is_leaving_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_done_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
@@ -161,6 +193,7 @@ class FinishOperation : public GatherOperation {
   FinishOperation() : GatherOperation({}) {}
   absl::Status Run(Exchanger& exchanger) override {
     AMP_RETURN_IF_ERROR(GatherOperation::Run(exchanger));
+    SetLeaving();
     exchanger.transport().Finish();
     return absl::OkStatus();
   }
@@ -198,9 +231,9 @@ class SignalsBlocked {
 
 class ExchangeReduction : public Reduction {
  public:
-  ExchangeReduction(const TransportOpener& open, std::chrono::milliseconds most_silence) {
+  ExchangeReduction(const TransportOpener& open, std::chrono::milliseconds most_silence) : most_silence_(most_silence) {
     const SignalsBlocked blocked;
-    thread_ = std::thread([this, open, most_silence] { Work(open, most_silence); });
+    thread_ = std::thread([this, open] { Work(open); });
   }
   ExchangeReduction(const ExchangeReduction&) = delete;
   ExchangeReduction& operator=(const ExchangeReduction&) = delete;
@@ -212,8 +245,14 @@ class ExchangeReduction : public Reduction {
     thread_.join();
   }
 
-  absl::Status WaitUntilOpen() {
-    const absl::MutexLock lock(&mutex_, absl::Condition(&is_open_));
+  // Whether the transport is there, or is known not to be, within the time without a sign of life.
+  bool OpensInTime() {
+    const absl::MutexLock lock(&mutex_);
+    is_over_ = !AwaitAtMost(mutex_, absl::Condition(&is_open_), most_silence_);
+    return is_open_;
+  }
+  absl::Status failure() {
+    const absl::MutexLock lock(&mutex_);
     return failure_;
   }
 
@@ -239,11 +278,16 @@ class ExchangeReduction : public Reduction {
     return absl::OkStatus();
   }
 
-  absl::Status Finish() override { return StartAndWait(std::make_shared<FinishOperation>()); }
+  absl::Status Finish() override {
+    const auto operation = std::make_shared<FinishOperation>();
+    Start(operation);
+    return operation->WaitForLeave(most_silence_);
+  }
 
   [[noreturn]] void Abort(int exit_code) override {
+    constexpr std::chrono::seconds kLongEnough{5};  // the thread may never come to it
     Start(std::make_shared<AbortOperation>(exit_code));
-    thread_.join();
+    std::this_thread::sleep_for(kLongEnough);
     std::_Exit(exit_code);
   }
 
@@ -260,10 +304,10 @@ class ExchangeReduction : public Reduction {
 
   // ---- in the thread
 
-  void Work(const TransportOpener& open, std::chrono::milliseconds most_silence) {
+  void Work(const TransportOpener& open) {
     std::unique_ptr<Transport> transport = open();
     if (transport == nullptr) return SetOpen(DeviceError("MPI does not start"));
-    Exchanger exchanger(std::move(transport), most_silence);
+    Exchanger exchanger(std::move(transport), most_silence_);
     rank_ = exchanger.rank();
     size_ = exchanger.size();
     absl::Status status = exchanger.WatchRankBefore();
@@ -310,6 +354,7 @@ class ExchangeReduction : public Reduction {
     is_open_ = true;
   }
 
+  const std::chrono::milliseconds most_silence_;
   std::thread thread_;
   int rank_ = 0, size_ = 1;  // set before is_open_
   absl::Mutex mutex_;
@@ -324,7 +369,11 @@ class ExchangeReduction : public Reduction {
 absl::StatusOr<std::unique_ptr<Reduction>> MakeExchangeReduction(const TransportOpener& open,
                                                                  std::chrono::milliseconds most_silence) {
   auto reduction = std::make_unique<ExchangeReduction>(open, most_silence);
-  AMP_RETURN_IF_ERROR(reduction->WaitUntilOpen());
+  if (!reduction->OpensInTime()) {
+    static_cast<void>(reduction.release());  // its thread is in the transport's start, which nothing ends
+    return IoError("the ranks did not find each other within ", SecondsText(most_silence));
+  }
+  AMP_RETURN_IF_ERROR(reduction->failure());
   return std::unique_ptr<Reduction>(std::move(reduction));
 }
 

@@ -27,8 +27,9 @@ using TransportOpener = std::function<std::unique_ptr<Transport>()>;
 
 inline constexpr std::chrono::milliseconds kUsualSilence{20'000};
 
-// `most_silence`: without a sign of life of the rank before, until it counts as lost. Errors: kUnimplemented where
-// `open` gives null; kUnavailable, a rank was lost already.
+// `most_silence`: without a sign of life of the rank before, until it counts as lost; `open` and the transport's end may
+// take no longer either. Errors: kUnimplemented where `open` gives null; kUnavailable, a rank was lost already, or `open`
+// took longer: then its thread is left behind.
 absl::StatusOr<std::unique_ptr<Reduction>> MakeExchangeReduction(
     const TransportOpener& open, std::chrono::milliseconds most_silence = kUsualSilence);
 

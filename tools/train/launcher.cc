@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <optional>
+#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "ir/base/status.h"
@@ -31,6 +32,14 @@ std::optional<int> FirstNumber(std::initializer_list<const char*> names) {
   return std::nullopt;
 }
 
+// All ranks that wait for one that is missing learn of it at the same time, and cannot agree on who says so. The launcher
+// ends the others with the first that goes.
+void LetFirstRankSpeak() {
+  constexpr std::chrono::milliseconds kForEach{1000}, kMost{5000};
+  const int rank = FirstNumber({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).value_or(0);
+  std::this_thread::sleep_for(std::clamp(rank * kForEach, std::chrono::milliseconds(0), kMost));
+}
+
 }  // namespace
 
 int NumberOnMachine() {
@@ -48,6 +57,7 @@ absl::StatusOr<std::unique_ptr<Reduction>> OpenRanks(std::chrono::milliseconds m
   const int num_started = NumStarted();
   if (num_started == 1) return nullptr;
   absl::StatusOr<std::unique_ptr<Reduction>> reduction = OpenMpi(most_silence);
+  if (absl::IsUnavailable(reduction.status())) LetFirstRankSpeak();
   if (!reduction.ok()) {
     return absl::Status(reduction.status().code(),
                         absl::StrCat("started as one of several processes: ", reduction.status().message()));

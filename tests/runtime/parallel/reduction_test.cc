@@ -146,6 +146,69 @@ TEST_CASE("a transport that does not start is no reduction") {
   CHECK(absl::IsUnimplemented(reduction.status()));
 }
 
+// Time enough for a test that waits for a thread of its own.
+class Gate {
+ public:
+  void Open() { is_open_ = true; }
+  void Wait() const {
+    while (!is_open_) std::this_thread::sleep_for(milliseconds(5));
+  }
+
+ private:
+  std::atomic<bool> is_open_ = false;
+};
+
+TEST_CASE("a transport that does not come to its start is given up") {
+  static Gate gate;  // the thread outlives the test
+  const auto start = std::chrono::steady_clock::now();
+  const auto open = [] {
+    gate.Wait();
+    return std::unique_ptr<Transport>();
+  };
+  const auto reduction = MakeExchangeReduction(open, milliseconds(300));
+  CHECK(absl::IsUnavailable(reduction.status()));
+  CHECK_THAT(std::string(reduction.status().message()), Contains("the ranks did not find each other within 0.3 s"));
+  CHECK(std::chrono::steady_clock::now() - start < milliseconds(5000));
+  gate.Open();
+  // The near miss: one that takes long, but less.
+  const auto late = MakeExchangeReduction(
+      [] {
+        std::this_thread::sleep_for(milliseconds(300));
+        return std::unique_ptr<Transport>();
+      },
+      milliseconds(3000));
+  CHECK(absl::IsUnimplemented(late.status()));
+}
+
+// Alone, and does not come to the end of its leave until it is let.
+class StuckTransport : public Transport {
+ public:
+  explicit StuckTransport(Gate& gate) : gate_(gate) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  void StartExchange(const std::vector<Bytes>&, const std::vector<Bytes>&) override {}
+  Progress Test() override { return Progress::kDone; }
+  std::string Error() const override { return ""; }
+  void SendSign() override {}
+  bool TakeSign() override { return true; }
+  void Finish() override { gate_.Wait(); }
+  [[noreturn]] void Abort(int exit_code) override { std::_Exit(exit_code); }
+
+ private:
+  Gate& gate_;
+};
+
+TEST_CASE("a leave that another rank does not take is given up") {
+  Gate gate;
+  const auto reduction =
+      MakeExchangeReduction([&] { return std::make_unique<StuckTransport>(gate); }, milliseconds(300));
+  REQUIRE(reduction.ok());
+  const absl::Status status = (*reduction)->Finish();
+  CHECK(absl::IsUnavailable(status));
+  CHECK_THAT(std::string(status.message()), Contains("did not take leave of each other within 0.3 s"));
+  gate.Open();
+}
+
 TEST_CASE("the end of another process is seen before anybody waits for it") {
   const pid_t child = ::fork();
   if (child == 0) {
