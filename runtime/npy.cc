@@ -142,6 +142,61 @@ absl::StatusOr<NpyContent> ContentOfStrings(const Tensor& tensor) {
   return content;
 }
 
+void AppendUtf8(uint32_t code, std::string& text) {
+  const auto append = [&](uint32_t byte) { text += static_cast<char>(static_cast<unsigned char>(byte)); };
+  if (code < 0x80) {
+    append(code);
+  } else if (code < 0x800) {
+    append(0xc0 | code >> 6);
+  } else if (code < 0x10000) {
+    append(0xe0 | code >> 12);
+    append(0x80 | (code >> 6 & 0x3f));
+  } else {
+    append(0xf0 | code >> 18);
+    append(0x80 | (code >> 12 & 0x3f));
+    append(0x80 | (code >> 6 & 0x3f));
+  }
+  if (code >= 0x80) append(0x80 | (code & 0x3f));
+}
+
+// Of four bytes for each character; zeros at the end are none.
+absl::StatusOr<std::string> TextOfCharacters(absl::string_view bytes) {
+  constexpr uint32_t kFirstSurrogate = 0xd800, kLastSurrogate = 0xdfff, kLast = 0x10ffff;
+  std::vector<uint32_t> codes(bytes.size() / sizeof(uint32_t));
+  if (!codes.empty()) std::memcpy(codes.data(), bytes.data(), bytes.size());
+  while (!codes.empty() && codes.back() == 0) codes.pop_back();
+  std::string text;
+  for (const uint32_t code : codes) {
+    if (code > kLast || (code >= kFirstSurrogate && code <= kLastSurrogate)) {
+      return UsageError("expected characters of Unicode, found ", code);
+    }
+    AppendUtf8(code, text);
+  }
+  return text;
+}
+
+// The length of each string of '<U5'; nothing for another type.
+std::optional<int64_t> LengthOfStrings(absl::string_view descr) {
+  int64_t length = 0;
+  const bool is_text = absl::ConsumePrefix(&descr, "<U") && !descr.empty() &&
+                       std::all_of(descr.begin(), descr.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_text || !absl::SimpleAtoi(descr, &length) || length < 1 || length > kMaxElements) return std::nullopt;
+  return length;
+}
+
+absl::StatusOr<Tensor> ParseStrings(int64_t length, const Dims& dims, int64_t count, absl::string_view payload) {
+  const auto size = static_cast<size_t>(length) * sizeof(uint32_t);
+  if (static_cast<size_t>(count) != payload.size() / size || payload.size() % size != 0) {
+    return UsageError("expected ", count, " strings of ", size, " bytes each, found ", payload.size(), " bytes in all");
+  }
+  AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(DType::kString, dims));
+  for (std::string& text : tensor.mutable_elements<std::string>()) {
+    AMP_ASSIGN_OR_RETURN(text, TextOfCharacters(payload.substr(0, size)));
+    payload.remove_prefix(size);
+  }
+  return tensor;
+}
+
 absl::StatusOr<NpyContent> ContentOf(const Tensor& tensor) {
   if (tensor.dtype() == DType::kString) return ContentOfStrings(tensor);
   AMP_ASSIGN_OR_RETURN(const Tensor written, WritableForm(tensor));
@@ -169,22 +224,28 @@ absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes) {
   const bool is_quoted = absl::ConsumePrefix(&descr, "'");
   descr = descr.substr(0, descr.find('\''));
   const std::optional<DType> dtype = is_quoted ? TypeOfCode(descr) : std::nullopt;
-  if (!dtype.has_value()) return UsageError("expected little-endian numbers, found the type '", Escaped(descr), "'");
+  const std::optional<int64_t> text_length = is_quoted ? LengthOfStrings(descr) : std::nullopt;
+  if (!dtype.has_value() && !text_length.has_value())
+    return UsageError("expected little-endian numbers or strings, found the type '", Escaped(descr), "'");
   const std::optional<Dims> dims = ParseShape(After(header, "shape"));
   const std::optional<int64_t> count = dims.has_value() ? ElementCount(*dims) : std::nullopt;
   if (!count.has_value()) return UsageError("expected a shape, found ", Escaped(After(header, "shape").substr(0, 40)));
+  const bool in_columns = absl::StartsWith(After(header, "fortran_order"), "True") && dims->size() > 1;
+  if (text_length.has_value()) {
+    AMP_ASSIGN_OR_RETURN(Tensor strings, ParseStrings(*text_length, *dims, *count, payload));
+    return in_columns ? InRows(strings, *dims) : strings;
+  }
   const std::optional<int64_t> size = RawBytes(*dtype, *count);
   if (!size.has_value() || static_cast<size_t>(*size) != payload.size()) {
     return UsageError("expected ", size.value_or(-1), " bytes for ", DTypeName(*dtype), DimsText(*dims), ", found ",
                       payload.size());
   }
-  const bool in_columns = absl::StartsWith(After(header, "fortran_order"), "True");
   AMP_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Create(*dtype, *dims));
   if (!payload.empty()) std::memcpy(tensor.mutable_bytes().data(), payload.data(), payload.size());
   if (*dtype == DType::kBool) {
     for (std::byte& b : tensor.mutable_bytes()) b = b == std::byte(0) ? b : std::byte(1);
   }
-  return in_columns && dims->size() > 1 ? InRows(tensor, *dims) : tensor;
+  return in_columns ? InRows(tensor, *dims) : tensor;
 }
 
 absl::StatusOr<std::string> NpyBytes(const Tensor& tensor) {

@@ -20,11 +20,11 @@
 namespace amp {
 
 // Little-endian numbers, truth values and complex numbers, in rows or in columns; two bytes of no type ('<V2') are
-// bfloat16, as ml_dtypes writes it. Errors: kInvalidArgument for anything else, kResourceExhausted.
+// bfloat16, as ml_dtypes writes it. Strings of Unicode ('<U5'), without the zeros at their ends. Errors: kInvalidArgument for anything else, kResourceExhausted.
 absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
 
-// bfloat16 and smaller floats as float32, integers below 8 bits as 8 bits, strings as Unicode ('<U5'), which ParseNpy
-// does not take. Errors: kInvalidArgument for strings that are no UTF-8.
+// bfloat16 and smaller floats as float32, integers below 8 bits as 8 bits, strings as Unicode ('<U5').
+// Errors: kInvalidArgument for strings that are no UTF-8.
 absl::StatusOr<std::string> NpyBytes(const Tensor& tensor);
 
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;

@@ -74,6 +74,22 @@ TEST_CASE("strings are written as NumPy has them, characters of four bytes") {
   CHECK(absl::IsResourceExhausted(NpyBytes(uneven).status()));
 }
 
+TEST_CASE("strings that are written are read again, zeros at their ends apart") {
+  const std::vector<std::string> texts = {"a\xc3\xa9",
+                                          "",
+                                          std::string("x\0y", 3),
+                                          "\xe2\x82\xac\xf0\x9f\x8d\x8e",
+                                          "\x7f\xdf\xbf\xef\xbf\xbf\xf4\x8f\xbf\xbf",
+                                          "\xe0\xa0\x80"};
+  const absl::StatusOr<Tensor> read = ParseNpy(*NpyBytes(Tensor::Of<std::string>(DType::kString, {2, 3}, texts)));
+  REQUIRE(read.ok());
+  CHECK(read->TypeText() == "string[2,3]");
+  CHECK(read->elements<std::string>() == absl::MakeConstSpan(texts));
+  const absl::StatusOr<Tensor> none = ParseNpy(*NpyBytes(*Tensor::Create(DType::kString, {0, 3})));
+  REQUIRE(none.ok());
+  CHECK(none->TypeText() == "string[0,3]");
+}
+
 TEST_CASE("headers that lie are refused") {
   CHECK(absl::StrContains(Complaint("PK"), "expected a .npy file"));
   CHECK(absl::StrContains(Complaint(File("", "").substr(0, 8) + "\xff\xff  "), "header of 65535 bytes"));
@@ -82,7 +98,12 @@ TEST_CASE("headers that lie are refused") {
   CHECK(absl::StrContains(Complaint(File(Header("<f4", "(4611686018427387904, 4)"), "")), "expected a shape"));
   CHECK(absl::StrContains(Complaint(File(Header("<f4", "2"), "")), "expected a shape"));
   CHECK(absl::StrContains(Complaint(File(Header(">f4", "(1,)"), "1234")), "little-endian"));
-  CHECK(absl::StrContains(Complaint(File(Header("<U3", "(1,)"), "")), "'<U3'"));
+  CHECK(absl::StrContains(Complaint(File(Header("<U3", "(1,)"), "")), "expected 1 strings of 12 bytes each"));
+  CHECK(absl::StrContains(Complaint(File(Header("<U0", "(1,)"), "")), "'<U0'"));
+  CHECK(absl::StrContains(Complaint(File(Header(">U1", "(1,)"), "1234")), "'>U1'"));
+  CHECK(absl::StrContains(Complaint(File(Header("<U99999999999999999999", "(1,)"), "")), "'<U99999999999999999999'"));
+  CHECK(absl::StrContains(Complaint(File(Header("<U1", "(1,)"), std::string("\x00\xd8\x00\x00", 4))), "found 55296"));
+  CHECK(absl::StrContains(Complaint(File(Header("<U1", "(1,)"), std::string("\x00\x00\x11\x00", 4))), "found 1114112"));
   CHECK(absl::StrContains(Complaint(File("{}", "")), "little-endian"));
 }
 
