@@ -271,7 +271,7 @@ std::vector<std::string> Session::OutputNames() const { return NamesOf(model(), 
 absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   for (const ValueId input : this->inputs()) {
     const std::string& name = model().value(input).name;
-    if (inputs.contains(name)) continue;
+    if (inputs.contains(name) || model().value(input).uses.empty()) continue;
     return UsageError("expected input '", Escaped(name), "', found ", GivenNames(model(), program(), inputs));
   }
   for (const auto& [name, datum] : inputs) {

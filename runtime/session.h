@@ -105,8 +105,8 @@ class Session {
   std::vector<std::string> InputNames() const;
   std::vector<std::string> OutputNames() const;
 
-  // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input, an input that is missing, of
-  // another type or of another shape than the model states; a place that is none, or of another type or shape than the
+  // Outputs in the model's order. Errors: kInvalidArgument (a name that is no input; an input that some node reads and
+  // that is missing, or of another type or shape than the model states; a place that is none, or does not fit the
   // output, and then no place is written), kDataLoss (shapes, attributes or indices that do not fit, with the node),
   // kResourceExhausted (memory, rounds of a loop). Inputs may lie in the memory of the session's device.
   absl::StatusOr<std::vector<Datum>> Run(const NamedDatums& inputs, const RunOptions& options = {}) const;

@@ -99,6 +99,7 @@ Program Train() {
                     {"--autotune", {"--autotune", "@tuning.json", "--device", "cuda"}, "tuning.json"}},
           .writes = {{"--checkpoint", {"--checkpoint", "%"}, FileKind::kArchive},
                      {"--save-weights", {"--save-weights", "%"}, FileKind::kModel},
+                     {"--save-best", {"--save-best", "%", "--validation-split", "0.5"}, FileKind::kModel},
                      {"--log", {"--log", "%"}, FileKind::kCsv},
                      {"--autotune", {"--autotune", "%", "--device", "cuda"}, FileKind::kJson}},
           .other_values = {"X", "N", "SEED", "nearest", "constant,"},
@@ -116,7 +117,7 @@ Program New() {
           .needed = {"-o", "@needed.onnx"},
           .reads = {},
           .writes = {{"-o", {"-o", "%"}, FileKind::kModel}},
-          .other_values = {"N"},
+          .other_values = {"N", "classification"},
           .positionals = {"KIND", "SIZES"}};
 }
 

@@ -1,7 +1,9 @@
 #include "tools/train/amp_train.h"
 
 #include <chrono>
+#include <cmath>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <optional>
@@ -36,7 +38,7 @@ absl::Status MakeNewModel(const std::vector<std::string>& arguments, ToolOutput&
   }
   AMP_RETURN_IF_ERROR(CheckFileUses({.writes = {{"-o", a.output, FileKind::kModel}}, .force = a.force}));
   const bool is_mlp = a.kind == NewModelArguments::Kind::kMlp;
-  AMP_ASSIGN_OR_RETURN(const LoadedFile file, is_mlp ? NewMlp(a.layers, a.seed) : NewCnn(a.seed));
+  AMP_ASSIGN_OR_RETURN(const LoadedFile file, is_mlp ? NewMlp(a.layers, a.seed, a.task) : NewCnn(a.seed));
   SaveOptions how;
   how.force = a.force;
   absl::StatusOr<SaveResult> saved = SaveModel(*file.model, file.weights(), a.output, how);
@@ -97,7 +99,7 @@ struct Beginning {
 };
 
 // At the start, or where the checkpoint says.
-absl::StatusOr<Beginning> Begin(const TrainArguments& a, const DataSet& data, Trainer& trainer, const Ranks& ranks) {
+absl::StatusOr<Beginning> Begin(const TrainArguments& a, int64_t num_samples, Trainer& trainer, const Ranks& ranks) {
   TrainProgress progress;
   progress.base_rate = a.learning_rate.value_or(trainer.learning_rate());
   if (!trainer.description().scale.empty()) {
@@ -105,7 +107,7 @@ absl::StatusOr<Beginning> Begin(const TrainArguments& a, const DataSet& data, Tr
     if (scale.dtype() == DType::kFloat32 && scale.num_elements() == 1) progress.loss_scale = scale.elements<float>()[0];
   }
   progress.batch = a.batch;
-  progress.num_samples = data.num_samples();
+  progress.num_samples = num_samples;
   progress.drop_last = a.drop_last;
   progress.shuffle = a.shuffle;
   progress.flags = StepFlags(a, progress.base_rate);
@@ -150,12 +152,21 @@ void ReportStop(const TrainArguments& a, const TrainProgress& progress, int sign
 // All that a run needs before its ranks meet.
 struct Preparations {
   std::unique_ptr<Trainer> trainer;
-  DataSet data;
+  std::shared_ptr<const DataSet> data;
   BatchPlan plan;
   TrainProgress progress;
   std::string changes;
   std::optional<Evaluator> evaluator;
 };
+
+// How many samples are trained on: with --validation-split the first ones, as many as Keras takes.
+absl::StatusOr<int64_t> NumTrained(const TrainArguments& a, int64_t num_samples) {
+  if (a.validation_split == 0) return num_samples;
+  const auto trained = static_cast<int64_t>(std::floor(static_cast<double>(num_samples) * (1 - a.validation_split)));
+  if (trained > 0 && trained < num_samples) return trained;
+  return UsageError("--validation-split: expected samples to train on and to test on, found ", trained, " and ",
+                    num_samples - trained);
+}
 
 absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks, PhaseTimes& phases) {
   Preparations made;
@@ -164,14 +175,19 @@ absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks
   if (ranks.IsFirst()) AMP_RETURN_IF_ERROR(CheckDataFiles(a, *made.trainer));
   phases.End("load");
   Trainer& trainer = *made.trainer;
-  AMP_ASSIGN_OR_RETURN(made.data, ReadTrainingData(trainer, a));
-  AMP_ASSIGN_OR_RETURN(made.plan, PlanBatches(made.data.num_samples(), a.batch, a.drop_last, ranks.size()));
-  AMP_RETURN_IF_ERROR(made.data.CheckBatch(made.plan.UsualShare(), made.plan.LastShare()));
-  AMP_ASSIGN_OR_RETURN(Beginning beginning, Begin(a, made.data, trainer, ranks));
+  AMP_ASSIGN_OR_RETURN(DataSet data, ReadTrainingData(trainer, a));
+  made.data = std::make_shared<const DataSet>(std::move(data));
+  AMP_ASSIGN_OR_RETURN(const int64_t num_samples, NumTrained(a, made.data->num_samples()));
+  AMP_ASSIGN_OR_RETURN(made.plan, PlanBatches(num_samples, a.batch, a.drop_last, ranks.size()));
+  AMP_RETURN_IF_ERROR(made.data->CheckBatch(made.plan.UsualShare(), made.plan.LastShare()));
+  AMP_ASSIGN_OR_RETURN(Beginning beginning, Begin(a, num_samples, trainer, ranks));
   made.progress = std::move(beginning.progress);
   made.changes = std::move(beginning.changes);
   if (!a.eval_data.empty()) {
     AMP_ASSIGN_OR_RETURN(made.evaluator, Evaluator::Create(trainer, a, NumClasses(trainer), a.batch / ranks.size()));
+  } else if (a.validation_split > 0) {
+    AMP_ASSIGN_OR_RETURN(made.evaluator,
+                         Evaluator::CreateOnRest(trainer, a, made.data, num_samples, a.batch / ranks.size()));
   } else if (!a.save_weights.empty()) {
     AMP_RETURN_IF_ERROR(
         trainer.MakeForward(a.forward).status());  // what cannot be saved is known before the first step
@@ -181,14 +197,20 @@ absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks
 
 // What ranks must not be told differently: then they would do another number of steps, or other steps.
 std::string Describe(const TrainArguments& a, const Preparations& made) {
-  return absl::StrCat("step graph ", made.trainer->graph_hash(), ", ", made.data.num_samples(), " samples, --batch ",
-                      a.batch, " --epochs ", a.epochs, a.drop_last ? " --drop-last" : "",
+  const std::map<std::string, std::string> flags = StepFlags(a, made.progress.base_rate);
+  return absl::StrCat("step graph ", made.trainer->graph_hash(), ", ", made.progress.num_samples, " samples, --scale ",
+                      flags.at("--scale"), " --resize ", flags.at("--resize"), " --batch ", a.batch, " --epochs ",
+                      a.epochs, a.drop_last ? " --drop-last" : "",
                       a.shuffle ? absl::StrCat(" --shuffle ", *a.shuffle) : "", " --seed ", a.session.seed,
                       a.schedule == RateSchedule::kLinear   ? " --schedule linear"
                       : a.schedule == RateSchedule::kCosine ? " --schedule cosine"
                                                             : "",
                       a.learning_rate ? absl::StrCat(" --learning-rate ", *a.learning_rate) : "", " --check-replicas ",
-                      a.check_replicas, a.eval_data.empty() ? "" : " --eval-data");
+                      a.check_replicas, a.patience >= 0 ? absl::StrCat(" --patience ", a.patience) : "",
+                      a.terminate_on_nan ? " --terminate-on-nan" : "", a.save_best.empty() ? "" : " --save-best",
+                      a.forward.empty() ? "" : " --forward", ", --data ", made.data->Fingerprint(),
+                      a.eval_data.empty() ? "" : ", --eval-data ",
+                      a.eval_data.empty() ? "" : made.evaluator->data().Fingerprint());
 }
 
 // Rank 0 has read the checkpoint, if any.
@@ -219,7 +241,7 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   AMP_RETURN_IF_ERROR(ranks.Agree(InFile(Escaped(a.model), made.status())));
   AMP_RETURN_IF_ERROR(Meet(a, *made, ranks));
   if (!a.quiet)
-    AMP_RETURN_IF_ERROR(streams.print(made->data.Describe() + DescribeShares(made->plan, a.session.device.get())));
+    AMP_RETURN_IF_ERROR(streams.print(made->data->Describe() + DescribeShares(made->plan, a.session.device.get())));
   if (!made->changes.empty()) {
     streams.warn(
         absl::StrCat("amp-train: warning: ", Escaped(a.resume), ": goes on with other flags: ", made->changes, "\n"));
@@ -230,11 +252,14 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
         a.resume.empty() ? "" : absl::StrCat(", the total with what ", Escaped(a.resume), " has done");
     streams.warn(absl::StrCat("amp-train: warning: nothing to do: expected --epochs above ", done, total, "; found ",
                               a.epochs, "\n"));
+  } else if (HasStoppedEarly(a, made->progress)) {
+    streams.warn(absl::StrCat("amp-train: warning: nothing to do: --patience had run out behind epoch ",
+                              made->progress.epoch, "\n"));
   }
   const StopSignals signals;
   const TrainTask task{.arguments = &a,
                        .trainer = made->trainer.get(),
-                       .data = &made->data,
+                       .data = made->data.get(),
                        .plan = made->plan,
                        .ranks = &ranks,
                        .evaluator = made->evaluator.has_value() ? &*made->evaluator : nullptr,

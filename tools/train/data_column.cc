@@ -13,6 +13,9 @@
 #include "runtime/reference/elementwise.h"
 #include "tools/train/device_rows.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace amp {
 namespace {
 
@@ -251,6 +254,8 @@ void DataColumn::ConvertRows(absl::Span<const int64_t> rows, size_t sample_size,
     StoreDoubles(resize_ == ResizeMode::kNone ? sample : resized, batch, i * made_size);
   }
 }
+
+uint64_t DataColumn::Hash() const { return XXH3_64bits(data_.bytes().data(), data_.size_bytes()); }
 
 absl::Status DataColumn::MoveTo(Accelerator& device) {
   const bool can_move = !is_one_hot_ && (KeepsRows() || ScalesBytes()) && data_.dtype() != DType::kString;

@@ -36,6 +36,7 @@ struct InputType {
   std::string name;
   DType dtype = DType::kUndefined;
   std::vector<int64_t> dims;  // the batch first; -1: any
+  bool is_read = true;        // by a node: else it needs no data
 };
 
 class DataColumn {
@@ -51,6 +52,8 @@ class DataColumn {
   int64_t num_samples() const { return data_.dim(0); }
   // "x: uint8[60000,28,28] as float32[n,784], scaled by 0.00392157"
   const std::string& description() const { return description_; }
+  // Of the elements as the file has them, or of the classes.
+  uint64_t Hash() const;
   // Where batches that are rows of the file, or bytes times the scale, can be made on the device, they will be, if there is
   // room for the data: see DeviceRows; `description` says so. REQUIRES: the device outlives the column.
   absl::Status MoveTo(Accelerator& device);

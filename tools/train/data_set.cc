@@ -1,8 +1,13 @@
 #include "tools/train/data_set.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/shape.h"
 #include "tools/train/data_file.h"
@@ -27,7 +32,7 @@ absl::Status CheckNames(const NamedFiles& files, const std::vector<InputType>& w
   std::vector<std::string> names;
   for (const InputType& input : wanted) {
     names.push_back(input.name);
-    if (FileOf(files, input.name) == nullptr) {
+    if (input.is_read && FileOf(files, input.name) == nullptr) {
       return UsageError(flag, ": expected ", Escaped(input.name), "=FILE, found ", QuotedFirstOf(GivenNames(files)));
     }
   }
@@ -40,20 +45,33 @@ absl::Status CheckNames(const NamedFiles& files, const std::vector<InputType>& w
   return absl::OkStatus();
 }
 
+// A line for each file that is given for an input that no node reads.
+std::string NotesOnUnread(const NamedFiles& files, const std::vector<InputType>& wanted) {
+  std::string notes;
+  for (const InputType& input : wanted) {
+    if (input.is_read || FileOf(files, input.name) == nullptr) continue;
+    absl::StrAppend(&notes, Escaped(input.name), ": no node reads it, so its file is not looked at\n");
+  }
+  return notes;
+}
+
 }  // namespace
 
 absl::StatusOr<DataSet> DataSet::Read(const NamedFiles& files, const std::vector<InputType>& inputs,
                                       const std::optional<InputType>& labels, LabelKind kind,
                                       const DataSetOptions& options) {
   DataSet set;
-  set.inputs_ = inputs;
-  if (labels.has_value()) set.inputs_.push_back(*labels);
-  AMP_RETURN_IF_ERROR(CheckNames(files, set.inputs_, options.flag));
+  std::vector<InputType> wanted = inputs;
+  if (labels.has_value()) wanted.push_back(*labels);
+  AMP_RETURN_IF_ERROR(CheckNames(files, wanted, options.flag));
+  set.notes_ = NotesOnUnread(files, wanted);
+  absl::c_copy_if(wanted, std::back_inserter(set.inputs_), [](const InputType& input) { return input.is_read; });
   for (size_t i = 0; i < set.inputs_.size(); ++i) {
     const InputType& input = set.inputs_[i];
+    const bool is_labels = labels.has_value() && input.name == labels->name;
     const std::string& file = *FileOf(files, input.name);
     AMP_ASSIGN_OR_RETURN(Tensor data, ReadDataFile(file));
-    const bool is_class = i == inputs.size() && kind != LabelKind::kTarget;
+    const bool is_class = is_labels && kind != LabelKind::kTarget;
     absl::StatusOr<DataColumn> column = is_class ? DataColumn::OfLabels(input, kind, data, options.num_classes)
                                                  : DataColumn::OfData(input, std::move(data), options.fit);
     if (!column.ok()) return InFile(Escaped(file), column.status());
@@ -64,17 +82,27 @@ absl::StatusOr<DataSet> DataSet::Read(const NamedFiles& files, const std::vector
       return InFile(Escaped(file), UsageError("expected ", set.num_samples_, " samples, as '",
                                               Escaped(set.inputs_[0].name), "' has; found ", count));
     }
-    if (options.device != nullptr && i < inputs.size()) AMP_RETURN_IF_ERROR(column->MoveTo(*options.device));
+    if (options.device != nullptr && !is_labels) AMP_RETURN_IF_ERROR(column->MoveTo(*options.device));
     set.columns_.push_back(*std::move(column));
   }
   if (set.columns_.empty()) return UsageError("expected a model with inputs for data, found none");
   return set;
 }
 
+bool DataSet::Has(const std::string& input) const {
+  return absl::c_any_of(columns_, [&](const DataColumn& column) { return column.name() == input; });
+}
+
 std::string DataSet::Describe() const {
   std::string text;
   for (const DataColumn& column : columns_) absl::StrAppend(&text, column.description(), "\n");
-  return text;
+  return text + notes_;
+}
+
+std::string DataSet::Fingerprint() const {
+  return absl::StrJoin(columns_, ", ", [](std::string* out, const DataColumn& column) {
+    absl::StrAppend(out, column.description(), absl::StrFormat(" of hash %016x", column.Hash()));
+  });
 }
 
 absl::StatusOr<NamedDatums> DataSet::Batch(absl::Span<const int64_t> rows) const {
@@ -107,6 +135,7 @@ absl::StatusOr<InputType> FindInput(const Session& session, const std::string& n
   if (it == model.graph(kMainGraph).names.end() || !model.value(it->second).is_graph_input) {
     return ModelError("expected an input '", Escaped(name), "', found ", QuotedFirstOf(session.InputNames()));
   }
+  if (model.value(it->second).uses.empty()) return InputType{.name = name, .dims = {}, .is_read = false};
   const std::optional<std::vector<int64_t>> dims = ShapeOf(model, it->second);
   if (!dims.has_value() || dims->empty()) {
     return ModelError("input '", Escaped(name), "': expected a batch of samples, found ", TypeText(model, it->second));

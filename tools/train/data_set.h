@@ -25,15 +25,18 @@ struct DataSetOptions {
 
 class DataSet {
  public:
-  // `inputs`: those that need data, the labels left out. Errors: kInvalidArgument, an input without a file, a file for
-  // no input, samples that do not fit, files of different numbers of samples or of none; those of ReadDataFile.
+  // `inputs`: those that may be given, the labels left out; those that no node reads need no file, and a file for one
+  // is not read. Errors: kInvalidArgument, another input without a file, a file for no input, samples that do not fit, files of different numbers of samples or of none; those of ReadDataFile.
   static absl::StatusOr<DataSet> Read(const NamedFiles& files, const std::vector<InputType>& inputs,
                                       const std::optional<InputType>& labels, LabelKind kind,
                                       const DataSetOptions& options);
 
   int64_t num_samples() const { return num_samples_; }
+  bool Has(const std::string& input) const;
   // A line for each.
   std::string Describe() const;
+  // As text: how the samples become a step's inputs, and a hash of all of them.
+  std::string Fingerprint() const;
   // Labels are among them under their name.
   absl::StatusOr<NamedDatums> Batch(absl::Span<const int64_t> rows) const;
   // Of a fixed batch: kInvalidArgument where a step would get another number of samples. `last`: of a last, smaller
@@ -42,7 +45,8 @@ class DataSet {
 
  private:
   std::vector<DataColumn> columns_;
-  std::vector<InputType> inputs_;
+  std::vector<InputType> inputs_;  // that nodes read
+  std::string notes_;              // on files that are not read
   int64_t num_samples_ = 0;
 };
 

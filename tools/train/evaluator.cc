@@ -53,6 +53,24 @@ absl::StatusOr<Tested> MakeTested(const Trainer& trainer, const std::string& for
   return tested;
 }
 
+// Of the forward model. Errors: a step or a model that cannot be tested.
+absl::StatusOr<std::vector<InputType>> InputsOfTest(const Trainer& trainer, const TrainArguments& arguments,
+                                                    const char* flag) {
+  if (trainer.description().labels.empty())
+    return UsageError(flag, ": the loss is the model's own, so that nothing says what is right");
+  AMP_ASSIGN_OR_RETURN(const Tested tested, MakeTested(trainer, arguments.forward));
+  const Session* const session = tested.session.get();
+  if (const std::string node = FindTrainingNode(session->model().proto()); !node.empty()) {
+    return UsageError(flag, ": node ", node, " of ", Escaped(arguments.forward),
+                      " runs as in training: expected a --forward model without training_mode");
+  }
+  std::vector<InputType> inputs;
+  for (const std::string& name : session->InputNames()) {
+    AMP_ASSIGN_OR_RETURN(inputs.emplace_back(), FindInput(*session, name));
+  }
+  return inputs;
+}
+
 Tensor TensorAt(const std::vector<Datum>& outputs, size_t port) {
   return outputs[port].tensor() == nullptr ? Tensor() : *outputs[port].tensor();
 }
@@ -62,29 +80,36 @@ Tensor TensorAt(const std::vector<Datum>& outputs, size_t port) {
 absl::StatusOr<Evaluator> Evaluator::Create(const Trainer& trainer, const TrainArguments& arguments,
                                             int64_t num_classes, int64_t batch) {
   const StepDescription& step = trainer.description();
-  if (step.labels.empty())
-    return UsageError("--eval-data: the loss is the model's own, so that nothing says what is right");
   Evaluator evaluator;
   evaluator.forward_ = arguments.forward;
   evaluator.batch_ = batch;
-  AMP_ASSIGN_OR_RETURN(const Tested tested, MakeTested(trainer, arguments.forward));
-  const Session* const session = tested.session.get();
-  if (const std::string node = FindTrainingNode(session->model().proto()); !node.empty()) {
-    return UsageError("--eval-data: node ", node, " of ", Escaped(arguments.forward),
-                      " runs as in training: expected a --forward model without training_mode");
-  }
-  std::vector<InputType> inputs;
-  for (const std::string& name : session->InputNames()) {
-    AMP_ASSIGN_OR_RETURN(inputs.emplace_back(), FindInput(*session, name));
-  }
+  AMP_ASSIGN_OR_RETURN(const std::vector<InputType> inputs, InputsOfTest(trainer, arguments, "--eval-data"));
   AMP_ASSIGN_OR_RETURN(const InputType labels, FindInput(trainer.session(), step.labels));
-  AMP_ASSIGN_OR_RETURN(evaluator.data_, DataSet::Read(arguments.eval_data, inputs, labels, step.label_kind,
-                                                      {.flag = "--eval-data",
-                                                       .fit = arguments.fit,
-                                                       .num_classes = num_classes,
-                                                       .device = arguments.session.device.get()}));
-  const int64_t num_samples = evaluator.data_.num_samples();
-  AMP_RETURN_IF_ERROR(evaluator.data_.CheckBatch(std::min(batch, num_samples), num_samples % batch));
+  AMP_ASSIGN_OR_RETURN(DataSet data, DataSet::Read(arguments.eval_data, inputs, labels, step.label_kind,
+                                                   {.flag = "--eval-data",
+                                                    .fit = arguments.fit,
+                                                    .num_classes = num_classes,
+                                                    .device = arguments.session.device.get()}));
+  const int64_t num_samples = data.num_samples();
+  AMP_RETURN_IF_ERROR(data.CheckBatch(std::min(batch, num_samples), num_samples % batch));
+  evaluator.data_ = std::make_shared<const DataSet>(std::move(data));
+  return evaluator;
+}
+
+absl::StatusOr<Evaluator> Evaluator::CreateOnRest(const Trainer& trainer, const TrainArguments& arguments,
+                                                  std::shared_ptr<const DataSet> data, int64_t first, int64_t batch) {
+  Evaluator evaluator;
+  evaluator.forward_ = arguments.forward;
+  evaluator.batch_ = batch;
+  evaluator.first_ = first;
+  AMP_ASSIGN_OR_RETURN(const std::vector<InputType> inputs, InputsOfTest(trainer, arguments, "--validation-split"));
+  for (const InputType& input : inputs) {
+    if (!input.is_read || data->Has(input.name)) continue;
+    return UsageError("--validation-split: input '", Escaped(input.name), "' of the forward model has no --data");
+  }
+  const int64_t num_samples = data->num_samples() - first;
+  AMP_RETURN_IF_ERROR(data->CheckBatch(std::min(batch, num_samples), num_samples % batch));
+  evaluator.data_ = std::move(data);
   return evaluator;
 }
 
@@ -92,14 +117,15 @@ absl::StatusOr<Evaluation> Evaluator::Evaluate(const Trainer& trainer, Ranks& ra
   const StepDescription& step = trainer.description();
   AMP_ASSIGN_OR_RETURN(const Tested tested, MakeTested(trainer, forward_));
   const bool is_error = step.loss_kind == LossKind::kMse;
-  double right = 0, num_judged = 0, loss = 0, num_with_loss = 0;
+  const std::vector<std::string> wanted = tested.session->InputNames();
+  double right = 0, num_judged = 0, loss = 0, num_with_loss = 0, absolute_error = 0, num_measured = 0;
   bool has_accuracy = step.label_kind != LabelKind::kTarget, has_loss = tested.judged.has_value();
-  for (int64_t first = ranks.rank() * batch_; first < data_.num_samples(); first += ranks.size() * batch_) {
-    std::vector<int64_t> rows(static_cast<size_t>(std::min(batch_, data_.num_samples() - first)));
+  for (int64_t first = first_ + ranks.rank() * batch_; first < data_->num_samples(); first += ranks.size() * batch_) {
+    std::vector<int64_t> rows(static_cast<size_t>(std::min(batch_, data_->num_samples() - first)));
     std::iota(rows.begin(), rows.end(), first);
-    AMP_ASSIGN_OR_RETURN(NamedDatums batch, data_.Batch(rows));
+    AMP_ASSIGN_OR_RETURN(NamedDatums batch, data_->Batch(rows));
     const Tensor labels = *batch[step.labels].tensor();
-    batch.erase(step.labels);
+    absl::erase_if(batch, [&](const auto& column) { return !absl::c_linear_search(wanted, column.first); });
     AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, tested.session->Run(batch));
     const auto hits = has_accuracy ? CountRight(TensorAt(outputs, tested.scores), labels) : std::nullopt;
     const Tensor judged = has_loss ? TensorAt(outputs, *tested.judged) : Tensor();
@@ -113,13 +139,18 @@ absl::StatusOr<Evaluation> Evaluator::Evaluate(const Trainer& trainer, Ranks& ra
     num_judged += has_accuracy ? num_rows : 0;
     loss += mean.value_or(0) * num_rows;
     num_with_loss += has_loss ? num_rows : 0;
+    const bool has_targets = step.label_kind == LabelKind::kTarget && tested.judged.has_value();
+    const auto error = has_targets ? MeanAbsoluteError(TensorAt(outputs, *tested.judged), labels) : std::nullopt;
+    absolute_error += error.value_or(0) * num_rows;
+    num_measured += error.has_value() ? num_rows : 0;
   }
-  double sums[] = {right, num_judged, loss, num_with_loss};
+  double sums[] = {right, num_judged, loss, num_with_loss, absolute_error, num_measured};
   AMP_RETURN_IF_ERROR(ranks.Sum(absl::MakeSpan(sums)));
-  const auto count = static_cast<double>(data_.num_samples());
+  const auto count = static_cast<double>(data_->num_samples() - first_);
   Evaluation evaluation;
   if (sums[1] == count) evaluation.accuracy = sums[0] / count;
   if (sums[3] == count) evaluation.loss = sums[2] / count;
+  if (sums[5] == count) evaluation.absolute_error = sums[4] / count;
   return evaluation;
 }
 

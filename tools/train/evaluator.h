@@ -16,7 +16,7 @@
 namespace amp {
 
 struct Evaluation {
-  std::optional<double> loss, accuracy;  // nothing where they mean nothing
+  std::optional<double> loss, accuracy, absolute_error;  // nothing where they mean nothing
 };
 
 class Evaluator {
@@ -24,13 +24,18 @@ class Evaluator {
   // `batch`: samples at once. Errors: those of Trainer::MakeForward, and of DataSet::Read.
   static absl::StatusOr<Evaluator> Create(const Trainer& trainer, const TrainArguments& arguments, int64_t num_classes,
                                           int64_t batch);
+  // The same on the samples of the training data from `first` on. Errors: kInvalidArgument, an input of the forward model
+  // that those have no data for, besides.
+  static absl::StatusOr<Evaluator> CreateOnRest(const Trainer& trainer, const TrainArguments& arguments,
+                                                std::shared_ptr<const DataSet> data, int64_t first, int64_t batch);
   // With the weights as they are now; every rank tests its share of the batches.
   absl::StatusOr<Evaluation> Evaluate(const Trainer& trainer, Ranks& ranks) const;
-  const DataSet& data() const { return data_; }
+  const DataSet& data() const { return *data_; }
 
  private:
   std::string forward_;
-  DataSet data_;
+  std::shared_ptr<const DataSet> data_;
+  int64_t first_ = 0;  // sample
   int64_t batch_ = 1;
 };
 

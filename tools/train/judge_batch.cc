@@ -42,6 +42,16 @@ std::optional<Judged> Pair(const Tensor& scores, const Tensor& labels) {
   return judged;
 }
 
+// The mean of what `measure` makes of the differences; nothing where shapes differ, or there are no elements.
+template <typename Measure>
+std::optional<double> MeanOfErrors(const Tensor& prediction, const Tensor& target, Measure measure) {
+  const absl::StatusOr<std::vector<double>> found = ReadDoubles(prediction), wanted = ReadDoubles(target);
+  if (prediction.dims() != target.dims() || !found.ok() || !wanted.ok() || found->empty()) return std::nullopt;
+  double total = 0;
+  for (size_t i = 0; i < found->size(); ++i) total += measure((*found)[i] - (*wanted)[i]);
+  return total / static_cast<double>(found->size());
+}
+
 }  // namespace
 
 std::optional<int64_t> CountRight(const Tensor& scores, const Tensor& labels) {
@@ -71,11 +81,23 @@ std::optional<double> SoftmaxCrossEntropy(const Tensor& logits, const Tensor& la
 }
 
 std::optional<double> MeanSquaredError(const Tensor& prediction, const Tensor& target) {
-  const absl::StatusOr<std::vector<double>> found = ReadDoubles(prediction), wanted = ReadDoubles(target);
-  if (prediction.dims() != target.dims() || !found.ok() || !wanted.ok() || found->empty()) return std::nullopt;
-  double total = 0;
-  for (size_t i = 0; i < found->size(); ++i) total += ((*found)[i] - (*wanted)[i]) * ((*found)[i] - (*wanted)[i]);
-  return total / static_cast<double>(found->size());
+  return MeanOfErrors(prediction, target, [](double error) { return error * error; });
+}
+
+std::optional<double> MeanAbsoluteError(const Tensor& prediction, const Tensor& target) {
+  return MeanOfErrors(prediction, target, [](double error) { return std::fabs(error); });
+}
+
+bool AreOneHot(const Tensor& labels) {
+  const absl::StatusOr<std::vector<double>> elements = ReadDoubles(labels);
+  if (labels.rank() != 2 || labels.dim(1) < 2 || !elements.ok()) return false;
+  const auto width = static_cast<size_t>(labels.dim(1));
+  for (size_t first = 0; first < elements->size(); first += width) {
+    const Row row = Row(*elements).subspan(first, width);
+    const auto ones = std::count(row.begin(), row.end(), 1.0), zeros = std::count(row.begin(), row.end(), 0.0);
+    if (ones != 1 || zeros + 1 != labels.dim(1)) return false;
+  }
+  return true;
 }
 
 }  // namespace amp

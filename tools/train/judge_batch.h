@@ -17,6 +17,10 @@ std::optional<int64_t> CountRight(const Tensor& scores, const Tensor& labels);
 std::optional<double> SoftmaxCrossEntropy(const Tensor& logits, const Tensor& labels);
 // The mean of (prediction - target)^2 of two tensors of one shape.
 std::optional<double> MeanSquaredError(const Tensor& prediction, const Tensor& target);
+// The mean of |prediction - target|, likewise.
+std::optional<double> MeanAbsoluteError(const Tensor& prediction, const Tensor& target);
+// Whether the labels are rows of classes, [n, classes], one element of each 1 and all others 0.
+bool AreOneHot(const Tensor& labels);
 
 }  // namespace amp
 

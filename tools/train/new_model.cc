@@ -102,19 +102,21 @@ absl::StatusOr<std::vector<int64_t>> ParseLayers(absl::string_view text) {
   return layers;
 }
 
-absl::StatusOr<LoadedFile> NewMlp(const std::vector<int64_t>& layers, uint64_t seed) {
+absl::StatusOr<LoadedFile> NewMlp(const std::vector<int64_t>& layers, uint64_t seed, ModelTask task) {
   NewModel model(seed);
+  const bool is_regression = task == ModelTask::kRegression;
+  const std::string last = is_regression ? "prediction" : "logits";
   std::string value = "x";
   for (size_t i = 1; i < layers.size(); ++i) {
     const bool is_last = i + 1 == layers.size();
-    const std::string name = absl::StrCat("dense_", i), sum = is_last ? "logits" : absl::StrCat(name, "_sum");
+    const std::string name = absl::StrCat("dense_", i), sum = is_last ? last : absl::StrCat(name, "_sum");
     model.AddDense(name, value, sum, layers[i - 1], layers[i]);
     value = absl::StrCat(name, "_relu");
     if (!is_last) model.Add(value, absl::StrCat(value, " = Relu (", sum, ")"));
   }
-  model.Add("softmax", "probabilities = Softmax <axis = -1> (logits)");
-  return model.Finish(
-      absl::StrCat("mlp (float[batch, ", layers.front(), "] x) => (float[batch, ", layers.back(), "] probabilities)"));
+  if (!is_regression) model.Add("softmax", "probabilities = Softmax <axis = -1> (logits)");
+  return model.Finish(absl::StrCat("mlp (float[batch, ", layers.front(), "] x) => (float[batch, ", layers.back(), "] ",
+                                   is_regression ? last : "probabilities", ")"));
 }
 
 absl::StatusOr<LoadedFile> NewCnn(uint64_t seed) {

@@ -124,6 +124,8 @@ absl::StatusOr<StepFigures> Ranks::Combine(const StepFigures& own) {
     combined.samples += each.samples;
     combined.judged += each.judged;
     combined.right += each.right;
+    combined.measured += each.measured;
+    combined.absolute_error += each.absolute_error;
   }
   combined.loss /= static_cast<double>(all.size());
   return combined;

@@ -23,6 +23,8 @@ using RankOpener = std::function<absl::StatusOr<std::unique_ptr<Reduction>>(std:
 struct StepFigures {
   double loss = 0;  // a mean
   int64_t samples = 0, judged = 0, right = 0;
+  int64_t measured = 0;       // samples that were compared with targets
+  double absolute_error = 0;  // times those
 };
 
 class Ranks {

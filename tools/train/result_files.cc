@@ -50,6 +50,7 @@ FileUses FilesOf(const TrainArguments& a) {
   FileUses uses{.reads = {{"STEP", a.model}, {"--forward", a.forward}, {"--resume", a.resume}},
                 .writes = {{"--checkpoint", a.checkpoint, FileKind::kArchive},
                            {"--save-weights", a.save_weights, FileKind::kModel},
+                           {"--save-best", a.save_best, FileKind::kModel},
                            {"--log", a.log, FileKind::kCsv}},
                 .force = a.force};
   for (const auto& [name, file] : a.data) uses.reads.push_back({"--data", PathOfDataFile(file)});

@@ -37,24 +37,27 @@ With mpirun -n N every rank takes its share of each batch, for a step graph made
 SIGINT and SIGTERM let the step end, and the checkpoint be written; --resume goes on from there.
 
 Exit codes: 0 ok, 2 usage or data, 3 malformed or unsupported model, 4 refused by a safety rule (a file that is read is
-  not written to), 5 a limit, 6 input or output or a lost rank, 7 replicas differ, 8 no such device or no MPI, 70
-  internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
+  not written to) or by --terminate-on-nan, 5 a limit, 6 input or output or a lost rank, 7 replicas differ, 8 no such
+  device or no MPI, 70 internal error, 130 and 143 stopped by SIGINT and SIGTERM. A failure is one line.)";
 
 constexpr char kNewPurpose[] = "Makes a forward model with seeded Glorot-uniform weights and zero biases.\n";
 constexpr char kNewFooter[] = R"(Kinds:
   mlp SIZES   x float[batch, first size], dense layers with Relu in between, Softmax: mlp 784-64-64-10
+  mlp SIZES --task regression   the same without Softmax: mlp 8-16-1; trained by amp-rewrite --train --loss mse
   cnn         x float[batch, 1, 28, 28], two convolutions with Relu and MaxPool, two dense layers, Softmax: for MNIST
 
 Exit codes: 0 ok, 2 usage, 4 refused by a safety rule, 5 a limit, 6 input or output, 70 internal error.)";
 
 const EnumNames<ResizeMode> kResizeModes = {{"bilinear", ResizeMode::kBilinear}, {"nearest", ResizeMode::kNearest}};
+const EnumNames<ModelTask> kTasks = {{"classification", ModelTask::kClassification},
+                                     {"regression", ModelTask::kRegression}};
 const EnumNames<RateSchedule> kSchedules = {
     {"constant", RateSchedule::kConstant}, {"cosine", RateSchedule::kCosine}, {"linear", RateSchedule::kLinear}};
 
 // Words that need a look before they are values.
 struct Words {
   std::vector<std::string> data, eval_data;
-  std::string device = "cpu", shuffle, scale, learning_rate;
+  std::string device = "cpu", shuffle, scale, learning_rate, validation_split, patience;
 };
 
 void SetUpApp(CLI::App& app, const char* purpose, const char* footer) {
@@ -86,6 +89,8 @@ void DeclareData(CLI::App& app, TrainArguments& a, Words& words) {
   AddFiles(app, group, "--data", words.data,
            "an input or the labels, a sample per row: .npy, .npz:KEY, or IDX, plain or in gzip (repeatable)");
   AddFiles(app, group, "--eval-data", words.eval_data, "the same to test on after each epoch (repeatable)");
+  AddFile(app, group, "--validation-split", words.validation_split, "X",
+          "test on this part of --data, from 0 to 1: its last samples, which are not trained on nor shuffled");
   AddFile(app, group, "--scale", words.scale, "X", "multiply the inputs by this [1/255 for uint8, else 1]");
   AddChoice(app, group, "--resize", a.fit.resize, kResizeModes, "nearest or bilinear",
             "resize images to the input's size; gray ones are repeated for every channel");
@@ -101,6 +106,11 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
   AddFile(app, group, "--learning-rate", words.learning_rate, "X", "[the step graph's own]");
   AddChoice(app, group, "--schedule", a.schedule, kSchedules, "constant, linear or cosine",
             "the learning rate over the whole run, linear and cosine down to 0 [constant]");
+  AddFile(app, group, "--patience", words.patience, "N",
+          "end the run behind so many epochs in a row without a test loss below the least");
+  app.add_flag("--terminate-on-nan", a.terminate_on_nan,
+               "end the run with exit code 4 where a step's loss is NaN or infinite; nothing is saved then")
+      ->group(group);
   AddNumber(app, group, "--seed", a.session.seed, std::numeric_limits<uint64_t>::max(), "of Dropout and the like");
   AddNumber(app, group, "--threads", a.session.threads, kMostThreads, "threads; 0: as many as the process may use");
   AddFile(app, group, "--device", words.device, "auto|cpu|cuda[:N]",
@@ -124,6 +134,8 @@ void DeclareLoop(CLI::App& app, TrainArguments& a, Words& words) {
 void DeclareResults(CLI::App& app, TrainArguments& a) {
   const std::string group = "Results";
   AddFile(app, group, "--save-weights", a.save_weights, "OUT.onnx", "write a forward model with the trained weights");
+  AddFile(app, group, "--save-best", a.save_best, "OUT.onnx",
+          "write such a model after each epoch whose test loss is the least so far");
   AddFile(app, group, "--forward", a.forward, "MODEL.onnx",
           "the forward model that is tested and saved [what the step graph does up to the logits, in float32]");
   AddFile(app, group, "--checkpoint", a.checkpoint, "FILE",
@@ -132,7 +144,8 @@ void DeclareResults(CLI::App& app, TrainArguments& a) {
             "and each time after so many steps; 0: not");
   AddFile(app, group, "--resume", a.resume, "FILE",
           "go on from a checkpoint of the same step graph, up to --epochs in all");
-  AddFile(app, group, "--log", a.log, "FILE.csv", "write a row per epoch; its columns test_... are of --eval-data");
+  AddFile(app, group, "--log", a.log, "FILE.csv",
+          "write a row per epoch; its columns test_... are of --eval-data or --validation-split");
   app.add_flag("--force", a.force, kForceHelp)->group(group);
   app.add_flag("--curve", a.curve, "draw the loss at the end; usual on a terminal")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors and warnings alone")->group(group);
@@ -170,6 +183,21 @@ absl::Status ReadNumber(const char* flag, const std::string& text, std::optional
   return absl::OkStatus();
 }
 
+// When a run ends, and what tells.
+absl::Status ReadEnd(const Words& words, TrainArguments& a) {
+  std::optional<double> split;
+  AMP_RETURN_IF_ERROR(ReadNumber("--validation-split", words.validation_split, split));
+  if (split.has_value() && !(*split > 0 && *split < 1)) {
+    return UsageError("--validation-split: expected a number between 0 and 1, found ", *split);
+  }
+  a.validation_split = split.value_or(0);
+  if (words.patience.empty()) return absl::OkStatus();
+  if (!absl::SimpleAtoi(words.patience, &a.patience) || a.patience < 0) {
+    return UsageError("--patience: expected a number of epochs, found '", Escaped(words.patience), "'");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Interpret(const Words& words, TrainArguments& a) {
   AMP_RETURN_IF_ERROR(ReadFiles("--data", words.data, a.data));
   AMP_RETURN_IF_ERROR(ReadFiles("--eval-data", words.eval_data, a.eval_data));
@@ -183,6 +211,7 @@ absl::Status Interpret(const Words& words, TrainArguments& a) {
   } else if (!words.shuffle.empty()) {
     return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'");
   }
+  AMP_RETURN_IF_ERROR(ReadEnd(words, a));
   AMP_ASSIGN_OR_RETURN(a.device, ReadDevice(words.device));
   a.takes_own_gpu = !absl::StrContains(words.device, ':');
   return absl::OkStatus();
@@ -206,8 +235,24 @@ absl::Status CheckCombinations(const TrainArguments& a) {
   if (a.checkpoint_every > 0 && a.checkpoint.empty()) {
     return UsageError("--checkpoint-every is for --checkpoint, which is not there");
   }
-  if (!a.forward.empty() && a.save_weights.empty() && a.eval_data.empty()) {
-    return UsageError("--forward is for --eval-data or --save-weights, neither of which is there");
+  if (!a.forward.empty() && a.save_weights.empty() && !a.Tests()) {
+    return UsageError("--forward is for --eval-data, --validation-split or --save-weights, none of which is there");
+  }
+  if (a.validation_split > 0 && !a.eval_data.empty()) {
+    return UsageError("--validation-split and --eval-data exclude each other");
+  }
+  const char* const for_tests = a.patience >= 0 ? "--patience" : !a.save_best.empty() ? "--save-best" : nullptr;
+  if (for_tests != nullptr && !a.Tests()) {
+    return UsageError(for_tests, " is for --validation-split or --eval-data, neither of which is there");
+  }
+  for (const auto& [flag, path] : {std::pair("--save-weights", &a.save_weights),
+                                   {"--save-best", &a.save_best},
+                                   {"--checkpoint", &a.checkpoint},
+                                   {"--log", &a.log},
+                                   {"--autotune", &a.autotune}}) {
+    if (*path == "-") {
+      return UsageError(flag, ": expected a file, found '-', stdout, where the lines of epochs go (of that name: ./-)");
+    }
   }
   return absl::OkStatus();
 }
@@ -236,7 +281,8 @@ std::map<std::string, std::string> StepFlags(const TrainArguments& a, double lea
                                               {"--scale", TextOrNone(a.fit.scale)},
                                               {"--schedule", NameOf(kSchedules, a.schedule)},
                                               {"--seed", absl::StrCat(a.session.seed)},
-                                              {"--shuffle", TextOrNone(a.shuffle)}};
+                                              {"--shuffle", TextOrNone(a.shuffle)},
+                                              {"--validation-split", absl::StrCat(a.validation_split)}};
   if (!a.autotune.empty()) flags["--autotune"] = "on";  // other algorithms add up in another order
   if (a.schedule != RateSchedule::kConstant) flags["--epochs"] = absl::StrCat(a.epochs);  // at which it is down to 0
   return flags;
@@ -266,7 +312,10 @@ absl::StatusOr<NewModelArguments> ParseNewModelArguments(const std::vector<std::
   CLI::App app("", absl::StrCat(kProgram, " new"));
   SetUpApp(app, kNewPurpose, kNewFooter);
   app.add_option("KIND", kind, "mlp or cnn")->type_name("");
-  app.add_option("SIZES", layers, "of mlp: inputs, hidden layers, classes")->type_name("");
+  app.add_option("SIZES", layers, "of mlp: inputs, hidden layers, classes or targets")->type_name("");
+  AddChoice(app, "Output", "--task", a.task, kTasks, "classification or regression",
+            "of mlp: classes, with a Softmax at the end, or numbers, without one, for amp-rewrite --loss mse "
+            "[classification]");
   app.add_option("-o,--output", a.output, "write the model here")->type_name("OUT.onnx")->group("Output");
   app.add_flag("--force", a.force, kForceHelp)->group("Output");
   AddNumber(app, "Output", "--seed", a.seed, std::numeric_limits<uint64_t>::max(), "of the weights");
@@ -276,6 +325,7 @@ absl::StatusOr<NewModelArguments> ParseNewModelArguments(const std::vector<std::
   if (a.output.empty()) return UsageError("new: expected -o OUT.onnx, found none");
   if (kind == "cnn") {
     a.kind = NewModelArguments::Kind::kCnn;
+    if (a.task != ModelTask::kClassification) return UsageError("new: cnn is for --task classification alone");
     if (!layers.empty()) return UsageError("new: cnn has no sizes, found '", Escaped(layers), "'");
     return a;
   }

@@ -13,6 +13,7 @@
 #include "runtime/session.h"
 #include "tools/flag_words.h"
 #include "tools/train/data_column.h"
+#include "tools/train/new_model.h"
 #include "tools/train/trainer.h"
 
 namespace amp {
@@ -26,22 +27,27 @@ struct TrainArguments {
   std::string model;  // a step graph
   NamedFiles data, eval_data;
   FitOptions fit;
+  double validation_split = 0;  // of the samples, the last ones: to test on instead of eval_data
+  int64_t patience = -1;        // epochs without a better test loss, behind which the run ends; -1: none are counted
+  bool terminate_on_nan = false;
   int64_t batch = 128, epochs = 1;
   bool drop_last = false;
   std::optional<uint64_t> shuffle;
   std::optional<double> learning_rate;
   RateSchedule schedule = RateSchedule::kConstant;
-  std::string forward, save_weights, checkpoint, resume, log;  // files
-  int64_t checkpoint_every = 0;                                // steps; 0: epochs alone
-  int64_t check_replicas = 100;                                // steps; 0: epochs alone
-  int64_t rank_timeout = 20;                                   // seconds
-  bool force = false;                                          // replace files of another kind
+  std::string forward, save_weights, save_best, checkpoint, resume, log;  // files
+  int64_t checkpoint_every = 0;                                           // steps; 0: epochs alone
+  int64_t check_replicas = 100;                                           // steps; 0: epochs alone
+  int64_t rank_timeout = 20;                                              // seconds
+  bool force = false;                                                     // replace files of another kind
   bool curve = false, quiet = false, verbose = false;
   SessionOptions session;
   DeviceChoice device;         // auto: its ordinal is what was chosen, once that is so
   std::string autotune;        // a file
   bool takes_own_gpu = false;  // of several ranks each takes the GPU of its number on its machine
   std::string text;            // of --help or --version: to be printed, and nothing else done; else empty
+
+  bool Tests() const { return !eval_data.empty() || validation_split > 0; }
 };
 
 // amp-train new KIND ...
@@ -49,6 +55,7 @@ struct NewModelArguments {
   enum class Kind { kMlp, kCnn };
   Kind kind = Kind::kMlp;
   std::vector<int64_t> layers;  // of kMlp
+  ModelTask task = ModelTask::kClassification;
   std::string output;
   bool force = false;
   uint64_t seed = 0;

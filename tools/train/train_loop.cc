@@ -54,14 +54,24 @@ class Loop {
         num_batches_(task.plan.count) {}
 
   absl::StatusOr<int> Run() {
-    while (progress_.epoch < args_.epochs) {
+    // A run that was killed may have left a table that lacks rows of its checkpoint.
+    if (!progress_.history.empty()) AMP_RETURN_IF_ERROR(WriteLog());
+    AMP_ASSIGN_OR_RETURN(const int signal, RunEpochs());
+    if (!has_written_log_) AMP_RETURN_IF_ERROR(WriteLog());
+    return signal;
+  }
+
+ private:
+  absl::StatusOr<int> RunEpochs() {
+    while (!IsOver()) {
       AMP_ASSIGN_OR_RETURN(const int signal, RunEpoch());
-      if (signal != 0 && progress_.epoch < args_.epochs) return signal;
+      if (signal != 0 && !IsOver()) return signal;
     }
     return 0;
   }
 
- private:
+  bool IsOver() const { return progress_.epoch >= args_.epochs || HasStoppedEarly(args_, progress_); }
+
   absl::StatusOr<int> RunEpoch() {
     const std::vector<int64_t> order = EpochOrder(progress_.num_samples, progress_.shuffle, progress_.epoch);
     while (progress_.next_batch < num_batches_) {
@@ -99,7 +109,15 @@ class Loop {
     WarnOfDevice();
     WarnOfSkips(step);
     WarnOfLoss(step);
-    return absl::OkStatus();
+    return CheckLoss(figures.loss);
+  }
+
+  // All ranks have the same mean.
+  absl::Status CheckLoss(double loss) const {
+    if (!args_.terminate_on_nan || std::isfinite(loss)) return absl::OkStatus();
+    return RefusedError("--terminate-on-nan: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " in epoch ",
+                        progress_.epoch + 1, " after ", progress_.next_batch,
+                        " batches; no model is saved, and a checkpoint is of before");
   }
 
   void SetRate() {
@@ -114,7 +132,13 @@ class Loop {
     StepFigures figures{.loss = step.loss, .samples = samples};
     const StepDescription& description = trainer_.description();
     const auto labels = inputs.find(description.labels);
-    if (labels == inputs.end() || description.label_kind == LabelKind::kTarget) return figures;
+    if (labels == inputs.end()) return figures;
+    if (description.label_kind == LabelKind::kTarget) {
+      const std::optional<double> error = MeanAbsoluteError(step.logits, *labels->second.tensor());
+      figures.measured = error.has_value() ? samples : 0;
+      figures.absolute_error = error.value_or(0) * static_cast<double>(samples);
+      return figures;
+    }
     if (const std::optional<int64_t> right = CountRight(step.logits, *labels->second.tensor())) {
       figures.judged = samples;
       figures.right = *right;
@@ -134,6 +158,8 @@ class Loop {
     totals.loss += figures.loss * static_cast<double>(figures.samples);
     totals.judged += figures.judged;
     totals.right += figures.right;
+    totals.measured += figures.measured;
+    totals.absolute_error += figures.absolute_error;
     progress_.curve.Add(figures.loss);
   }
 
@@ -175,21 +201,50 @@ class Loop {
                        .learning_rate = trainer_.learning_rate(),
                        .loss_scale = progress_.loss_scale,
                        .test_loss = {},
-                       .test_accuracy = {}};
+                       .test_accuracy = {},
+                       .test_absolute_error = {}};
     if (task_.evaluator != nullptr) {
       task_.streams->show_progress(absl::StrCat("epoch ", record.epoch, "/", args_.epochs, " testing"));
       AMP_ASSIGN_OR_RETURN(const Evaluation evaluation, task_.evaluator->Evaluate(trainer_, ranks_));
       record.test_loss = evaluation.loss;
       record.test_accuracy = evaluation.accuracy;
+      record.test_absolute_error = evaluation.absolute_error;
+      const bool needs_loss = args_.patience >= 0 || !args_.save_best.empty();
+      if (needs_loss && !evaluation.loss.has_value()) {
+        return UsageError(args_.patience >= 0 ? "--patience" : "--save-best",
+                          ": expected a test loss, found none for this forward model");
+      }
     }
     progress_.history.push_back(record);
     ++progress_.epoch;
     progress_.next_batch = 0;
     if (!args_.quiet) {
-      const bool has_scale = !trainer_.description().scale.empty();
-      AMP_RETURN_IF_ERROR(task_.streams->print(EpochLine(record, args_.epochs, has_scale)));
+      const StepDescription& step = trainer_.description();
+      const StepChecks checks = {.has_scale = !step.scale.empty(), .may_skip = !step.finite.empty()};
+      AMP_RETURN_IF_ERROR(task_.streams->print(EpochLine(record, args_.epochs, checks)));
     }
+    // First, so that a checkpoint of which this epoch is the best one has its model beside it.
+    AMP_RETURN_IF_ERROR(SaveBest(record.epoch));
     AMP_RETURN_IF_ERROR(SaveCheckpoint());
+    AMP_RETURN_IF_ERROR(WriteLog());
+    return SayStoppedEarly();
+  }
+
+  absl::Status SaveBest(int64_t epoch) {
+    if (args_.save_best.empty() || !ranks_.IsFirst() || BestEpoch(progress_.history) != epoch) return absl::OkStatus();
+    const absl::Status saved = trainer_.SaveForward(args_.save_best, args_.forward, OverwriteOf(args_)).status();
+    return saved.ok() ? saved : InFile(Escaped(args_.save_best), saved);
+  }
+
+  absl::Status SayStoppedEarly() {
+    if (args_.quiet || !HasStoppedEarly(args_, progress_)) return absl::OkStatus();
+    return task_.streams->print(absl::StrCat("stopped early: the least test loss is that of epoch ",
+                                             BestEpoch(progress_.history), ", ", EpochsSinceBest(progress_.history),
+                                             " epochs before\n"));
+  }
+
+  absl::Status WriteLog() {
+    has_written_log_ = true;
     if (args_.log.empty() || !ranks_.IsFirst()) return absl::OkStatus();
     const std::string table = HistoryCsv(progress_.history);
     return WriteFileAtomically(args_.log, {FileKind::kCsv, args_.force},
@@ -207,10 +262,15 @@ class Loop {
   Ranks& ranks_;
   TrainProgress& progress_;
   int64_t num_batches_;
-  bool has_warned_of_loss_ = false;
+  bool has_warned_of_loss_ = false, has_written_log_ = false;
 };
 
 }  // namespace
+
+bool HasStoppedEarly(const TrainArguments& arguments, const TrainProgress& progress) {
+  if (arguments.patience < 0 || progress.history.size() < 2) return false;
+  return EpochsSinceBest(progress.history) >= std::max<int64_t>(arguments.patience, 1);
+}
 
 absl::StatusOr<int> RunTrainLoop(const TrainTask& task, TrainProgress& progress) { return Loop(task, progress).Run(); }
 

@@ -30,6 +30,9 @@ struct TrainTask {
   std::function<int()> caught;  // a signal that asks to stop, or 0
 };
 
+// Whether --patience has run out.
+bool HasStoppedEarly(const TrainArguments& arguments, const TrainProgress& progress);
+
 // How many steps in a row may be skipped before that is said aloud.
 inline constexpr int64_t kSkipsWorthAWarning = 100, kSkipsAtFloorWorthAWarning = 10;
 

@@ -1,8 +1,10 @@
 #include "tools/train/train_progress.h"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -22,8 +24,15 @@ std::string ExactText(double x) { return absl::StrFormat("%.17g", x); }
 Json Optional(const std::optional<double>& x) { return x.has_value() ? Json(ExactText(*x)) : Json(); }
 
 Json TotalsJson(const EpochTotals& t) {
-  return {{"steps", t.steps},   {"skipped", t.skipped}, {"samples", t.samples},           {"loss", ExactText(t.loss)},
-          {"judged", t.judged}, {"right", t.right},     {"seconds", ExactText(t.seconds)}};
+  return {{"steps", t.steps},
+          {"skipped", t.skipped},
+          {"samples", t.samples},
+          {"loss", ExactText(t.loss)},
+          {"judged", t.judged},
+          {"right", t.right},
+          {"seconds", ExactText(t.seconds)},
+          {"measured", t.measured},
+          {"absolute_error", ExactText(t.absolute_error)}};
 }
 
 Json RecordJson(const EpochRecord& r) {
@@ -32,7 +41,8 @@ Json RecordJson(const EpochRecord& r) {
           {"learning_rate", ExactText(r.learning_rate)},
           {"loss_scale", ExactText(r.loss_scale)},
           {"test_loss", Optional(r.test_loss)},
-          {"test_accuracy", Optional(r.test_accuracy)}};
+          {"test_accuracy", Optional(r.test_accuracy)},
+          {"test_absolute_error", Optional(r.test_absolute_error)}};
 }
 
 // Takes fields of JSON that may be anything; the first that does not fit is the error.
@@ -102,6 +112,9 @@ EpochTotals ReadTotals(Fields& fields, const Json& json) {
   t.judged = fields.Count(json, "judged");
   t.right = fields.Count(json, "right");
   t.seconds = fields.Number(json, "seconds");
+  if (fields.At(json, "measured").is_null()) return t;  // a checkpoint from before there were such
+  t.measured = fields.Count(json, "measured");
+  t.absolute_error = fields.Number(json, "absolute_error");
   return t;
 }
 
@@ -113,6 +126,7 @@ EpochRecord ReadRecord(Fields& fields, const Json& json) {
   r.loss_scale = fields.Number(json, "loss_scale");
   r.test_loss = fields.OptionalNumber(json, "test_loss");
   r.test_accuracy = fields.OptionalNumber(json, "test_accuracy");
+  r.test_absolute_error = fields.OptionalNumber(json, "test_absolute_error");
   return r;
 }
 
@@ -131,6 +145,11 @@ double EpochTotals::MeanLoss() const {
 std::optional<double> EpochTotals::Accuracy() const {
   if (judged == 0) return std::nullopt;
   return static_cast<double>(right) / static_cast<double>(judged);
+}
+
+std::optional<double> EpochTotals::MeanAbsoluteError() const {
+  if (measured == 0) return std::nullopt;
+  return absolute_error / static_cast<double>(measured);
 }
 
 std::string ProgressJson(const TrainProgress& p) {
@@ -197,24 +216,52 @@ std::string ChangesSince(const std::map<std::string, std::string>& before,
   return absl::StrJoin(changes, ", ");
 }
 
-std::string EpochLine(const EpochRecord& r, int64_t num_epochs, bool has_scale) {
+std::string EpochLine(const EpochRecord& r, int64_t num_epochs, StepChecks checks) {
   std::string line = absl::StrFormat("epoch %d/%d  loss %.4f", r.epoch, num_epochs, r.totals.MeanLoss());
   if (const auto accuracy = r.totals.Accuracy()) absl::StrAppend(&line, absl::StrFormat("  accuracy %.4f", *accuracy));
-  if (has_scale) absl::StrAppend(&line, "  loss scale ", r.loss_scale, "  skipped ", r.totals.skipped);
+  if (const auto error = r.totals.MeanAbsoluteError()) {
+    absl::StrAppend(&line, absl::StrFormat("  mean absolute error %.4f", *error));
+  }
+  if (checks.has_scale) absl::StrAppend(&line, "  loss scale ", r.loss_scale);
+  if (checks.has_scale || checks.may_skip) absl::StrAppend(&line, "  skipped ", r.totals.skipped);
   absl::StrAppend(&line, absl::StrFormat("  %.3f ms/step", MillisecondsPerStep(r.totals)));
   if (r.test_loss) absl::StrAppend(&line, absl::StrFormat("  test loss %.4f", *r.test_loss));
   if (r.test_accuracy) absl::StrAppend(&line, absl::StrFormat("  test accuracy %.4f", *r.test_accuracy));
+  if (r.test_absolute_error) {
+    absl::StrAppend(&line, absl::StrFormat("  test mean absolute error %.4f", *r.test_absolute_error));
+  }
   return line + "\n";
 }
 
+int64_t BestEpoch(const std::vector<EpochRecord>& history) {
+  const EpochRecord* best = nullptr;
+  for (const EpochRecord& r : history) {
+    if (!r.test_loss.has_value() || std::isnan(*r.test_loss)) continue;
+    if (best == nullptr || *r.test_loss < *best->test_loss) best = &r;
+  }
+  return best == nullptr ? 0 : best->epoch;
+}
+
+int64_t EpochsSinceBest(const std::vector<EpochRecord>& history) {
+  if (history.empty()) return 0;
+  return history.back().epoch - BestEpoch(history);
+}
+
 std::string HistoryCsv(const std::vector<EpochRecord>& history) {
-  std::string text = "epoch,loss,accuracy,loss_scale,skipped,steps,ms_per_step,learning_rate,test_loss,test_accuracy\n";
+  std::string text = "epoch,loss,accuracy,loss_scale,skipped,steps,ms_per_step,learning_rate,test_loss,test_accuracy";
+  const bool has_errors =
+      absl::c_any_of(history, [](const EpochRecord& r) { return r.totals.MeanAbsoluteError().has_value(); });
+  absl::StrAppend(&text, has_errors ? ",mean_absolute_error,test_mean_absolute_error\n" : "\n");
   for (const EpochRecord& r : history) {
     absl::StrAppend(&text, r.epoch, ",", absl::StrFormat("%.6g", r.totals.MeanLoss()), ",",
                     OptionalCsv(r.totals.Accuracy()), ",", r.loss_scale, ",");
     absl::StrAppend(&text, r.totals.skipped, ",", r.totals.steps, ",",
                     absl::StrFormat("%.4f", MillisecondsPerStep(r.totals)), ",", r.learning_rate, ",");
-    absl::StrAppend(&text, OptionalCsv(r.test_loss), ",", OptionalCsv(r.test_accuracy), "\n");
+    absl::StrAppend(&text, OptionalCsv(r.test_loss), ",", OptionalCsv(r.test_accuracy));
+    if (has_errors) {
+      absl::StrAppend(&text, ",", OptionalCsv(r.totals.MeanAbsoluteError()), ",", OptionalCsv(r.test_absolute_error));
+    }
+    text += "\n";
   }
   return text;
 }

@@ -20,10 +20,13 @@ struct EpochTotals {
   int64_t samples = 0;  // of steps that were done: of those are the sums below
   double loss = 0;      // times samples
   int64_t judged = 0, right = 0;
+  int64_t measured = 0;       // samples that were compared with targets
+  double absolute_error = 0;  // times those
   double seconds = 0;
 
   double MeanLoss() const;  // NaN where no step was done
   std::optional<double> Accuracy() const;
+  std::optional<double> MeanAbsoluteError() const;
   bool operator==(const EpochTotals&) const = default;
 };
 
@@ -32,6 +35,7 @@ struct EpochRecord {
   EpochTotals totals;
   double learning_rate = 0, loss_scale = 1;  // at its end
   std::optional<double> test_loss, test_accuracy;
+  std::optional<double> test_absolute_error = std::nullopt;
   bool operator==(const EpochRecord&) const = default;
 };
 
@@ -62,9 +66,20 @@ absl::StatusOr<TrainProgress> ParseProgress(absl::string_view json);
 std::string ChangesSince(const std::map<std::string, std::string>& before,
                          const std::map<std::string, std::string>& now);
 
+// Of a step graph, whether it has a loss scale, and whether it may skip a step.
+struct StepChecks {
+  bool has_scale = false, may_skip = false;
+};
+
 // "epoch 2/5  loss 0.2817  accuracy 0.9171  loss scale 32768  skipped 1  1.62 ms/step  test accuracy 0.9231"
-std::string EpochLine(const EpochRecord& record, int64_t num_epochs, bool has_scale);
-// A table with a row per epoch.
+std::string EpochLine(const EpochRecord& record, int64_t num_epochs, StepChecks checks);
+
+// The epoch with the least test loss, from 1, the first of equal ones; 0 where none is a number.
+int64_t BestEpoch(const std::vector<EpochRecord>& history);
+// How many epochs there were since the best one, or since the first where none is.
+int64_t EpochsSinceBest(const std::vector<EpochRecord>& history);
+
+// A table with a row per epoch. Those that compare with targets have columns of absolute errors at its end.
 std::string HistoryCsv(const std::vector<EpochRecord>& history);
 
 }  // namespace amp

@@ -177,6 +177,26 @@ class Test:
             assert seconds < most, f"{seconds:.1f} s until the end"
             print(f"  {how.name}: {seconds:.1f} s; {lines[0]}")
 
+    def stopped_early(self):
+        """A rank that is stopped while it starts ends the others, too, with one line."""
+        for first in (1, 0):
+            process = subprocess.Popen([*MPIRUN, "-n", "3", AMP_TRAIN, *self.arguments("--rank-timeout", 3, "--quiet", epochs=10**9, batch=126)],
+                                       stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+            while True:
+                try:
+                    os.kill(self.process_of_rank(process.pid, first), signal.SIGSTOP)
+                    break
+                except AssertionError:
+                    assert process.poll() is None, process.stderr.read()
+            start = time.monotonic()
+            _, errors = process.communicate(timeout=30)
+            seconds = time.monotonic() - start
+            lines = error_lines(errors)
+            assert process.returncode == 6, f"expected exit code 6, found {process.returncode}: {errors}"
+            assert len(lines) == 1 and re.search("the ranks did not find each other within 3 s|gave no sign of life for 3 s", lines[0]), errors
+            assert seconds < 15, f"{seconds:.1f} s until the end"
+            print(f"  rank {first}: {seconds:.1f} s; {lines[0]}")
+
     @staticmethod
     def process_of_rank(launcher, rank):
         for path in pathlib.Path("/proc").glob("[0-9]*"):
@@ -225,9 +245,17 @@ class Test:
         self.fails(self.run(2, "--oops"), 2, "--oops")
         self.fails(self.run(2, "--resume", self.folder / "none.npz"), 6, "none.npz: ")
         several = [*MPIRUN, "-n", "1", AMP_TRAIN, *self.arguments(), ":", "-n", "1", AMP_TRAIN]
-        for flags, expected in ((["--learning-rate", 0.5], "expected on rank 1 as on rank 0: "), (["--data", "y=y.npy"], "rank 1: ")):
+        x = list(self.x)
+        x[-1] += 1
+        write_npy(self.folder / "other.npy", "<f4", (SAMPLES, WIDTH), x, "f")
+        differs = "expected on rank 1 as on rank 0: "
+        other_test = ["--eval-data", f"x={self.folder}/other.npy", "--eval-data", f"labels={self.folder}/labels.npy"]
+        for flags, expected in ((["--learning-rate", 0.5], differs), (["--scale", 0.5], differs), (["--resize", "nearest"], differs),
+                                (other_test, differs), (["--data", "y=y.npy"], "rank 1: ")):
             result = subprocess.run([*several, *self.arguments(*flags)], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
             self.fails(result, 2, expected)
+        result = subprocess.run([*several, *self.arguments(x="other")], capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
+        self.fails(result, 2, differs, "of hash ")
 
     def drifting(self):
         """Replicas that differ end the run at the next comparison."""
@@ -256,7 +284,7 @@ def main():
     if sys.argv[4] != "with-mpi":
         print("SKIPPED: this is built without MPI (package libopenmpi-dev, AMP_WITH_MPI)")
         return SKIPPED
-    for name in sys.argv[5:] or ("replicas", "shares", "infinity", "lost", "checkpoints", "stopped", "drifting", "refused", "alone"):
+    for name in sys.argv[5:] or ("replicas", "shares", "infinity", "lost", "stopped_early", "checkpoints", "stopped", "drifting", "refused", "alone"):
         with tempfile.TemporaryDirectory() as folder:
             start = time.monotonic()
             getattr(Test(pathlib.Path(folder)), name)()

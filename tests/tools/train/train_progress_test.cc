@@ -104,11 +104,41 @@ TEST_CASE("the line and the table of an epoch") {
       .loss_scale = 512,
       .test_loss = {},
       .test_accuracy = 0.875};
-  CHECK(EpochLine(r, 5, true) ==
+  CHECK(EpochLine(r, 5, {.has_scale = true, .may_skip = true}) ==
         "epoch 2/5  loss 0.5000  accuracy 0.9000  loss scale 512  skipped 1  2.500 ms/step  test accuracy 0.8750\n");
+  CHECK(EpochLine(r, 5, {.may_skip = true}) ==
+        "epoch 2/5  loss 0.5000  accuracy 0.9000  skipped 1  2.500 ms/step  test accuracy 0.8750\n");
+  CHECK(EpochLine(r, 5, {}) == "epoch 2/5  loss 0.5000  accuracy 0.9000  2.500 ms/step  test accuracy 0.8750\n");
   CHECK(HistoryCsv({r}) ==
         "epoch,loss,accuracy,loss_scale,skipped,steps,ms_per_step,learning_rate,test_loss,test_accuracy\n"
         "2,0.5,0.9,512,1,4,2.5000,0.5,,0.875\n");
+  r.totals.judged = 0;
+  r.totals.measured = 30;
+  r.totals.absolute_error = 6;
+  r.test_absolute_error = 0.25;
+  r.test_accuracy.reset();
+  CHECK(EpochLine(r, 5, {}) ==
+        "epoch 2/5  loss 0.5000  mean absolute error 0.2000  2.500 ms/step  test mean absolute error 0.2500\n");
+  CHECK_THAT(HistoryCsv({r}), Catch::Matchers::Contains("test_accuracy,mean_absolute_error,test_mean_absolute_error\n"
+                                                        "2,0.5,,512,1,4,2.5000,0.5,,,0.2,0.25\n"));
+}
+
+TEST_CASE("the best epoch has the least test loss that is a number, the first of equal ones") {
+  const auto of = [](const std::vector<double>& losses) {
+    std::vector<EpochRecord> history;
+    for (const double loss : losses) {
+      history.push_back(
+          {.epoch = static_cast<int64_t>(history.size()) + 1, .totals = {}, .test_loss = loss, .test_accuracy = {}});
+    }
+    return history;
+  };
+  const double nan = std::nan("");
+  CHECK(BestEpoch(of({})) == 0);
+  CHECK(BestEpoch(of({3, 2, 2, nan, 2.5})) == 2);
+  CHECK(EpochsSinceBest(of({3, 2, 2, nan, 2.5})) == 3);
+  CHECK(BestEpoch(of({nan, nan})) == 0);
+  CHECK(EpochsSinceBest(of({nan, nan})) == 2);
+  CHECK(EpochsSinceBest(of({2, 1})) == 0);
 }
 
 }  // namespace
