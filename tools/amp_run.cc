@@ -23,6 +23,7 @@
 #include "tools/run_files.h"
 #include "tools/run_inputs.h"
 #include "tools/run_outputs.h"
+#include "tools/train/evaluate_model.h"
 #include "tools/tuning_file.h"
 
 namespace amp {
@@ -73,19 +74,27 @@ absl::Status Compare(const RunArguments& arguments, const Session& session, cons
   return InFile(arguments.compare, comparison.verdict);
 }
 
+void NoteWritten(const RunArguments& arguments, const std::vector<std::string>& files, ToolOutput& output) {
+  if (arguments.quiet || arguments.json) return;  // JSON is alone
+  for (const std::string& file : files) absl::StrAppend(&output.out, "wrote ", Escaped(file), "\n");
+}
+
 absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, const NamedDatums& inputs,
                          const FileUses& uses, ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const std::vector<Datum> outputs, session.Run(inputs));
   std::vector<std::string> files;
-  if (!arguments.outputs.empty()) {
-    AMP_RETURN_IF_ERROR(WriteOutputsFile(session, outputs, arguments.outputs, arguments.force));
-    files.push_back(arguments.outputs);
-  } else if (!arguments.output_dir.empty()) {
+  if (!arguments.output_dir.empty()) {
     AMP_ASSIGN_OR_RETURN(files, WriteOutputsFolder(session, outputs, arguments.output_dir, uses));
   }
-  if (arguments.quiet) return absl::OkStatus();
-  if (files.empty()) output.out += DescribeOutputs(session, outputs);
-  for (const std::string& file : files) absl::StrAppend(&output.out, "wrote ", Escaped(file), "\n");
+  if (arguments.outputs == kStandardOutput) {
+    AMP_ASSIGN_OR_RETURN(output.alone, OutputsArchive(session, outputs));
+  } else if (!arguments.outputs.empty()) {
+    AMP_RETURN_IF_ERROR(WriteOutputsFile(session, outputs, arguments.outputs, arguments.force));
+    files.push_back(arguments.outputs);
+  }
+  const bool only_prints = arguments.output_dir.empty() && arguments.outputs.empty();
+  if (only_prints && !arguments.quiet) output.out += DescribeOutputs(session, outputs);
+  NoteWritten(arguments, files, output);
   return absl::OkStatus();
 }
 
@@ -93,20 +102,28 @@ absl::Status WriteProfile(const RunArguments& arguments, const Session& session,
                           ToolOutput& output) {
   AMP_ASSIGN_OR_RETURN(const Profile profile, ProfileRun(session, inputs, arguments.warmup));
   const std::string trace = ProfileTrace(profile);
+  if (!arguments.json) output.out += ProfileTable(profile);
+  if (arguments.profile == kStandardOutput) {
+    output.alone = trace;
+    return absl::OkStatus();
+  }
   AMP_RETURN_IF_ERROR(WriteFileAtomically(arguments.profile, {FileKind::kJson, arguments.force},
                                           [&](AtomicFile& file) { return file.Append(trace); }));
-  output.out += ProfileTable(profile);
-  if (!arguments.quiet) absl::StrAppend(&output.out, "wrote ", Escaped(arguments.profile), "\n");
+  NoteWritten(arguments, {arguments.profile}, output);
   return absl::OkStatus();
 }
 
 absl::Status RunOnInputs(const RunArguments& arguments, const ToolStreams& streams, const Session& session,
                          double load_ms, const NamedDatums& inputs, FileUses& uses, ToolOutput& output) {
+  const bool writes = !arguments.outputs.empty() || !arguments.output_dir.empty();
+  const bool does_more = arguments.bench != BenchMode::kOff || !arguments.compare.empty() || !arguments.profile.empty();
+  if (writes || !does_more) AMP_RETURN_IF_ERROR(RunAndWrite(arguments, session, inputs, uses, output));
+  if (!arguments.profile.empty()) AMP_RETURN_IF_ERROR(WriteProfile(arguments, session, inputs, output));
+  // Last, as it may find a difference, which is an error.
   if (!arguments.compare.empty()) return Compare(arguments, session, inputs, uses, streams, output);
-  if (!arguments.profile.empty()) return WriteProfile(arguments, session, inputs, output);
   switch (arguments.bench) {
     case BenchMode::kOff:
-      return RunAndWrite(arguments, session, inputs, uses, output);
+      return absl::OkStatus();
     case BenchMode::kLoop:
       return BenchRun(arguments, session, load_ms, inputs, streams);
     case BenchMode::kRequests:
@@ -118,10 +135,12 @@ absl::Status RunOnInputs(const RunArguments& arguments, const ToolStreams& strea
 absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams, const Session& session, FileUses& uses,
                       PhaseTimes& phases, ToolOutput& output) {
   const double load_ms = phases.TotalMs();
-  std::string note;
-  const absl::StatusOr<NamedDatums> inputs = ReadRunInputs(arguments, session, note);
+  std::vector<std::string> notes;
+  const absl::StatusOr<NamedDatums> inputs = ReadRunInputs(arguments, session, notes);
   if (!inputs.ok()) return ExplainRun(inputs.status(), arguments, session);
-  if (!note.empty() && !arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", note, "\n");
+  for (const std::string& note : notes) {
+    if (!arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", note, "\n");
+  }
   phases.End("inputs");
   streams.show_progress("running");
   return ExplainRun(RunOnInputs(arguments, streams, session, load_ms, *inputs, uses, output), arguments, session);
@@ -143,11 +162,13 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
     AMP_ASSIGN_OR_RETURN(tuning, TuningFile::Open(arguments.autotune));
     arguments.session.device->UseChoices(&tuning->choices());
   }
+  if (!arguments.evaluate.empty()) return InFile(arguments.model, EvaluateModel(arguments, streams, output));
   streams.show_progress("loading");
   PhaseTimes phases;
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                        MakeSession("MODEL", arguments.model, arguments, uses, &phases));
   NoteMissingLibrary(arguments, output);
+  AMP_RETURN_IF_ERROR(InFile(arguments.model, CheckOutputsFile(*session, arguments.outputs)));
   const absl::Status status = RunModel(arguments, streams, *session, uses, phases, output);
   phases.End("run");
   NoteDeviceWarnings(arguments.session.device.get(), output);
@@ -183,12 +204,16 @@ ToolOutput RunAmpRun(const std::vector<std::string>& arguments, ToolStreams stre
   ToolOutput output;
   if (!streams.print) streams.print = CollectIn(output);
   const absl::StatusOr<RunArguments> parsed = ParseRunArguments(arguments);
+  // What a flag writes to standard output is alone there; all else is told on the other stream.
+  const bool is_taken = parsed.ok() && (parsed->outputs == kStandardOutput || parsed->profile == kStandardOutput);
+  if (is_taken) streams.print = CollectIn(output);
   if (!streams.show_progress || (parsed.ok() && parsed->quiet)) streams.show_progress = [](const std::string&) {};
   const absl::Status status = parsed.ok() ? RunFenced(*parsed, streams, host, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-run: error: ", std::string(status.message()), "\n");
   }
+  if (is_taken) output.err.insert(0, std::exchange(output.out, std::exchange(output.alone, {})));
   return output;
 }
 

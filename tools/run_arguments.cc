@@ -1,5 +1,6 @@
 #include "tools/run_arguments.h"
 
+#include <cmath>
 #include <limits>
 
 #include "CLI/CLI.hpp"
@@ -10,6 +11,7 @@
 #include "tools/command_line.h"
 #include "tools/flag_values.h"
 #include "tools/flag_words.h"
+#include "tools/run_outputs.h"
 #include "tools/version.h"
 
 namespace amp {
@@ -24,6 +26,7 @@ constexpr char kFooter[] = R"(Examples:
   amp-run model.onnx --inputs sample.npz --compare mixed.onnx      how far are the two apart
   amp-run model.onnx --inputs sample.npz --compare mixed.onnx --bench    and how do time and memory differ
   amp-run model.onnx --random-inputs --dim batch=8 --bench
+  amp-run model.onnx --evaluate x=x.npy --evaluate labels=labels.npy     accuracy and loss
   amp-run model.onnx --inputs sample.npz --profile trace.json      where the time goes, by operator and node
 
 Exit codes: 0 ok, 2 usage or inputs, 3 malformed or unsupported model, 4 refused by a safety rule (a
@@ -43,13 +46,15 @@ const EnumNames<Fusion> kFusions = {{"all", nullptr},
 
 constexpr char kFusionNames[] = "all, attention, batch-norm, chain, constants, epilogue, norm or train";
 
+const EnumNames<ResizeMode> kResizeModes = {{"bilinear", ResizeMode::kBilinear}, {"nearest", ResizeMode::kNearest}};
+
 constexpr absl::string_view kBenchLoop = "loop";
 const EnumNames<BenchMode> kBenchModes = {{std::string(kBenchLoop), BenchMode::kLoop}, {"stdin", BenchMode::kRequests}};
 
 // Words that need a look before they are values.
 struct Words {
-  std::vector<std::string> inputs, dims;
-  std::string random_seed, device = "cpu";
+  std::vector<std::string> inputs, dims, evaluate;
+  std::string random_seed, scale, device = "cpu";
   std::vector<std::string> no_fuse;
 };
 
@@ -62,10 +67,17 @@ void DeclareInputs(CLI::App& app, RunArguments& a, Words& words) {
   const std::string group = "Inputs";
   AddRepeatable(app, "--input", words.inputs, "NAME=FILE", group,
                 "an input from a file: .npy, or .pb as ONNX's test data has it (repeatable)");
-  app.add_option("--inputs", a.inputs, "arrays named after the inputs")->type_name("FILE.npz")->group(group);
+  app.add_option("--inputs", a.inputs,
+                 "arrays named after the inputs, as --outputs names them: y/0, y/1 are the elements of a sequence y, "
+                 "y/keys and y/values a map")
+      ->type_name("FILE.npz")
+      ->group(group);
   app.add_option("--random-inputs", words.random_seed,
                  "make up the inputs that are given no other way, by declared type and shape [=0]")
       ->type_name("[=SEED]")
+      ->group(group);
+  app.add_flag("--cast-inputs", a.cast_inputs,
+               "cast inputs of another width of float or integer than the model declares, and say which")
       ->group(group);
   AddRepeatable(
       app, "--dim", words.dims, "NAME=N", group,
@@ -75,7 +87,10 @@ void DeclareInputs(CLI::App& app, RunArguments& a, Words& words) {
 
 void DeclareOutputs(CLI::App& app, RunArguments& a) {
   const std::string group = "Outputs (without any of these: a line for each)";
-  app.add_option("--outputs", a.outputs, "write all, bfloat16 as float32")->type_name("FILE.npz")->group(group);
+  app.add_option("--outputs", a.outputs,
+                 "write all, bfloat16 as float32; FILE.npy: the only one; -: an archive to stdout, alone")
+      ->type_name("FILE.npz")
+      ->group(group);
   app.add_option("--output-dir", a.output_dir, "write each as a .npy file")->type_name("DIR")->group(group);
   app.add_flag("--force", a.force, kForceHelp)->group(group);
   app.add_option("--compare", a.compare, "run this model on the same inputs, and print how far its outputs are off")
@@ -89,6 +104,20 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
       ->group(group);
 }
 
+void DeclareEvaluation(CLI::App& app, RunArguments& a, Words& words) {
+  const std::string group = "How good it is on a data set";
+  AddRepeatable(
+      app, "--evaluate", words.evaluate, "NAME=FILE", group,
+      "an input or the labels, a sample per row: .npy, .npz:KEY, or IDX, plain or in gzip; the name that is no "
+      "input's is the labels'. Prints loss and accuracy, or for labels that are no classes errors (repeatable)");
+  AddNumber(app, group, "--batch", a.batch, int64_t{1} << 31, "samples at once");
+  app.add_option("--scale", words.scale, "multiply the inputs by this [1/255 for uint8, else 1]")
+      ->type_name("X")
+      ->group(group);
+  AddChoice(app, group, "--resize", a.fit.resize, kResizeModes, "nearest or bilinear",
+            "resize images to the input's size; gray ones are repeated for every channel");
+}
+
 void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
   const std::string group = "How it runs";
   app.add_flag("--explain", a.explain, "print which kernel runs each node, and in which types")->group(group);
@@ -97,12 +126,14 @@ void DeclareRest(CLI::App& app, RunArguments& a, Words& words) {
             "each line there says, answered with the "
             "mean milliseconds of one, by the clock and of the processor");
   app.get_option("--bench")->type_name("[=stdin]");
-  app.add_option("--profile", a.profile, "time each node of a run: print the time by operator, write a Chrome trace")
+  app.add_option("--profile", a.profile,
+                 "time each node of a run: print the time by operator, write a Chrome trace; -: to stdout, alone")
       ->type_name("FILE.json")
       ->group(group);
   AddNumber(app, group, "--iterations", a.iterations, int64_t{1'000'000}, "runs that --bench times");
   AddNumber(app, group, "--warmup", a.warmup, int64_t{1'000'000}, "runs before those");
-  app.add_flag("--json", a.json, "print what --bench or --compare finds as JSON")->group(group);
+  app.add_flag("--json", a.json, "print what --bench, --compare or --evaluate finds as JSON, and nothing else")
+      ->group(group);
   app.add_option("--device", words.device,
                  WithDefault("where; cuda: one that cannot be used is an error; auto: what amp-rewrite --target auto "
                              "takes for the model's 16-bit type, said on stderr where that is a GPU",
@@ -164,6 +195,14 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
   for (const std::string& text : words.inputs) {
     AMP_ASSIGN_OR_RETURN(a.input_files.emplace_back(), SplitPair("--input", text, "NAME=FILE"));
   }
+  for (const std::string& text : words.evaluate) {
+    AMP_ASSIGN_OR_RETURN(a.evaluate.emplace_back(), SplitPair("--evaluate", text, "NAME=FILE"));
+  }
+  if (double scale = 0; absl::SimpleAtod(words.scale, &scale) && std::isfinite(scale)) {
+    a.fit.scale = scale;
+  } else if (!words.scale.empty()) {
+    return UsageError("--scale: expected a number, found '", Escaped(words.scale), "'");
+  }
   AMP_ASSIGN_OR_RETURN(a.dims, ReadDims(words.dims));
   if (uint64_t seed = 0; absl::SimpleAtoi(words.random_seed, &seed)) {
     a.random_seed = seed;
@@ -172,6 +211,23 @@ absl::Status Interpret(const Words& words, RunArguments& a) {
     return UsageError("--random-inputs: expected a whole number, found '", Escaped(words.random_seed), "'");
   }
   AMP_ASSIGN_OR_RETURN(a.device, ReadDevice(words.device));
+  return absl::OkStatus();
+}
+
+// "-" is standard output, where one thing goes.
+absl::Status CheckStandardOutput(const RunArguments& a) {
+  const int taken = (a.outputs == kStandardOutput ? 1 : 0) + (a.profile == kStandardOutput ? 1 : 0);
+  if (taken + (a.json ? 1 : 0) > 1) {
+    return UsageError("expected one thing on stdout, found ",
+                      taken == 2 ? "--profile - and --outputs -" : "- and --json");
+  }
+  const bool reads_requests = a.bench == BenchMode::kRequests;
+  if (taken > 0 && reads_requests) return UsageError("--bench=stdin answers on stdout, which - would take");
+  for (const auto& [flag, path] : {std::pair("--output-dir", &a.output_dir), {"--autotune", &a.autotune}}) {
+    if (*path == kStandardOutput) {
+      return UsageError(flag, ": expected a path, found '-', stdout, which it cannot write to (of that name: ./-)");
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -190,16 +246,24 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   AMP_RETURN_IF_ERROR(requires_flag("--warmup", "--bench or --profile", benches || !a.profile.empty()));
   AMP_RETURN_IF_ERROR(requires_flag("--iterations", "--bench without =stdin", a.bench == BenchMode::kLoop));
   AMP_RETURN_IF_ERROR(requires_flag("--ulps", "--compare", !a.compare.empty()));
-  AMP_RETURN_IF_ERROR(requires_flag("--json", "--bench without =stdin, or --compare",
-                                    a.bench == BenchMode::kLoop || !a.compare.empty()));
-  if (a.bench == BenchMode::kRequests && !a.compare.empty()) {
-    return UsageError("--compare: expected --bench without =stdin, found with it");
+  AMP_RETURN_IF_ERROR(requires_flag("--json", "--bench without =stdin, --compare or --evaluate",
+                                    a.bench == BenchMode::kLoop || !a.compare.empty() || !a.evaluate.empty()));
+  AMP_RETURN_IF_ERROR(requires_flag("--batch", "--evaluate", !a.evaluate.empty()));
+  AMP_RETURN_IF_ERROR(requires_flag("--scale", "--evaluate", !a.evaluate.empty()));
+  AMP_RETURN_IF_ERROR(requires_flag("--resize", "--evaluate", !a.evaluate.empty()));
+  for (const char* const flag : {"--compare", "--outputs", "--output-dir", "--profile"}) {
+    if (a.bench == BenchMode::kRequests && app.count(flag) > 0) {
+      return UsageError(flag, ": expected --bench without =stdin, found with it");
+    }
   }
-  int ends = benches && a.compare.empty() ? 1 : 0;
-  for (const std::string* end : {&a.outputs, &a.output_dir, &a.compare, &a.profile}) ends += end->empty() ? 0 : 1;
-  if (ends > 1) {
-    return UsageError("expected one of --outputs, --output-dir, --compare, --bench and --profile, found ", ends);
+  for (const char* const flag : {"--input", "--inputs", "--random-inputs", "--cast-inputs", "--compare", "--bench",
+                                 "--outputs", "--output-dir", "--profile", "--explain"}) {
+    if (!a.evaluate.empty() && app.count(flag) > 0) {
+      return UsageError("--evaluate runs the model on its own data, and excludes ", flag);
+    }
   }
+  AMP_RETURN_IF_ERROR(CheckStandardOutput(a));
+  if (a.batch < 1) return UsageError("--batch: expected at least 1, found 0");
   if (a.iterations < 1) return UsageError("--iterations: expected at least 1, found 0");
   if (a.model.empty() && !a.devices) return UsageError("expected MODEL, a path to an ONNX file; see --help");
   return absl::OkStatus();
@@ -232,6 +296,7 @@ absl::StatusOr<RunArguments> ParseRunArguments(const std::vector<std::string>& a
   app.add_option("MODEL", a.model, "ONNX model to run")->type_name("");
   DeclareInputs(app, a, words);
   DeclareOutputs(app, a);
+  DeclareEvaluation(app, a, words);
   DeclareRest(app, a, words);
   AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, WithUsualValues(arguments), WithUsualValues(FlagsWithEquals())));
   if (!a.text.empty()) return a;

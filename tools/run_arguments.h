@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
 #include "tools/flag_words.h"
+#include "tools/train/data_column.h"
 
 namespace amp {
 
@@ -26,7 +27,11 @@ struct RunArguments {
   std::string inputs;                                            // an archive
   std::optional<uint64_t> random_seed;
   std::map<std::string, int64_t> dims;
-  std::string outputs, output_dir, compare, profile;  // files, a folder, a model, a file
+  bool cast_inputs = false;
+  std::string outputs, output_dir, compare, profile;          // files, a folder, a model, a file
+  std::vector<std::pair<std::string, std::string>> evaluate;  // input or labels, and file
+  FitOptions fit;                                             // of those
+  int64_t batch = 128;                                        // samples at once of those
   BenchMode bench = BenchMode::kOff;
   bool force = false;  // replace files of another kind
   bool explain = false, json = false, ulps = false, devices = false, quiet = false, verbose = false;

@@ -1,12 +1,17 @@
 #include "tools/run_files.h"
 
+#include "tools/run_outputs.h"
+#include "tools/train/data_file.h"
+
 namespace amp {
 
 FileUses FilesOf(const RunArguments& a) {
-  FileUses uses{.reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
-                .writes = {{"--outputs", a.outputs, FileKind::kArchive}, {"--profile", a.profile, FileKind::kJson}},
-                .force = a.force};
+  FileUses uses{
+      .reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
+      .writes = {{"--outputs", a.outputs, KindOfOutputs(a.outputs)}, {"--profile", a.profile, FileKind::kJson}},
+      .force = a.force};
   for (const auto& [name, file] : a.input_files) uses.reads.push_back({"--input", file});
+  for (const auto& [name, file] : a.evaluate) uses.reads.push_back({"--evaluate", PathOfDataFile(file)});
   uses.reads.push_back({"--autotune", a.autotune});
   uses.writes.push_back({"--autotune", a.autotune, FileKind::kJson});
   return uses;

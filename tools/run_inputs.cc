@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/tensor_content.h"
@@ -11,6 +12,8 @@
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/make_datum.h"
 #include "runtime/npy.h"
+#include "tools/assemble_inputs.h"
+#include "tools/given_inputs.h"
 #include "tools/made_up_inputs.h"
 #include "tools/read_whole_file.h"
 #include "tools/sample_inputs.h"
@@ -37,41 +40,64 @@ RandomInputOptions HowToMakeUp(const RunArguments& arguments, NamedDatums given)
 }
 
 absl::StatusOr<ValueId> FindInput(const Session& session, const std::string& name) {
-  const auto& names = session.model().graph(kMainGraph).names;
-  const auto it = names.find(name);
-  if (it == names.end() || !session.model().value(it->second).is_graph_input) {
+  const std::optional<ValueId> input = InputOfArray(session, name);
+  if (!input.has_value()) {
     return UsageError("--input: '", Escaped(name), "' is no input of the model, which has ",
                       QuotedFirstOf(session.InputNames()));
   }
-  return it->second;
+  return *input;
 }
 
-// Those of files, which are not made up.
-absl::StatusOr<NamedDatums> ReadGiven(const RunArguments& arguments, const Session& session) {
-  NamedDatums inputs;
+// Those of files, which are not made up, as they are there.
+absl::StatusOr<NamedDatums> ReadFiles(const RunArguments& arguments, const Session& session) {
+  NamedTensors arrays;
+  NamedDatums whole;
   if (!arguments.inputs.empty()) {
-    AMP_ASSIGN_OR_RETURN(NamedDatums sample, ReadSample(arguments.inputs, session));
-    for (auto& [name, datum] : sample) inputs.insert_or_assign(name, std::move(datum));
+    AMP_ASSIGN_OR_RETURN(arrays, ReadSampleArrays(arguments.inputs, session));
   }
   for (const auto& [name, path] : arguments.input_files) {
     AMP_ASSIGN_OR_RETURN(const ValueId input, FindInput(session, name));
+    const bool is_part = session.model().value(input).name != name;
+    if (is_part && !absl::EndsWith(path, ".npy")) {
+      return InFile(Escaped(path), UsageError("expected a file .npy for '", Escaped(name), "', found another ending"));
+    }
     absl::StatusOr<Datum> datum = ReadDatum(path, session, input);
     if (!datum.ok()) return InFile(Escaped(path), datum.status());
-    inputs.insert_or_assign(name, *std::move(datum));
+    if (const Tensor* const tensor = datum->tensor(); tensor != nullptr) {
+      arrays.emplace_back(name, *tensor);
+    } else {
+      whole.insert_or_assign(name, *std::move(datum));
+    }
   }
+  absl::StatusOr<NamedDatums> inputs = AssembleInputs(session, std::move(arrays));
+  if (!inputs.ok()) return arguments.inputs.empty() ? inputs : InFile(Escaped(arguments.inputs), inputs.status());
+  for (auto& [name, datum] : whole) inputs->insert_or_assign(name, std::move(datum));
+  return inputs;
+}
+
+absl::StatusOr<NamedDatums> ReadGiven(const RunArguments& arguments, const Session& session,
+                                      std::vector<std::string>& casts) {
+  AMP_ASSIGN_OR_RETURN(NamedDatums inputs, ReadFiles(arguments, session));
+  const NumberCasts cast = arguments.cast_inputs ? NumberCasts::kDone : NumberCasts::kRefused;
+  AMP_ASSIGN_OR_RETURN(casts, CastInputs(session, cast, inputs));
+  AMP_RETURN_IF_ERROR(CheckSymbols(session, inputs));
   return inputs;
 }
 
 }  // namespace
 
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session, std::string& note) {
-  AMP_ASSIGN_OR_RETURN(NamedDatums given, ReadGiven(arguments, session));
+absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session,
+                                          std::vector<std::string>& notes) {
+  std::vector<std::string> casts;
+  AMP_ASSIGN_OR_RETURN(NamedDatums given, ReadGiven(arguments, session, casts));
+  if (!casts.empty()) notes.push_back(absl::StrCat("inputs are cast: ", absl::StrJoin(casts, ", ")));
   if (!arguments.random_seed.has_value()) return given;
   const RandomInputOptions how = HowToMakeUp(arguments, std::move(given));
   AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, how));
   if (made_up.other_dim != MadeUpInputs::kUsualDim) {
-    note = absl::StrCat("unknown dimensions of made-up inputs are ", made_up.other_dim, ", as the model takes none of ",
-                        MadeUpInputs::kUsualDim, "; ", HowToSize(session, how), " sizes them");
+    notes.push_back(absl::StrCat("unknown dimensions of made-up inputs are ", made_up.other_dim,
+                                 ", as the model takes none of ", MadeUpInputs::kUsualDim, "; ",
+                                 HowToSize(session, how), " sizes them"));
   }
   return std::move(made_up.inputs);
 }
@@ -80,7 +106,8 @@ absl::Status ExplainRun(const absl::Status& status, const RunArguments& argument
   // An error of another model is not about these inputs.
   const bool may_be_inputs = arguments.random_seed.has_value() && !NamesAFile(status);
   if (!may_be_inputs) return status;
-  absl::StatusOr<NamedDatums> given = ReadGiven(arguments, session);
+  std::vector<std::string> casts;
+  absl::StatusOr<NamedDatums> given = ReadGiven(arguments, session, casts);
   if (!given.ok()) return status;  // that is what it says
   return ExplainMadeUp(status, session, HowToMakeUp(arguments, *std::move(given)), kHowToGive);
 }

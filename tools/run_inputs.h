@@ -3,6 +3,7 @@
 #define AMP_TOOLS_RUN_INPUTS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -11,10 +12,11 @@
 
 namespace amp {
 
-// Made-up ones first, over which those of --inputs come, over which those of --input come. `note`: what sizes were made
-// up that are not the usual ones, else left as it is. Errors: those of reading, which name the file, and of
-// MakeFittingInputs.
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session, std::string& note);
+// Made-up ones first, over which those of --inputs come, over which those of --input come. `notes` gets a line for what
+// was cast, and one for sizes that were made up and are not the usual ones. Errors: those of reading, which name the
+// file, of CastInputs, CheckSymbols and MakeFittingInputs.
+absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session,
+                                          std::vector<std::string>& notes);
 
 // What the run ended with, and where inputs were made up that they may not fit. See ExplainMadeUp.
 absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session);

@@ -7,8 +7,10 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
@@ -49,6 +51,14 @@ absl::StatusOr<NamedTensors> AsTensors(const Session& session, const std::vector
 
 absl::Status WriteBytes(const std::string& path, const NewContent& content, const std::string& bytes) {
   return WriteFileAtomically(path, content, [&](AtomicFile& file) { return file.Append(bytes); });
+}
+
+bool IsOneArray(const std::string& path) { return absl::EndsWith(path, ".npy"); }
+
+absl::Status RefuseOneArray(const std::string& path, const std::vector<std::string>& names) {
+  const std::string archive = Escaped(absl::StrCat(absl::StripSuffix(path, ".npy"), ".npz"));
+  return UsageError("--outputs: '", Escaped(path), "' holds one array, found ", names.size(), " to write, ",
+                    QuotedFirstOf(names), ": --outputs ", archive, " takes all, --output-dir DIR a file each");
 }
 
 std::string FileName(absl::string_view name, std::set<std::string>& taken) {
@@ -110,11 +120,32 @@ std::string DescribeTensor(const Tensor& tensor) {
 
 }  // namespace
 
+FileKind KindOfOutputs(const std::string& path) { return IsOneArray(path) ? FileKind::kArray : FileKind::kArchive; }
+
+absl::StatusOr<std::string> OutputsArchive(const Session& session, const std::vector<Datum>& outputs) {
+  AMP_ASSIGN_OR_RETURN(const NamedTensors tensors, AsTensors(session, outputs));
+  return NpzBytes(tensors);
+}
+
+absl::Status CheckOutputsFile(const Session& session, const std::string& path) {
+  const std::vector<std::string> names = session.OutputNames();
+  return names.size() == 1 || !IsOneArray(path) ? absl::OkStatus() : RefuseOneArray(path, names);
+}
+
 absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path,
                               bool force) {
+  if (!IsOneArray(path)) {
+    AMP_ASSIGN_OR_RETURN(const std::string bytes, OutputsArchive(session, outputs));
+    return WriteBytes(path, {FileKind::kArchive, force}, bytes);
+  }
   AMP_ASSIGN_OR_RETURN(const NamedTensors tensors, AsTensors(session, outputs));
-  AMP_ASSIGN_OR_RETURN(const std::string bytes, NpzBytes(tensors));
-  return WriteBytes(path, {FileKind::kArchive, force}, bytes);
+  if (tensors.size() != 1) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : tensors) names.push_back(name);
+    return RefuseOneArray(path, names);
+  }
+  AMP_ASSIGN_OR_RETURN(const std::string bytes, NpyBytes(tensors[0].second));
+  return WriteBytes(path, {FileKind::kArray, force}, bytes);
 }
 
 absl::StatusOr<std::vector<std::string>> WriteOutputsFolder(const Session& session, const std::vector<Datum>& outputs,

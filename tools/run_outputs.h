@@ -6,16 +6,30 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "runtime/session.h"
 #include "tools/file_uses.h"
 
 namespace amp {
 
-// An archive of all; of a sequence y the elements y/0, y/1 and so on, of a map y/keys and y/values. Errors:
-// kInvalidArgument for empty optionals and what NpyBytes refuses (runtime/npy.h), kUnavailable.
-// `force`: in place of a file that is no archive.
+// In the place of a path: standard output.
+inline constexpr absl::string_view kStandardOutput = "-";
+
+// What a file of that path gets: an array where it ends in .npy, else an archive.
+FileKind KindOfOutputs(const std::string& path);
+
+// An archive of all, or of one output an array; of a sequence y the elements y/0, y/1 and so on, of a map y/keys and
+// y/values. `force`: in place of a file of another kind. Errors: kInvalidArgument for empty optionals, several arrays
+// for a file of one, and what NpyBytes refuses (runtime/npy.h); kUnavailable.
 absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path,
                               bool force);
+
+// The same as bytes.
+absl::StatusOr<std::string> OutputsArchive(const Session& session, const std::vector<Datum>& outputs);
+
+// Before a run. Errors: kInvalidArgument, a path that ends in .npy, which holds one array, where the model has several
+// outputs, with what to write instead.
+absl::Status CheckOutputsFile(const Session& session, const std::string& path);
 
 // A file for each in `folder`, which is made if there is none. Characters of names that may mean something to a file
 // system become "_"; a name that is then there already gets a number. Returns the files. `uses`: what the program

@@ -9,6 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "runtime/npy.h"
+#include "tools/assemble_inputs.h"
 
 namespace amp {
 
@@ -16,25 +17,24 @@ namespace {
 
 constexpr absl::string_view kOutputPrefix = "out::", kInputPrefix = "in::";
 
-// The input that an array is named after. Errors: kInvalidArgument where there is none.
-absl::StatusOr<std::string> InputOfArray(const Session& session, const std::string& name) {
+// The input that an array is of, or the part of one, without the prefix. Errors: kInvalidArgument where there is none.
+absl::StatusOr<std::string> NameInInput(const Session& session, const std::string& name) {
   const auto& names = session.model().graph(kMainGraph).names;
   std::string input(names.contains(name) ? name : absl::StripPrefix(name, kInputPrefix));
-  const auto it = names.find(input);
-  if (it == names.end() || !session.model().value(it->second).is_graph_input) {
+  if (!InputOfArray(session, input).has_value()) {
     return UsageError("array '", Escaped(name), "' is named after no input of the model, which has ",
                       QuotedFirstOf(session.InputNames()));
   }
   return input;
 }
 
-// All but outputs; of several arrays for one input the last one.
+// All but outputs; of several arrays of one name the last one.
 absl::StatusOr<std::vector<bool>> ChooseInputs(const Session& session, const std::vector<std::string>& names) {
   std::vector<bool> is_wanted(names.size(), false);
   absl::flat_hash_map<std::string, size_t> last;
   for (size_t i = 0; i < names.size(); ++i) {
     if (absl::StartsWith(names[i], kOutputPrefix)) continue;
-    AMP_ASSIGN_OR_RETURN(const std::string input, InputOfArray(session, names[i]));
+    AMP_ASSIGN_OR_RETURN(const std::string input, NameInInput(session, names[i]));
     last[input] = i;
   }
   for (const auto& [unused, i] : last) is_wanted[i] = true;
@@ -43,15 +43,22 @@ absl::StatusOr<std::vector<bool>> ChooseInputs(const Session& session, const std
 
 }  // namespace
 
-absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& session) {
+absl::StatusOr<NamedTensors> ReadSampleArrays(const std::string& path, const Session& session) {
   absl::StatusOr<NamedTensors> arrays =
       ReadNpz(path, [&](const std::vector<std::string>& names) { return ChooseInputs(session, names); });
   if (!arrays.ok()) return InFile(Escaped(path), arrays.status());
-  NamedDatums sample;
+  NamedTensors sample;
   for (auto& [name, tensor] : *arrays) {
-    AMP_ASSIGN_OR_RETURN(const std::string input, InputOfArray(session, name));
-    sample.insert_or_assign(input, std::move(tensor));
+    AMP_ASSIGN_OR_RETURN(const std::string input, NameInInput(session, name));
+    sample.emplace_back(input, std::move(tensor));
   }
+  return sample;
+}
+
+absl::StatusOr<NamedDatums> ReadSample(const std::string& path, const Session& session) {
+  AMP_ASSIGN_OR_RETURN(NamedTensors arrays, ReadSampleArrays(path, session));
+  absl::StatusOr<NamedDatums> sample = AssembleInputs(session, std::move(arrays));
+  if (!sample.ok()) return InFile(Escaped(path), sample.status());
   return sample;
 }
 

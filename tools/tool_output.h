@@ -15,6 +15,7 @@ struct ToolOutput {
   int exit_code = 0;
   std::string out, err;  // what belongs on stdout and stderr
   std::string written;   // the model that was; "" for none
+  std::string alone;     // while it runs: what a flag writes to stdout, where nothing else goes then
 };
 
 // Puts text on stdout at once: what was asked for beside the model (a report, a table), before any file changes. An

@@ -69,6 +69,7 @@ Program Run() {
                     {"MODEL", {}, "model.bin"},
                     {"--input", {"--input", "x=@x.npy"}, "x.npy"},
                     {"--inputs", {"--inputs", "@sample.npz"}, "sample.npz"},
+                    {"--evaluate", {"--evaluate", "x=@x.npy"}, "x.npy"},
                     {"--compare", {"--compare", "@forward.onnx"}, "forward.onnx"},
                     {"--compare", {"--compare", "@forward.onnx"}, "forward.bin"},
                     {"--autotune", {"--autotune", "@tuning.json", "--device", "cuda"}, "tuning.json"}},
@@ -76,7 +77,7 @@ Program Run() {
                      {"--output-dir", {"--output-dir", "@made"}, FileKind::kArray, "made/y.npy"},
                      {"--profile", {"--profile", "%"}, FileKind::kJson},
                      {"--autotune", {"--autotune", "%", "--device", "cuda"}, FileKind::kJson}},
-          .other_values = {"[=SEED]", "NAME=N", "N", "[=stdin]", "[=WHAT[,WHAT...]]"},
+          .other_values = {"[=SEED]", "NAME=N", "N", "X", "nearest", "[=stdin]", "[=WHAT[,WHAT...]]"},
           .positionals = {"MODEL"}};
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -16,6 +17,7 @@
 #include "tests/tools/train/amp_train_folder.h"
 #include "tests/tools/train/step_graphs.h"
 #include "tools/amp_rewrite.h"
+#include "tools/amp_run.h"
 
 namespace amp {
 namespace {
@@ -257,6 +259,43 @@ TEST_CASE("steps that a finite check skips are in the epoch's line, also without
   CHECK_THAT(runs.Train({"--batch", "8"}).out, Contains("  skipped 1  ") && !Contains("loss scale"));
   rewrite({}, "step.onnx");
   CHECK_THAT(runs.Train({"--batch", "8"}).out, !Contains("skipped"));
+}
+
+TEST_CASE("a regression is made, trained, tested and evaluated from end to end") {
+  const TrainRuns runs;
+  std::vector<float> x, y;
+  for (int i = 0; i < 200; ++i) {
+    const double a = std::sin(i * 12.9), b = std::cos(i * 7.7);
+    x.insert(x.end(), {static_cast<float>(a), static_cast<float>(b)});
+    y.push_back(static_cast<float>(2 * a - b + 0.5));
+  }
+  runs.folder().Write("r.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {200, 2}, x)},
+                                          {"y", Tensor::Of<float>(DType::kFloat32, {200}, y)}}));
+  REQUIRE(runs.Run({"new", "mlp", "2-16-1", "--task", "regression", "-o", "@r.onnx"}).exit_code == 0);
+  const ToolOutput made = RunAmpRewrite({runs.folder().File("r.onnx"), "-o", runs.folder().File("rs.onnx"), "--train",
+                                         "--loss", "mse", "--optimizer", "adam", "--learning-rate", "0.01"});
+  INFO(made.err);
+  REQUIRE(made.exit_code == 0);
+  const ToolOutput output = runs.Run({"@rs.onnx", "--data", "x=@r.npz:x", "--data", "labels=@r.npz:y", "--batch", "20",
+                                      "--epochs", "60", "--shuffle", "1", "--validation-split", "0.2", "--save-weights",
+                                      "@rt.onnx", "--forward", "@r.onnx", "--log", "@r.csv"});
+  INFO(output.err << output.out);
+  REQUIRE(output.exit_code == 0);
+  CHECK_THAT(output.out,
+             Contains("  mean absolute error ") && Contains("  test mean absolute error ") && !Contains("accuracy"));
+  CHECK_THAT(runs.folder().Read("r.csv"), Contains(",mean_absolute_error,test_mean_absolute_error\n"));
+  const ToolOutput evaluated =
+      RunAmpRun({runs.folder().File("rt.onnx"), "--evaluate", "x=" + runs.folder().File("r.npz") + ":x", "--evaluate",
+                 "y=" + runs.folder().File("r.npz") + ":y", "--json"});
+  INFO(evaluated.err << evaluated.out);
+  REQUIRE(evaluated.exit_code == 0);
+  double error = 1;
+  REQUIRE(absl::SimpleAtod(evaluated.out.substr(evaluated.out.find("mean_absolute_error\": ") + 22, 8), &error));
+  CHECK(error < 0.1);
+  CHECK(runs.Error({"new", "cnn", "--task", "regression", "-o", "@c.onnx"}) ==
+        "new: cnn is for --task classification alone");
+  CHECK_THAT(runs.Error({"new", "mlp", "2-1", "--task", "guess", "-o", "@c.onnx"}),
+             Contains("expected classification or regression"));
 }
 
 }  // namespace
