@@ -33,10 +33,10 @@ using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 // or an array that ParseNpy refuses, which is named), kResourceExhausted.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
-// Says by its position whether an array is wanted. It is given the names of all arrays before any is unpacked, so that an
-// archive with arrays that nobody asked for costs nothing.
+// Says by its position whether an array is wanted. It is given the names of all arrays before any is unpacked, so that
+// an archive with arrays that nobody asked for costs nothing.
 using ChooseArrays = absl::FunctionRef<absl::StatusOr<std::vector<bool>>(const std::vector<std::string>& names)>;
-// The same of the arrays that are wanted. Errors: those of `choose`, too.
+// Reads the arrays that are wanted. Errors: those of `choose`, too.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choose);
 
 // kStore: as they are; weights hardly get smaller, and take long.

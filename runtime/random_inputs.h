@@ -37,9 +37,10 @@ struct RandomInputOptions {
 // The dimensions of unknown size of inputs that are made up and not sized by `dims` or given inputs, by name, each once.
 std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options);
 
-// The same inputs for the same seed; what is given is checked first, and not made up. Errors: kInvalidArgument for a name
-// in `dims` that no input has, for a given input of another type or shape, and for an input that is not given and is no
-// tensor, or one whose rank is not known; kResourceExhausted for more elements or bytes, before anything is made.
+// One seed gives the same inputs every time. What is given is checked first, and not made up. Errors: kInvalidArgument
+// for a name in `dims` that no input has, for a given input of another type or shape, and for an input that is not given
+// and is no tensor, or one whose rank is not known; kResourceExhausted for more elements or bytes, before anything is
+// made.
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);
 
 }  // namespace amp

@@ -2,7 +2,8 @@
 //
 //   x = SequenceInsert (x, element)       20,000 times: the list is moved from one value to the next, not copied
 //
-// Whoever runs a node keeps every sequence that is needed after it, so that one which nobody else has may be taken apart.
+// Whoever runs a node keeps every sequence that is needed after it, so that one which nobody else has may be taken
+// apart.
 #ifndef AMP_RUNTIME_KERNEL_TAKE_ELEMENTS_H_
 #define AMP_RUNTIME_KERNEL_TAKE_ELEMENTS_H_
 

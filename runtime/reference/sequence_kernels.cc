@@ -70,8 +70,8 @@ absl::StatusOr<int64_t> PositionToInsert(const KernelContext& context, int64_t s
   return position < 0 ? position + size : position;
 }
 
-// Elements of a sequence that are of one type already are not looked at again: one more costs the same however many there
-// are.
+// Elements of a sequence that are of one type already are not looked at again: one more costs the same however many
+// there are.
 absl::Status SequenceInsert(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Sequence* sequence, InputSequence(context, 0));
   AMP_ASSIGN_OR_RETURN(const int64_t position,

@@ -63,7 +63,7 @@ class FourierTransform {
   std::map<size_t, std::unique_ptr<const LargePrimeTransform>> large_primes_;
 };
 
-// The same of a prime length, as a convolution: with c[k] = e^(+-pi i k k / length) it is
+// Computes the same for a prime length, as a convolution: with c[k] = e^(+-pi i k k / length) it is
 //   out[j] = c[j] sum of (in[k] c[k]) conj(c[j - k]),
 // which transforms of a length that is a power of two compute.
 class LargePrimeTransform {

@@ -1,4 +1,5 @@
-// What must cost in proportion to a model's size: twice as large may take a few times as long, and not a hundred times.
+// Work that must cost in proportion to a model's size: a model 16 times as large may take some 16 times as long, and
+// not 256 times.
 #include <time.h>
 
 #include <algorithm>
