@@ -167,6 +167,11 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   PhaseTimes phases;
   AMP_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                        MakeSession("MODEL", arguments.model, arguments, uses, &phases));
+  // Outputs are written before the other model is loaded, and not over its data files.
+  if (!arguments.compare.empty()) {
+    AddDataFilesOf("--compare", arguments.compare, arguments.session.limits, uses);
+    AMP_RETURN_IF_ERROR(CheckFileUses(uses));
+  }
   NoteMissingLibrary(arguments, output);
   AMP_RETURN_IF_ERROR(InFile(arguments.model, CheckOutputsFile(*session, arguments.outputs)));
   const absl::Status status = RunModel(arguments, streams, *session, uses, phases, output);

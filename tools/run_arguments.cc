@@ -257,7 +257,7 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
     }
   }
   for (const char* const flag : {"--input", "--inputs", "--random-inputs", "--cast-inputs", "--compare", "--bench",
-                                 "--outputs", "--output-dir", "--profile", "--explain"}) {
+                                 "--outputs", "--output-dir", "--profile", "--explain", "--autotune"}) {
     if (!a.evaluate.empty() && app.count(flag) > 0) {
       return UsageError("--evaluate runs the model on its own data, and excludes ", flag);
     }
