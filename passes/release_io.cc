@@ -3,10 +3,26 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
 
 namespace amp {
+namespace {
+
+// "; write --keep-io none" for false: truth values, which flags of other tools take here.
+std::string MeantAsChoice(absl::string_view name) {
+  const std::string word = absl::AsciiStrToLower(name);
+  for (const char* yes : {"true", "yes", "on", "1"}) {
+    if (word == yes) return "; write --keep-io all, the default";
+  }
+  for (const char* no : {"false", "no", "off", "0"}) {
+    if (word == no) return "; write --keep-io none";
+  }
+  return "";
+}
+
+}  // namespace
 
 ReleasedIo ReleasedValues::Positions(const Model& model) const {
   ReleasedIo released;
@@ -39,7 +55,9 @@ absl::StatusOr<ReleasedValues> ReleaseIo(const Model& model, const KeepIo& keep)
     for (const auto* values : {&main.inputs, &main.outputs}) {
       for (ValueId id : *values) known.push_back(model.value(id).name);
     }
-    return UsageError("--keep-io: '", Escaped(name), "' is no input or output of the graph", DidYouMean(name, known));
+    const std::string meant = MeantAsChoice(name);
+    return UsageError("--keep-io: '", Escaped(name), "' is no input or output of the graph",
+                      meant.empty() ? DidYouMean(name, known) : meant);
   }
   return released;
 }

@@ -22,10 +22,28 @@ struct Discard {
 template <typename T>
 using Owned = std::unique_ptr<T, Discard>;
 
+// What keeps an entry from being read.
+const char* FaultOf(const zip_error_t& error) {
+  switch (error.zip_err) {
+    case ZIP_ER_MEMORY:
+      return "one for which memory does not suffice";
+    case ZIP_ER_COMPNOTSUPP:
+      return "one that is compressed in a way that is not supported";
+    case ZIP_ER_ENCRNOTSUPP:
+    case ZIP_ER_NOPASSWD:
+    case ZIP_ER_WRONGPASSWD:
+      return "one that is encrypted";
+    default:
+      return "one that is damaged";
+  }
+}
+
 absl::StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat) {
   constexpr size_t kChunk = size_t{1} << 20;
   const Owned<zip_file_t> file(zip_fopen_index(archive, index, 0));
-  if (file == nullptr) return UsageError("expected an array that can be read: ", zip_strerror(archive));
+  if (file == nullptr) {
+    return UsageError("expected an array that can be read, found ", FaultOf(*zip_get_error(archive)));
+  }
   std::string bytes;
   // Grows with what is there, not with what the directory says.
   for (;;) {
@@ -33,7 +51,9 @@ absl::StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const 
     if (size > stat.size) return UsageError("expected ", stat.size, " bytes, found more");
     bytes.resize(size + kChunk);
     const zip_int64_t found = zip_fread(file.get(), bytes.data() + size, kChunk);
-    if (found < 0) return UsageError("expected an array that can be read: ", zip_file_strerror(file.get()));
+    if (found < 0) {
+      return UsageError("expected an array that can be read, found ", FaultOf(*zip_file_get_error(file.get())));
+    }
     bytes.resize(size + static_cast<size_t>(found));
     if (found == 0) return bytes;
   }

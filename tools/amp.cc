@@ -259,7 +259,7 @@ auto Fenced(Function rewrite) -> decltype(rewrite()) {
   } catch (const std::bad_alloc&) {
     return LimitError("out of memory");
   } catch (const std::exception& error) {
-    return absl::InternalError(Escaped(error.what()));
+    return absl::InternalError(absl::StrCat("a fault of this program, please report it: ", Escaped(error.what())));
   }
 }
 

@@ -48,7 +48,20 @@ std::string ProgressText(const Progress& progress) {
   return absl::StrCat(progress.step, ", ", done, " done");
 }
 
-absl::Status Rewrite(Arguments& a, const ToolStreams& streams, ToolOutput& output) {
+// "; this machine is no faster with float16" where that is so and nobody has said it yet; else "".
+std::string SpeedClause(const RewriteOptions& options, const RewriteSummary& summary,
+                        const HasFastFloat16& has_fast_float16) {
+  using Dtype = RewriteOptions::Dtype;
+  using Policy = RewriteOptions::Policy;
+  const auto policy = options.policy.value_or(Policy::kMixedFloat16);
+  const bool is_float16 = options.dtype.value_or(Dtype::kFloat16) == Dtype::kFloat16 &&
+                          (policy == Policy::kMixedFloat16 || policy == Policy::kFloat16);
+  const bool may_say = is_float16 && summary.changed && summary.compatibility.empty() && options.target == "any";
+  return may_say && has_fast_float16 && !has_fast_float16() ? "; this machine is no faster with float16" : "";
+}
+
+absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloat16& has_fast_float16,
+                     ToolOutput& output) {
   const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
   a.options.before_replacing = [&](const RewriteSummary& summary) {
     const std::string text = report_on_stdout ? summary.report : Products(a, summary);
@@ -73,22 +86,25 @@ absl::Status Rewrite(Arguments& a, const ToolStreams& streams, ToolOutput& outpu
   const std::string why = summary.changed ? "" : absl::StrCat(" (the input as it is: ", summary.unchanged_because, ")");
   std::string& text = report_on_stdout ? output.err : output.out;
   if (!summary.verification.empty()) absl::StrAppend(&text, summary.verification, "\n");
-  absl::StrAppend(&text, summary.line, "; ", where, why, "\n");
+  absl::StrAppend(&text, summary.line, "; ", where, why, SpeedClause(a.options, summary, has_fast_float16), "\n");
   return absl::OkStatus();
 }
 
 // Exceptions of the libraries below end here.
-absl::Status RewriteFenced(Arguments& a, const ToolStreams& streams, ToolOutput& output) {
+absl::Status RewriteFenced(Arguments& a, const ToolStreams& streams, const HasFastFloat16& has_fast_float16,
+                           ToolOutput& output) {
   try {
-    return Rewrite(a, streams, output);
+    return Rewrite(a, streams, has_fast_float16, output);
   } catch (const std::bad_alloc&) {
     return InFile(a.input, LimitError("out of memory"));
   } catch (const std::exception& error) {
-    return InFile(a.input, absl::InternalError(Escaped(error.what())));
+    return InFile(a.input, absl::InternalError(
+                               absl::StrCat("a fault of this program, please report it: ", Escaped(error.what()))));
   }
 }
 
-absl::Status Run(ParsedArguments parsed, const ToolStreams& streams, ToolOutput& output) {
+absl::Status Run(ParsedArguments parsed, const ToolStreams& streams, const HasFastFloat16& has_fast_float16,
+                 ToolOutput& output) {
   Arguments& arguments = parsed.arguments;
   if (!parsed.text.empty()) {
     output.out = std::move(parsed.text);
@@ -97,18 +113,20 @@ absl::Status Run(ParsedArguments parsed, const ToolStreams& streams, ToolOutput&
   } else if (arguments.print_lists) {
     AMP_ASSIGN_OR_RETURN(output.out, PrintLists(arguments.options));
   } else {
-    return RewriteFenced(arguments, streams, output);
+    return RewriteFenced(arguments, streams, has_fast_float16, output);
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, ToolStreams streams) {
+ToolOutput RunAmpRewrite(const std::vector<std::string>& arguments, ToolStreams streams,
+                         const HasFastFloat16& has_fast_float16) {
   ToolOutput output;
   if (!streams.print) streams.print = CollectIn(output);
   absl::StatusOr<ParsedArguments> parsed = ParseArguments(arguments);
-  const absl::Status status = parsed.ok() ? Run(*std::move(parsed), streams, output) : parsed.status();
+  const absl::Status status =
+      parsed.ok() ? Run(*std::move(parsed), streams, has_fast_float16, output) : parsed.status();
   if (!status.ok()) {
     output.exit_code = ExitCode(status);
     absl::StrAppend(&output.err, "amp-rewrite: error: ", std::string(status.message()), "\n");

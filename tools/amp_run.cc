@@ -69,8 +69,7 @@ absl::Status Compare(const RunArguments& arguments, const Session& session, cons
     AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, *other));
     AMP_ASSIGN_OR_RETURN(comparison.costs, BenchInTurns(arguments, {session, inputs}, {*other, declared}, streams));
   }
-  output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare, arguments.tolerance)
-                               : comparison.Text(arguments.ulps);
+  output.out += arguments.json ? comparison.Json(arguments.model, arguments.compare) : comparison.Text(arguments.ulps);
   return InFile(arguments.compare, comparison.verdict);
 }
 
@@ -199,7 +198,8 @@ absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams
   } catch (const std::bad_alloc&) {
     return InFile(arguments.model, LimitError("out of memory"));
   } catch (const std::exception& error) {
-    return InFile(arguments.model, absl::InternalError(Escaped(error.what())));
+    return InFile(arguments.model, absl::InternalError(absl::StrCat("a fault of this program, please report it: ",
+                                                                    Escaped(error.what()))));
   }
 }
 

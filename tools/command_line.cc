@@ -1,13 +1,16 @@
 #include "tools/command_line.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "CLI/CLI.hpp"
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
+#include "tools/foreign_words.h"
 
 namespace amp {
 namespace {
@@ -41,17 +44,92 @@ std::string MeantAsValue(const std::vector<std::string>& arguments, const std::v
   return "";
 }
 
+// The flag that may be repeated and has its value right ahead of arguments[i]: "--data a=a.npy" or "--data=a=a.npy".
+std::string RepeatableFlagAhead(const CLI::App& app, const std::vector<std::string>& arguments, size_t i) {
+  const auto flag_at = [&](size_t at) { return arguments[at].substr(0, arguments[at].find('=')); };
+  const auto is_flag = [&](size_t at) { return absl::StartsWith(arguments[at], "--"); };
+  std::string flag;
+  if (i >= 1 && is_flag(i - 1) && absl::StrContains(arguments[i - 1], '=')) flag = flag_at(i - 1);
+  if (i >= 2 && !is_flag(i - 1) && is_flag(i - 2) && !absl::StrContains(arguments[i - 2], '=')) flag = flag_at(i - 2);
+  const CLI::Option* option = flag.empty() ? nullptr : app.get_option_no_throw(flag);
+  const bool repeats = option != nullptr && option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+  return repeats ? flag : "";
+}
+
+// "; did you mean '--data y=y.npy'?" where a flag that takes one value at a time is followed by two. The second may have
+// been taken for the model, and the model be the one too many.
+std::string MeantAsNextValue(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    const std::string& value = arguments[i];
+    const bool is_model = absl::EndsWith(value, ".onnx") && !absl::StrContains(value, '=');
+    if (absl::StartsWith(value, "-") || is_model) continue;
+    const std::string flag = RepeatableFlagAhead(app, arguments, i);
+    if (flag.empty()) continue;
+    return absl::StrCat("; each value has its own flag: did you mean '", flag, " ", Escaped(value), "'?");
+  }
+  return "";
+}
+
+// A file that stands alone, by its ending: what flag of the program takes such files, if it has not been given.
+struct FileFlag {
+  const char* ending;
+  const char* flag;
+  const char* before;  // the file
+};
+constexpr FileFlag kFileFlags[] = {{".onnx", "--output", "-o "},         {".onnx", "--compare", "--compare "},
+                                   {".npz", "--inputs", "--inputs "},    {".npy", "--input", "--input NAME="},
+                                   {".npy", "--data", "--data NAME="},   {".gz", "--data", "--data NAME="},
+                                   {"-ubyte", "--data", "--data NAME="}, {".list", "--lists", "--lists "}};
+
+std::string MeantAsFile(const CLI::App& app, const std::string& unexpected) {
+  for (const FileFlag& row : kFileFlags) {
+    const CLI::Option* option = app.get_option_no_throw(row.flag);
+    const bool is_free = option != nullptr && (option->count() == 0 || row.before[std::strlen(row.before) - 1] == '=');
+    if (!is_free || !absl::EndsWith(unexpected, row.ending)) continue;
+    return absl::StrCat("; did you mean '", row.before, Escaped(unexpected), "'?");
+  }
+  return "";
+}
+
+// "one MODEL"; "KIND SIZES" where there are several.
+std::string Positionals(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) names.push_back(option->get_single_name());
+  }
+  return absl::StrCat(names.size() == 1 ? "one " : "", absl::StrJoin(names, " "));
+}
+
+absl::Status UnexpectedArgument(const CLI::App& app, const std::vector<std::string>& arguments,
+                                const std::vector<std::string>& flags_with_equals, const std::string& found) {
+  std::string meant = MeantAsValue(arguments, flags_with_equals, found);
+  if (meant.empty()) meant = MeantAsNextValue(app, arguments);
+  if (meant.empty()) meant = MeantAsFile(app, found);
+  return UsageError("unexpected argument '", Escaped(found), "'; expected ", Positionals(app), meant);
+}
+
+// A short flag that begins like one of ours, as -ope does, has been taken for that and its value. "" where none has been.
+std::string ForeignShortFlag(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") return "";
+    const bool is_short = argument.size() > 2 && argument[0] == '-' && argument[1] != '-';
+    if (is_short && !HintForFlag(app.get_name(), argument).empty()) return argument;
+  }
+  return "";
+}
+
 absl::Status UnknownArgument(const CLI::App& app, const std::vector<std::string>& arguments,
                              const std::vector<std::string>& flags_with_equals) {
   const std::vector<std::string> rest = Unexpected(app);
-  const std::string first = rest.empty() ? "" : rest.front().substr(0, rest.front().find('='));
-  if (!absl::StartsWith(first, "-"))
-    return UsageError("unexpected argument '", Escaped(first), "'; expected one MODEL",
-                      MeantAsValue(arguments, flags_with_equals, first));
+  std::string first = rest.empty() ? "" : rest.front();
+  if (const std::string foreign = ForeignShortFlag(app, arguments); !foreign.empty()) first = foreign;
+  if (!absl::StartsWith(first, "-")) return UnexpectedArgument(app, arguments, flags_with_equals, first);
+  first = first.substr(0, first.find('='));
   if (app.get_option_no_throw(first) != nullptr) {
     return UsageError("'", Escaped(first), "' stands behind '--', which ends the flags; expected it before that");
   }
-  return UsageError("unknown flag '", Escaped(first), "'", DidYouMean(first, FlagNames(app)));
+  const std::string hint = HintForFlag(app.get_name(), first);
+  return UsageError("unknown flag '", Escaped(first), "'", hint.empty() ? DidYouMean(first, FlagNames(app)) : hint);
 }
 
 // CLI11's own words leave out what was expected.

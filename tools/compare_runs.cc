@@ -11,6 +11,7 @@
 #include "ir/graph/graph.h"
 #include "passes/record/metadata_json.h"
 #include "tools/run_inputs.h"
+#include "tools/verify_rewrite.h"
 
 namespace amp {
 namespace {
@@ -128,13 +129,16 @@ absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& nam
 }  // namespace
 
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
-                                          const NamedDatums& inputs, double tolerance) {
+                                          const NamedDatums& inputs, std::optional<double> given_tolerance) {
   AMP_ASSIGN_OR_RETURN(const WatchedRun expected, Run(session, inputs));
   AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, other));
   const absl::StatusOr<WatchedRun> found = Run(other, declared);
   if (!found.ok()) return InFile(path, found.status());
   RunComparison comparison;
   const DType lowest = LowestType(session.model(), other.model());
+  const double tolerance =
+      given_tolerance.value_or(lowest == DType::kBfloat16 ? kBfloat16Tolerance : kFloat16Tolerance);
+  comparison.tolerance = tolerance;
   ValueDifference all;
   for (size_t i = 0; i < expected.outputs.size(); ++i) {
     const std::string& name = session.model().value(session.outputs()[i]).name;
@@ -175,7 +179,7 @@ std::string RunComparison::Text(bool with_ulps) const {
   return absl::StrCat(text, costs.has_value() ? costs->Text() : "");
 }
 
-std::string RunComparison::Json(const std::string& model, const std::string& other, double tolerance) const {
+std::string RunComparison::Json(const std::string& model, const std::string& other) const {
   nlohmann::ordered_json json = {{"model", TextOfBytes(model)},
                                  {"other", TextOfBytes(other)},
                                  {"tolerance", tolerance},

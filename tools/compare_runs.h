@@ -23,6 +23,7 @@ struct OutputComparison {
 
 struct RunComparison {
   std::vector<OutputComparison> outputs;
+  double tolerance = 0;                                   // by which it was judged
   std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
   // kFailedPrecondition: the two differ too much; kInvalidArgument: there was no number to compare.
   absl::Status verdict;
@@ -33,13 +34,14 @@ struct RunComparison {
   std::string Text(bool with_ulps) const;
   // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}],
   // "iterations", "costs": {"model": {"median_ms", ...}, "other": ...}}
-  std::string Json(const std::string& model, const std::string& other, double tolerance) const;
+  std::string Json(const std::string& model, const std::string& other) const;
 };
 
 // Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
-// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output.
+// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual one
+// holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
 absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
-                                          const NamedDatums& inputs, double tolerance);
+                                          const NamedDatums& inputs, std::optional<double> tolerance);
 
 }  // namespace amp
 

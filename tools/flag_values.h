@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
+#include "tools/foreign_words.h"
 #include "tools/limit_flags.h"
 #include "tools/option_names.h"
 
@@ -23,15 +24,17 @@ namespace amp {
 inline constexpr char kForceHelp[] =
     "replace files of another kind than what is written there, too (a picture by a model)";
 
-// The value of that name, or an error that says which names there are.
+// The value of that name, or an error that says which names there are. `flag`: whose value it is.
 template <typename Enum>
-absl::StatusOr<Enum> ParseChoice(const std::string& text, const EnumNames<Enum>& choices, const std::string& shown) {
+absl::StatusOr<Enum> ParseChoice(const std::string& text, const EnumNames<Enum>& choices, const std::string& shown,
+                                 const std::string& flag = "") {
   std::vector<std::string> names;
   for (const auto& [name, value] : choices) {
     if (name == text) return value;
     names.push_back(name);
   }
-  return UsageError("expected ", shown, ", found '", Escaped(text), "'", DidYouMean(text, names));
+  const std::string hint = HintForValue(flag, text);
+  return UsageError("expected ", shown, ", found '", Escaped(text), "'", hint.empty() ? DidYouMean(text, names) : hint);
 }
 
 // A flag whose value is one of the names of `choices`; a wrong one gets the list and a suggestion.
@@ -41,7 +44,7 @@ void AddChoice(CLI::App& app, const std::string& group, const std::string& flag,
   app.add_option_function<std::string>(
          flag,
          [&value, &choices, flag, shown](const std::string& text) {
-           const absl::StatusOr<Enum> choice = ParseChoice(text, choices, shown);
+           const absl::StatusOr<Enum> choice = ParseChoice(text, choices, shown, flag);
            if (!choice.ok()) throw CLI::ValidationError(flag, std::string(choice.status().message()));
            value = *choice;
          },

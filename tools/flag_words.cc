@@ -4,6 +4,7 @@
 #include "absl/strings/numbers.h"
 #include "ir/base/status.h"
 #include "runtime/kernel/tensor.h"
+#include "tools/foreign_words.h"
 
 namespace amp {
 
@@ -38,7 +39,8 @@ absl::StatusOr<DeviceChoice> ReadDevice(const std::string& device) {
   const bool is_numbered = absl::StartsWith(device, kNumbered) &&
                            absl::SimpleAtoi(absl::string_view(device).substr(kNumbered.size()), &ordinal);
   if (is_numbered && ordinal >= 0) return DeviceChoice{.is_auto = false, .ordinal = ordinal};
-  return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'");
+  return UsageError("--device: expected auto, cpu or cuda[:N], found '", Escaped(device), "'",
+                    HintForValue("--device", device));
 }
 
 }  // namespace amp

@@ -12,6 +12,7 @@
 #include "tools/completion.h"
 #include "tools/flag_values.h"
 #include "tools/flag_words.h"
+#include "tools/foreign_words.h"
 
 namespace amp {
 namespace {
@@ -40,13 +41,15 @@ absl::Status Interpret(Arguments& a) {
   if (a.follow == "on" || a.follow == "off") {
     o.follow = a.follow == "on";
   } else if (a.follow != "profile") {
-    return UsageError("--follow: expected on or off, found '", Escaped(a.follow), "'");
+    return UsageError("--follow: expected on or off, found '", Escaped(a.follow), "'",
+                      HintForValue("--follow", a.follow));
   }
   if (a.opset == "keep") {
     o.keep_opset = true;
   } else if (int version; a.opset != "auto") {
     if (!absl::SimpleAtoi(a.opset, &version) || version <= 0) {
-      return UsageError("--opset: expected auto, keep or a version, found '", Escaped(a.opset), "'");
+      return UsageError("--opset: expected auto, keep or a version, found '", Escaped(a.opset), "'",
+                        HintForValue("--opset", a.opset));
     }
     o.opset = version;
   }

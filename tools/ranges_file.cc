@@ -78,7 +78,8 @@ absl::StatusOr<ObservedValues> ReadRanges(const std::string& path) {
   if (!file) return InFile(Escaped(path), IoError("expected a file of ranges that can be read, found none"));
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const absl::StatusOr<Json> json = ParseMetadataJson(text);
-  if (!json.ok()) return InFile(Escaped(path), UsageError("expected JSON: ", Escaped(json.status().message())));
+  if (!json.ok())
+    return InFile(Escaped(path), UsageError("expected ranges that --ranges wrote, found ", json.status().message()));
   absl::StatusOr<ObservedValues> observed = RangesReader().Read(*json);
   if (!observed.ok()) return InFile(Escaped(path), observed.status());
   return observed;

@@ -96,7 +96,8 @@ void DeclareOutputs(CLI::App& app, RunArguments& a) {
   app.add_option("--compare", a.compare, "run this model on the same inputs, and print how far its outputs are off")
       ->type_name("OTHER.onnx")
       ->group(group);
-  AddNumber(app, group, "--tolerance", a.tolerance, 1e30, "relative L2 error up to which --compare succeeds");
+  AddNumberAs(app, group, "--tolerance", a.tolerance, 1e30,
+              "relative L2 error up to which --compare succeeds [0.02, where a model has bfloat16 values 0.1]");
   app.add_flag("--ulps", a.ulps, "print by how many units in the last place outputs are off")->group(group);
   app.add_flag("-q,--quiet", a.quiet, "print errors alone, and what is asked for")->group(group);
   app.add_flag("-v,--verbose", a.verbose,

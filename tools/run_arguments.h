@@ -36,7 +36,7 @@ struct RunArguments {
   bool force = false;  // replace files of another kind
   bool explain = false, json = false, ulps = false, devices = false, quiet = false, verbose = false;
   int64_t iterations = 10, warmup = 2;
-  double tolerance = 0.02;
+  std::optional<double> tolerance;  // the usual one
   DeviceChoice device;
   std::string autotune;  // a file
   SessionOptions session;

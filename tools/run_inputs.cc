@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
+#include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
 #include "runtime/compare_values.h"
 #include "runtime/kernel/doubles.h"
@@ -84,6 +85,18 @@ absl::StatusOr<NamedDatums> ReadGiven(const RunArguments& arguments, const Sessi
   return inputs;
 }
 
+// "x float32[n,2], ids int64[n]"
+std::string InputsText(const Session& session) {
+  constexpr size_t kShown = 10;
+  std::vector<std::string> texts;
+  for (const ValueId input : session.inputs()) {
+    if (texts.size() == kShown) break;
+    texts.push_back(absl::StrCat(Escaped(session.model().value(input).name), " ", TypeText(session.model(), input)));
+  }
+  const size_t more = session.inputs().size() - texts.size();
+  return absl::StrCat(absl::StrJoin(texts, ", "), more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+}
+
 }  // namespace
 
 absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session,
@@ -91,7 +104,10 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
   std::vector<std::string> casts;
   AMP_ASSIGN_OR_RETURN(NamedDatums given, ReadGiven(arguments, session, casts));
   if (!casts.empty()) notes.push_back(absl::StrCat("inputs are cast: ", absl::StrJoin(casts, ", ")));
-  if (!arguments.random_seed.has_value()) return given;
+  if (!arguments.random_seed.has_value()) {
+    if (!given.empty() || session.inputs().empty()) return given;
+    return UsageError("expected --random-inputs, --inputs FILE.npz or --input NAME=FILE for ", InputsText(session));
+  }
   const RandomInputOptions how = HowToMakeUp(arguments, std::move(given));
   AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, how));
   if (made_up.other_dim != MadeUpInputs::kUsualDim) {

@@ -21,7 +21,6 @@ namespace amp {
 namespace {
 
 constexpr char kHowToGive[] = "--verify=FILE.npz";
-constexpr double kFloat16Tolerance = 0.02, kBfloat16Tolerance = 0.1;
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const RewriteOptions& options, const ModelLoader& load) {
   AMP_ASSIGN_OR_RETURN(LoadedFile file, load());

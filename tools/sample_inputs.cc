@@ -44,6 +44,10 @@ absl::StatusOr<std::vector<bool>> ChooseInputs(const Session& session, const std
 }  // namespace
 
 absl::StatusOr<NamedTensors> ReadSampleArrays(const std::string& path, const Session& session) {
+  if (absl::EndsWith(path, ".npy")) {
+    return InFile(Escaped(path), UsageError("expected an archive of arrays (.npz), found one array (.npy); in NumPy, "
+                                            "numpy.savez('sample.npz', NAME=array) makes an archive"));
+  }
   absl::StatusOr<NamedTensors> arrays =
       ReadNpz(path, [&](const std::vector<std::string>& names) { return ChooseInputs(session, names); });
   if (!arrays.ok()) return InFile(Escaped(path), arrays.status());

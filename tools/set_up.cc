@@ -16,6 +16,7 @@
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/targets.h"
 #include "tools/check_options.h"
+#include "tools/foreign_words.h"
 #include "tools/option_names.h"
 #include "tools/precision_policy.h"
 #include "tools/train_options.h"
@@ -29,6 +30,7 @@ constexpr absl::string_view kTargetExample = "cuda:8.0";
 
 // Of the same device, where the name says one.
 std::string TargetHint(const std::string& found) {
+  if (const std::string hint = HintForValue("--target", found); !hint.empty()) return hint;
   std::vector<std::string> names = TargetNames(), of_device;
   std::replace(names.begin(), names.end(), std::string("cuda:CC"), std::string(kTargetExample));
   const std::string device = found.substr(0, found.find(':'));

@@ -15,6 +15,7 @@
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
 #include "passes/train/optimizers.h"
+#include "tools/foreign_words.h"
 #include "tools/option_names.h"
 
 namespace amp {
@@ -190,8 +191,9 @@ absl::Status ParseLossScale(const std::string& text, LossScaleSettings& settings
     settings.kind = LossScaling::kFixed;
     settings.initial = scale;
   } else {
+    const std::string hint = HintForValue("--loss-scale", text);
     return UsageError("--loss-scale: expected dynamic, none or a positive number, found '", Escaped(text), "'",
-                      DidYouMean(text, {"dynamic", "none"}));
+                      hint.empty() ? DidYouMean(text, {"dynamic", "none"}) : hint);
   }
   return absl::OkStatus();
 }
@@ -262,12 +264,22 @@ absl::Status ParseLoss(const TrainOptions& o, StepSettings& settings) {
     settings.loss = kind;
     return absl::OkStatus();
   }
+  const std::string hint = HintForValue("--loss", text);
   return UsageError("--loss: expected softmax-cross-entropy, mse or graph:NAME, found '", Escaped(text), "'",
-                    DidYouMean(text, {"softmax-cross-entropy", "mse"}));
+                    hint.empty() ? DidYouMean(text, {"softmax-cross-entropy", "mse"}) : hint);
 }
 
 absl::Status ParseLabels(const TrainOptions& o, StepSettings& settings) {
   settings.logits = o.logits;
+  // "onehot" without a name, or a kind that is called otherwise here, would become the input's name.
+  const std::string kind = o.labels.substr(o.labels.rfind(':') + 1);
+  const bool is_kind = !HintForValue("--labels", kind).empty();
+  const bool is_ours =
+      kind != o.labels && (kind == LabelKindName(LabelKind::kSparse) || kind == LabelKindName(LabelKind::kOneHot));
+  if (is_kind && !is_ours) {
+    return UsageError("--labels: expected NAME[:sparse|onehot], found '", Escaped(o.labels), "'",
+                      HintForValue("--labels", kind));
+  }
   absl::string_view name = o.labels;
   for (const LabelKind kind : {LabelKind::kSparse, LabelKind::kOneHot}) {
     if (absl::ConsumeSuffix(&name, absl::StrCat(":", LabelKindName(kind)))) settings.label_kind = kind;

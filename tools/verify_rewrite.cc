@@ -1,6 +1,7 @@
 #include "tools/verify_rewrite.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
 #include "runtime/compare_values.h"
+#include "runtime/program.h"
 #include "tools/find_mend.h"
 
 namespace amp {
@@ -112,25 +114,42 @@ class Verifier {
   }
 
   // Two models that give no number agree on nothing.
-  static absl::Status NothingCompared(const OutputVerdict& verdict) {
+  absl::Status NothingCompared(const OutputVerdict& verdict) const {
     return UsageError(
         "--verify: expected inputs on which the outputs have finite elements to compare, found none among ",
-        verdict.elements, " elements");
+        verdict.elements, " elements", NanWeightClause());
+  }
+
+  // "; weight 'w' has NaN in 2 of 8 elements", of the original's first constant that has.
+  std::string NanWeightClause() const {
+    const Model& model = task_.original.model();
+    for (const ValueId id : model.AllValues()) {
+      const Tensor* const tensor = task_.original.program().constants[id].tensor();
+      if (tensor == nullptr) continue;
+      const auto num_nan = absl::c_count_if(AsDoubles(*tensor), [](double element) { return std::isnan(element); });
+      if (num_nan == 0) continue;
+      return absl::StrFormat("; weight '%s' has NaN in %d of %d elements", Escaped(model.value(id).name), num_nan,
+                             tensor->num_elements());
+    }
+    return "";
   }
 
   std::string Passed(const OutputVerdict& verdict) const {
     std::string text = absl::StrFormat(
-        "verified: largest relative error %.3g, expected at most %g, over %d output%s of %d sample%s",
+        "%s: largest relative error %.3g, expected at most %g, over %d output%s of %d sample%s", VerifiedWhat(verdict),
         verdict.worst.relative_error, task_.tolerance, task_.original.outputs().size(),
         task_.original.outputs().size() == 1 ? "" : "s", task_.samples.size(), task_.samples.size() == 1 ? "" : "s");
     if (verdict.unequal > 0) {
       absl::StrAppendFormat(&text, "; %d of %d integers differ", verdict.unequal, verdict.integers);
     }
-    if (verdict.compared < verdict.elements) {
-      absl::StrAppendFormat(&text, "; %d of %d elements are finite and were compared", verdict.compared,
-                            verdict.elements);
-    }
-    return text;
+    return verdict.compared < verdict.elements ? text + NanWeightClause() : text;
+  }
+
+  // Elements that are NaN or infinite in both models agree on nothing that was asked.
+  static std::string VerifiedWhat(const OutputVerdict& verdict) {
+    if (verdict.compared == verdict.elements) return "verified";
+    return absl::StrFormat("verified in part, as %d of %d elements are NaN or infinite in both models",
+                           verdict.elements - verdict.compared, verdict.elements);
   }
 
   absl::StatusOr<std::string> DivergenceText() const {

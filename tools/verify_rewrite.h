@@ -15,6 +15,9 @@
 
 namespace amp {
 
+// The relative L2 error that an output may have by default where values are float16, or bfloat16.
+inline constexpr double kFloat16Tolerance = 0.02, kBfloat16Tolerance = 0.1;
+
 struct Verification {
   const Session& original;
   const Session& rewritten;

@@ -53,8 +53,8 @@ absl::StatusOr<std::string> PrintOnnxText(const onnx::ModelProto& model) {
   std::ostringstream out;
   try {
     onnx::operator<<(out, model) << '\n';
-  } catch (const std::exception& error) {  // raw data of another size than the shape asks for
-    return ModelError("cannot print the model as text: ", LastLine(error.what()));
+  } catch (const std::exception&) {  // raw data of another size than the shape asks for
+    return ModelError("cannot print the model as text: a tensor's data do not fit its shape");
   }
   return std::move(out).str();
 }

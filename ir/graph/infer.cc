@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
 #include "ir/base/status.h"
 #include "ir/graph/attributes.h"
@@ -12,6 +13,7 @@
 #include "ir/graph/einsum_equation.h"
 #include "ir/graph/infer_call.h"
 #include "ir/graph/node_paths.h"
+#include "ir/graph/shape.h"
 #include "ir/graph/signature_misfit.h"
 #include "ir/graph/split_axis.h"
 #include "ir/schema/operator_label.h"
@@ -34,6 +36,7 @@ class Inference {
   using Claims = absl::flat_hash_map<ValueId, const onnx::TypeProto*>;  // the types that the file states
 
   void InferNode(NodeId node);
+  std::string InputTypes(NodeId node) const;
   void ChooseSignature(NodeId node, const Claims& claims);
   void TakeClaims(NodeId node, const Claims& claims);
   void FallBackToSchema(NodeId node);
@@ -165,6 +168,13 @@ bool IsKnown(const onnx::TypeProto& type) {
          !(type.has_tensor_type() && type.tensor_type().elem_type() == onnx::TensorProto::UNDEFINED);
 }
 
+// "float32[2,2], unknown"
+std::string Inference::InputTypes(NodeId id) const {
+  std::vector<std::string> types;
+  for (const ValueId input : model_.node(id).PresentInputs()) types.push_back(TypeText(model_, input));
+  return absl::StrJoin(types, ", ");
+}
+
 void Inference::InferNode(NodeId id) {
   const Node& n = model_.node(id);
   const bool is_known_call = calls_.Knows(id);
@@ -183,7 +193,7 @@ void Inference::InferNode(NodeId id) {
         if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
         model_.AdoptType(n.outputs[i], context.getOutputType(i));
       }
-    } catch (const std::exception& error) {
+    } catch (const std::exception&) {  // whose text is for who knows ONNX's sources
       const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
       bool expected = std::any_of(n.inputs.begin(), n.inputs.end(), is_unknown);  // behind an unknown operator
       for (GraphId body : n.bodies) {
@@ -192,7 +202,8 @@ void Inference::InferNode(NodeId id) {
       }
       if (!expected)
         model_.AddWarning(absl::StrCat("node '", Escaped(model_.NodeLabel(id)), "' (", Escaped(n.op_type()),
-                                       "): shape inference: ", Escaped(error.what())));
+                                       "): shape inference: its inputs (", InputTypes(id),
+                                       ") or attributes do not fit the operator"));
     }
   }
   for (GraphId body : n.bodies) {

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
 #include "ir/operators/node_facts.h"
@@ -77,11 +78,25 @@ struct KnownNames {
   }
 };
 
+// "/head/*" for "^/head/.*$", which reads as a regular expression; "" for what does not.
+std::string GlobOfRegex(absl::string_view pattern) {
+  std::string glob(pattern);
+  absl::StrReplaceAll({{".*", "*"}, {".+", "*"}, {"\\d+", "*"}, {"\\w+", "*"}, {"\\", ""}}, &glob);
+  if (absl::StartsWith(glob, "^")) glob.erase(0, 1);
+  if (absl::EndsWith(glob, "$")) glob.pop_back();
+  return glob == pattern || glob.empty() ? "" : glob;
+}
+
 // The end of the sentence about a rule that matches nothing; "" if there is nothing to suggest.
 std::string WhatWasMeant(const Model& model, const NameRule& rule, std::optional<KnownNames>& known) {
   const std::string& pattern = rule.glob.pattern();
   const bool is_flag = absl::StartsWith(rule.origin, "--");
   if (is_flag && absl::StrContains(pattern, ',')) return "; a comma is part of a name; repeat the flag";
+  if (const std::string glob = GlobOfRegex(pattern); !glob.empty()) {
+    return absl::StrCat("; * stands for any text, and this is no regular expression: did you mean '", Escaped(glob),
+                        "'?");
+  }
+  if (absl::StrContains(pattern, '|')) return "; this is no regular expression: repeat the flag for each name";
   if (!rule.glob.is_literal()) return "";
   if (!known) known.emplace(model);
   const auto did_you_mean = [](const std::string& name) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
+#include "ir/operators/attribute_choices.h"
 #include "ir/operators/node_facts.h"
 #include "ir/schema/operator_label.h"
 #include "ir/schema/schema.h"
@@ -56,12 +57,25 @@ bool IsPlainText(absl::string_view line) {
   return re2::RE2::FullMatch(re2::StringPiece(line.data(), line.size()), *kPlain);
 }
 
+// A value that no node can have is a slip: the row would never hold.
+absl::Status CheckValue(const OpRow& row, const OpCondition& condition) {
+  const std::vector<std::string> choices = AttributeChoices(row.op, condition.key);
+  if (condition.value.empty() || choices.empty()) return absl::OkStatus();
+  if (std::find(choices.begin(), choices.end(), condition.value) != choices.end()) return absl::OkStatus();
+  return UsageError("'", Escaped(row.Label()), "': expected ", absl::StrJoin(choices, ", "), " for '",
+                    Escaped(condition.key), "', found '", Escaped(condition.value), "'",
+                    DidYouMean(condition.value, choices));
+}
+
 // Conditions on operators that ONNX does not define name attributes that only their runtime knows.
 absl::Status CheckConditions(const OpRow& row) {
   std::vector<std::string> keys = ConditionFacts(row.domain, row.op);
   for (absl::string_view property : TargetPropertyNames()) keys.emplace_back(property);
   for (const OpCondition& condition : row.conditions) {
-    if (std::find(keys.begin(), keys.end(), condition.key) != keys.end()) continue;
+    if (std::find(keys.begin(), keys.end(), condition.key) != keys.end()) {
+      if (row.domain.empty()) AMP_RETURN_IF_ERROR(CheckValue(row, condition));
+      continue;
+    }
     return UsageError("'", row.op, "' has no attribute '", Escaped(condition.key), "' that a condition can name",
                       DidYouMean(condition.key, keys), " (known: ", absl::StrJoin(keys, ", "), ")");
   }
@@ -299,6 +313,11 @@ absl::StatusOr<OpRow> ParseOpItem(absl::string_view item, const OpSignatures& si
     absl::string_view conditions = item.substr(name.size() + 1);
     if (!absl::ConsumeSuffix(&conditions, "]")) return UsageError("'", Escaped(item), "': expected ']' at the end");
     AMP_RETURN_IF_ERROR(ParseConditions(conditions, row));
+  }
+  if (name.find_first_of(kBlanks) != absl::string_view::npos) {
+    const std::vector<std::string> names = absl::StrSplit(name, absl::ByAnyChar(kBlanks), absl::SkipEmpty());
+    return UsageError("'", Escaped(name), "': expected one operator, found blanks; write ",
+                      Escaped(absl::StrJoin(names, ",")));
   }
   const OperatorParts parts = SplitOperatorLabel(name);
   if (parts.has_domain && parts.domain.empty()) {

@@ -1,7 +1,7 @@
 #include "passes/classify/suggest.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -12,22 +12,33 @@
 namespace amp {
 namespace {
 
-// Levenshtein distance, one row of the table at a time.
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
+char Lower(char c) { return absl::ascii_tolower(static_cast<unsigned char>(c)); }
+
+// What typing `a` instead of `b` costs: a letter too many, one too few or two in the wrong order is a slip of the hand;
+// another letter is more often another word. Three rows of the table at a time.
+size_t TypingCost(absl::string_view a, absl::string_view b) {
+  constexpr size_t kSlip = 2, kOtherLetter = 3;
+  std::vector<size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = kSlip * j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
+    std::swap(before, above);
+    std::swap(above, row);
+    row[0] = kSlip * i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const bool equal = absl::ascii_tolower(static_cast<unsigned char>(a[i - 1])) ==
-                         absl::ascii_tolower(static_cast<unsigned char>(b[j - 1]));
-      const size_t replaced = diagonal + (equal ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      const char left = Lower(a[i - 1]), right = Lower(b[j - 1]);
+      row[j] = std::min({above[j - 1] + (left == right ? 0 : kOtherLetter), row[j - 1] + kSlip, above[j] + kSlip});
+      const bool swapped = i > 1 && j > 1 && left == Lower(b[j - 2]) && right == Lower(a[i - 2]);
+      if (swapped) row[j] = std::min(row[j], before[j - 2] + kSlip);
     }
   }
   return row[b.size()];
+}
+
+// How much a name may cost: one other letter in a short name, two in one of nine letters. A wrong guess is worse than
+// none.
+size_t MostCost(absl::string_view name) {
+  const size_t letters = static_cast<size_t>(std::count_if(name.begin(), name.end(), [](char c) { return c != '-'; }));
+  return letters < 2 ? 0 : std::max<size_t>(3, 2 * letters / 3);
 }
 
 }  // namespace
@@ -36,11 +47,10 @@ std::string ClosestName(absl::string_view name, absl::Span<const std::string> ca
   constexpr size_t kMaxNameBytes = 64, kShortestPrefix = 4;
   if (name.size() > kMaxNameBytes) return "";
   const std::string* closest = nullptr;
-  // Distances must stay below: not every other letter is meant by a letter.
-  size_t limit = std::min(std::max<size_t>(name.size() / 3, 1) + 1, name.size());
+  size_t limit = MostCost(name) + 1;  // costs must stay below
   for (const std::string& candidate : candidates) {
-    if (const size_t distance = EditDistance(name, candidate); distance < limit) {
-      limit = distance;
+    if (const size_t cost = TypingCost(name, candidate); cost < limit) {
+      limit = cost;
       closest = &candidate;
     }
   }

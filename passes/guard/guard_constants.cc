@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
+#include "ir/base/percent.h"
 #include "ir/base/status.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/patterns/saturating_constant.h"
@@ -53,16 +54,16 @@ Verdict Judge(absl::string_view name, const ConstantFacts& facts, DType low, con
       if (!std::isfinite(narrowed)) continue;  // overflow says it
       const double change = std::abs((static_cast<double>(narrowed) - value) / value);
       if (change <= options.max_scalar_change) continue;
-      verdict.other =
-          absl::StrFormat("constant '%s' holds %g, which becomes %g in %s (%.3g %% off, limit %g %%)", Escaped(name),
-                          value, narrowed, std::string(DTypeName(low)), 100 * change, 100 * options.max_scalar_change);
+      verdict.other = absl::StrFormat("constant '%s' holds %g, which becomes %g in %s (%s %% off, limit %s %%)",
+                                      Escaped(name), value, narrowed, std::string(DTypeName(low)),
+                                      PercentText(change, 3), PercentText(options.max_scalar_change, 6));
       break;
     }
   } else if (stats.RelativeError() > options.max_weight_error) {
     verdict.other = absl::StrFormat(
-        "weight '%s' has a relative rounding error of %.3g %% in %s (limit %g %%; %d of %d elements vanish)",
-        Escaped(name), 100 * stats.RelativeError(), std::string(DTypeName(low)), 100 * options.max_weight_error,
-        stats.underflow, stats.count);
+        "weight '%s' has a relative rounding error of %s %% in %s (limit %s %%; %d of %d elements vanish)",
+        Escaped(name), PercentText(stats.RelativeError(), 3), std::string(DTypeName(low)),
+        PercentText(options.max_weight_error, 6), stats.underflow, stats.count);
   }
   return verdict;
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "ir/base/percent.h"
 #include "ir/base/status.h"
 #include "ir/patterns/saturating_constant.h"
 
@@ -25,8 +26,8 @@ std::string Judge(const std::string& name, const ObservedValue& value, DType low
                            value.largest, kHeadroom, type, largest);
   }
   if (narrowing.relative_error > max_error) {
-    return absl::StrFormat("observed: '%s', at most %.4g, would lose %.2g%% of itself in %s", Escaped(name),
-                           value.largest, 100 * narrowing.relative_error, type);
+    return absl::StrFormat("observed: '%s', at most %.4g, would lose %s%% of itself in %s", Escaped(name),
+                           value.largest, PercentText(narrowing.relative_error, 2), type);
   }
   return "";
 }

@@ -34,14 +34,27 @@ int64_t DeepestNesting(absl::string_view text) {
   return deepest;
 }
 
+// "from line 3, column 5 on", of the byte that is number `byte`, counted from 1; what ends too early does so behind it.
+std::string PlaceOf(absl::string_view text, size_t byte) {
+  if (text.empty()) return "but an empty text";
+  if (byte > text.size()) return "to the end: it breaks off there";
+  const absl::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
+  const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  const size_t newline = before.rfind('\n');
+  const size_t column = newline == absl::string_view::npos ? before.size() + 1 : before.size() - newline;
+  return absl::StrCat("from line ", line, ", column ", column, " on");
+}
+
 }  // namespace
 
 absl::StatusOr<nlohmann::json> ParseMetadataJson(absl::string_view text) {
   if (DeepestNesting(text) > kDeepestNesting) return ModelError("nested deeper than ", kDeepestNesting);
-  try {  // the library's own words say where
+  try {
     return nlohmann::json::parse(text.begin(), text.end());
-  } catch (const nlohmann::json::exception& error) {
-    return ModelError(error.what());
+  } catch (const nlohmann::json::parse_error& error) {
+    return ModelError("no JSON ", PlaceOf(text, error.byte));
+  } catch (const nlohmann::json::exception&) {
+    return ModelError("no JSON: a number is too large");
   }
 }
 

@@ -14,7 +14,7 @@
 namespace amp {
 
 // kDataLoss for what is no JSON or nested deeper than records are: nothing that walks the result recurses as deep as a
-// file likes. The message quotes the text unescaped. As good as linear in the text: objects are ordered by key.
+// file likes. The message says where. As good as linear in the text: objects are ordered by key.
 absl::StatusOr<nlohmann::json> ParseMetadataJson(absl::string_view text);
 
 // Reads of such JSON by type. What is first found to be other than expected is the error; from then on reads give empty

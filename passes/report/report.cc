@@ -145,6 +145,18 @@ std::string OverridableClause(const Report& report) {
                       count == 1 ? "it a constant" : "them constants");
 }
 
+// Its elements' relative error is no number then.
+bool HasNan(const NarrowedWeight& weight) { return std::isnan(weight.relative_error); }
+
+// "; weight 'w' has NaN among its elements", of the first one that has; "" for none.
+std::string NanClause(const Report& report) {
+  const auto first = std::find_if(report.weights.begin(), report.weights.end(), HasNan);
+  if (first == report.weights.end()) return "";
+  const auto others = std::count_if(first + 1, report.weights.end(), HasNan);
+  return absl::StrCat("; weight '", Escaped(first->name), "' has NaN among its elements",
+                      others == 0 ? "" : absl::StrCat(", and so have ", others, " more"));
+}
+
 // What became of nodes, casts and weights.
 std::string EditsText(const Report& report) {
   std::string text;
@@ -164,6 +176,7 @@ std::string EditsText(const Report& report) {
     absl::StrAppendFormat(&text, "  %s  %s -> %s  largest %.4g, relative error %.2g", Escaped(weight.name),
                           ByteText(weight.bytes_before), ByteText(weight.bytes_after), weight.stats.largest,
                           weight.relative_error);
+    if (HasNan(weight)) text += " (some elements are NaN)";
     if (weight.stats.overflow > 0) {
       absl::StrAppendFormat(&text, ", %d overflow%s", weight.stats.overflow, weight.saturated ? " (saturated)" : "");
     }
@@ -206,7 +219,7 @@ std::string SummaryLine(const Report& report) {
                                      report.nodes.size(), TypeName(report.low), report.casts.size(),
                                      report.casts.size() == 1 ? "" : "s", WeightsLine(report));
   for (const std::string& lift : Lifts(report)) absl::StrAppend(&line, "; ", lift);
-  return line + OverridableClause(report);
+  return line + OverridableClause(report) + NanClause(report);
 }
 
 std::string ReportJson(const Report& report) {

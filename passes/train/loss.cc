@@ -100,12 +100,33 @@ class LossWriter {
     const auto dims = ShapeOf(model_, output);
     const size_t least = options_.kind == LossKind::kMse ? 0 : 2;
     if (!IsFloat(model_.value(output)) || !dims.has_value() || dims->size() < least) {
-      return ModelError("'", Escaped(model_.value(output).name), "' is ", TypeText(model_, output),
+      return ModelError("'", Escaped(model_.value(output).name), "' is ", TypeText(model_, output), Unknown(output),
                         "; expected a float type and a known rank", least > 0 ? " of 2 or more" : "",
                         " of what a loss is to be of");
     }
     const int64_t last = static_cast<int64_t>(dims->size()) - 1;
     return Prediction{output, write_.Of(output), last, *dims, DimSymbols(model_, output)};
+  }
+
+  // ", of unknown rank from node 'r' (Reshape) on": what is not known of the value, and where that begins.
+  std::string Unknown(ValueId value) const {
+    const bool lacks_type = model_.value(value).dtype == DType::kUndefined;
+    const auto is_unknown = [&](ValueId id) {
+      return lacks_type ? model_.value(id).dtype == DType::kUndefined : !ShapeOf(model_, id).has_value();
+    };
+    if (!is_unknown(value)) return "";
+    NodeId first = kNone;
+    while (value != kNone && model_.value(value).producer != kNone) {
+      first = model_.value(value).producer;
+      value = kNone;
+      for (const ValueId input : model_.node(first).PresentInputs()) {
+        if (value == kNone && is_unknown(input)) value = input;
+      }
+    }
+    const std::string where = value != kNone ? absl::StrCat("input '", Escaped(model_.value(value).name), "'")
+                                             : absl::StrCat("node '", Escaped(model_.NodeLabel(first)), "' (",
+                                                            Escaped(model_.node(first).op_type()), ")");
+    return absl::StrCat(lacks_type ? ", of unknown type from " : ", of unknown rank from ", where, " on");
   }
 
   // What goes into a softmax that gives the output, with nothing behind it but operators that keep elements and order.

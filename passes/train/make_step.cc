@@ -83,6 +83,24 @@ absl::flat_hash_set<ValueId> InFrontOf(const Model& model, ValueId loss) {
   return found;
 }
 
+// "weight 'w' is read in a body of node 'if' (If), through which no gradient goes"; "" where no node that gives one of
+// the values reads it there.
+std::string ReadInBody(const Model& model, ValueId weight, const absl::flat_hash_set<ValueId>& values) {
+  for (const Use& use : model.value(weight).uses) {
+    NodeId owner = kNone;
+    for (GraphId graph = use.graph; graph != kMainGraph; graph = model.node(owner).graph) {
+      owner = model.graph(graph).owner;
+    }
+    if (owner == kNone) continue;
+    const auto& outputs = model.node(owner).outputs;
+    if (std::none_of(outputs.begin(), outputs.end(), [&](ValueId output) { return values.contains(output); })) continue;
+    return absl::StrCat("weight '", Escaped(model.value(weight).name), "' is read in a body of node '",
+                        Escaped(model.NodeLabel(owner)), "' (", Escaped(model.node(owner).op_type()),
+                        "), through which no gradient goes");
+  }
+  return "";
+}
+
 class StepMaker {
  public:
   StepMaker(Model& model, const StepSettings& settings) : model_(model), settings_(settings), step_(model) {}
@@ -102,6 +120,7 @@ class StepMaker {
     return absl::OkStatus();
   }
 
+  const std::vector<std::string>& warnings() const { return warnings_; }
   std::string Line() const {
     const absl::string_view scale = settings_.scale.kind == LossScaling::kDynamic ? ", dynamic loss scale"
                                     : settings_.scale.kind == LossScaling::kFixed ? ", fixed loss scale"
@@ -134,11 +153,19 @@ class StepMaker {
     }
     std::erase_if(weights_, [&](ValueId weight) { return absl::c_linear_search(head, weight); });
     weights_.insert(weights_.end(), head.begin(), head.end());
+    std::string in_body;
     if (settings_.trainable.empty()) {  // those of other outputs are not meant
       const absl::flat_hash_set<ValueId> used = InFrontOf(model_, loss_.loss);
+      for (const ValueId weight : weights_) {
+        if (in_body.empty() && !used.contains(weight)) in_body = ReadInBody(model_, weight, used);
+      }
       std::erase_if(weights_, [&](ValueId weight) { return !used.contains(weight); });
     }
-    if (weights_.empty()) return ModelError("--train: the loss depends on no weight that could be trained");
+    if (weights_.empty()) {
+      return ModelError("--train: the loss depends on no weight that could be trained", in_body.empty() ? "" : "; ",
+                        in_body);
+    }
+    if (!in_body.empty()) warnings_.push_back(absl::StrCat("--train: not trained: ", in_body));
     for (const ValueId weight : weights_) {
       const Value& value = model_.value(weight);
       if (value.dtype == DType::kFloat32) continue;
@@ -236,6 +263,7 @@ class StepMaker {
   Loss loss_;
   LossScale scale_;
   std::vector<ValueId> weights_, gradients_;
+  std::vector<std::string> warnings_;
   std::vector<RunningStatistic> statistics_;
   ValueId finite_ = kNone, learning_rate_ = kNone, global_step_ = kNone, updates_ = kNone;
 };
@@ -246,12 +274,13 @@ absl::StatusOr<MadeStep> MakeStep(std::unique_ptr<Model> model, std::shared_ptr<
                                   const StepSettings& settings, const Limits& limits) {
   AMP_RETURN_IF_ERROR(CheckInput(*model));
   InferTypes(*model);
-  const std::vector<std::string> warnings = model->warnings();
+  std::vector<std::string> warnings = model->warnings();
   LiftForTraining(*model, settings.compute);
   AMP_ASSIGN_OR_RETURN(model, PrepareForTraining(std::move(model), signatures, limits));
   if (model->ir_version() < kFirstWithFunctions) model->SetIrVersion(kFirstWithFunctions);
   StepMaker maker(*model, settings);
   AMP_RETURN_IF_ERROR(maker.Make());
+  warnings.insert(warnings.end(), maker.warnings().begin(), maker.warnings().end());
   model->Commit();
   KeepCalledFunctions(model->EditProto());
   if (!settings.scale.function.empty()) {

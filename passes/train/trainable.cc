@@ -131,7 +131,8 @@ absl::StatusOr<absl::flat_hash_set<ValueId>> Named(const Model& model, absl::Spa
     }
     if (is_used) continue;
     return UsageError(flag, " '", Escaped(pattern), "' names no floating-point initializer of the model, which has ",
-                      QuotedFirstOf(FloatInitializers(model)));
+                      QuotedFirstOf(FloatInitializers(model)),
+                      pattern.find(',') == std::string::npos ? "" : "; a comma is part of a name; repeat the flag");
   }
   return named;
 }

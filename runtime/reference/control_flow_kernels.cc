@@ -80,7 +80,9 @@ absl::StatusOr<LoopPlan> PlanLoop(const KernelContext& context) {
 
 absl::Status CheckIteration(KernelContext& context, int64_t iteration) {
   const int64_t limit = context.resources().max_loop_iterations;
-  return iteration < limit ? absl::OkStatus() : LimitError("expected at most ", limit, " iterations");
+  return iteration < limit
+             ? absl::OkStatus()
+             : LimitError("expected at most ", limit, " iterations, found more (amp-run --max-loop-iterations)");
 }
 
 absl::Status Loop(KernelContext& context) {

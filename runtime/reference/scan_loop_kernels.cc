@@ -72,7 +72,9 @@ absl::StatusOr<ScanResult> RunScan(
     absl::FunctionRef<absl::StatusOr<Tensor>(size_t input, int64_t iteration)> element_at) {
   ScanResult result{std::move(states), std::vector<std::vector<Tensor>>(body.scan_outputs)};
   const int64_t limit = context.resources().max_loop_iterations;
-  if (iterations > limit) return LimitError("expected at most ", limit, " iterations, found ", iterations);
+  if (iterations > limit)
+    return LimitError("expected at most ", limit, " iterations, found ", iterations,
+                      " (amp-run --max-loop-iterations)");
   for (int64_t iteration = 0; iteration < iterations; ++iteration) {
     std::vector<Datum> inputs = std::move(result.states);
     for (size_t i = 0; i < body.scan_inputs; ++i) {

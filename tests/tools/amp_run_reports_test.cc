@@ -207,6 +207,28 @@ TEST_CASE("compare prints how far outputs are off, and fails beyond the toleranc
   runs.Succeeds({"--inputs", "@sample.npz", "--compare", "@other.onnx", "--tolerance", "0.2"});
 }
 
+TEST_CASE("models with bfloat16 values are judged by bfloat16's bound, as --verify does") {
+  const Runs runs;
+  runs.folder().Write("p.npz", *NpzBytes({{"x", Tensor::Of<float>(DType::kFloat32, {1, 2}, {1, 1})}}));
+  const auto write_scaled = [&](const std::string& name, const std::string& type, const std::string& scale) {
+    runs.WriteModel(name, R"(<ir_version: 8, opset_import: ["" : 22]>
+      g (float[n,2] x) => (float[n,2] y) <float scale = {)" +
+                              scale + "}> { a = Cast <to = " + type +
+                              "> (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Mul (c, scale) })");
+  };
+  write_scaled("float32.onnx", "1", "1");
+  write_scaled("bfloat16.onnx", "16", "1.05");
+  write_scaled("float16.onnx", "10", "1.05");
+  runs.Succeeds({"--inputs", "@p.npz", "--compare", "@bfloat16.onnx"}, "@float32.onnx");
+  const std::string json =
+      runs.Succeeds({"--inputs", "@p.npz", "--compare", "@bfloat16.onnx", "--json"}, "@float32.onnx");
+  CHECK(nlohmann::json::parse(json)["tolerance"] == 0.1);
+  runs.Fails({"--inputs", "@p.npz", "--compare", "@float16.onnx"}, 7, "expected a relative error of at most 0.02",
+             "@float32.onnx");
+  runs.Fails({"--inputs", "@p.npz", "--compare", "@bfloat16.onnx", "--tolerance", "0.02"}, 7, "at most 0.02",
+             "@float32.onnx");
+}
+
 TEST_CASE("whole numbers that differ are told as such") {
   const Runs runs;
   const auto write = [&](const std::string& name, const std::string& shift) {

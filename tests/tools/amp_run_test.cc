@@ -151,6 +151,20 @@ TEST_CASE("devices, --help and --version need no model") {
   CHECK_THAT(RunAmpRun({"--version"}).out, Contains("amp-run "));
 }
 
+TEST_CASE("a model alone is told how inputs are given, each with type and shape") {
+  const Runs runs;
+  CHECK(runs.Run({}).err == absl::StrCat("amp-run: error: ", runs.folder().File("model.onnx"),
+                                         ": expected --random-inputs, --inputs FILE.npz or --input NAME=FILE for x "
+                                         "float32[n,2]\n"));
+  runs.WriteModel("two.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x, int64[n] ids) => (float[n,2] y) { s = Shape (ids)  y = Relu (x) })");
+  runs.Fails({"--bench"}, 2, "or --input NAME=FILE for x float32[n,2], ids int64[n]\n", "@two.onnx");
+  runs.Fails({"--input", "x=@x.npy"}, 2, "expected input 'ids'", "@two.onnx");
+  runs.WriteModel("none.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g () => (float[1] y) { y = Constant <value_floats = [1.0]> () })");
+  runs.Succeeds({}, "@none.onnx");
+}
+
 TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   const Runs runs;
   runs.Fails({"--comapre", "x"}, 2, "unknown flag '--comapre'; did you mean '--compare'?");
@@ -227,7 +241,8 @@ TEST_CASE("a loop that goes on is ended by --max-loop-iterations") {
       }> (rounds, , x)
     })");
   CHECK(runs.Run({"--random-inputs", "--max-loop-iterations", "10"}, "@loop.onnx").exit_code == 0);
-  runs.Fails({"--random-inputs", "--max-loop-iterations", "9"}, 5, "Loop", "@loop.onnx");
+  runs.Fails({"--random-inputs", "--max-loop-iterations", "9"}, 5,
+             "expected at most 9 iterations, found more (amp-run --max-loop-iterations)", "@loop.onnx");
   runs.Fails({"--max-loop-iterations", "few"}, 2, "--max-loop-iterations: expected a whole number", "@loop.onnx");
 }
 

@@ -45,7 +45,8 @@ def main():
     assert done.returncode == 0, done.stderr
     assert both.returncode == 0, both.stderr
     check_costs(both.stdout)
-    printed = {words(line) for line in (done.stdout + done.stderr).splitlines()}
+    # What the last line says of this machine is not so everywhere.
+    printed = {words(line).removesuffix("; this machine is no faster with float16") for line in (done.stdout + done.stderr).splitlines()}
     missing = [line for line in shown if line not in printed]
     assert len(shown) > 3 and not missing, "README.md shows what is not printed:\n" + "\n".join(missing)
 

@@ -134,6 +134,26 @@ TEST_CASE("auto looks at this machine, and as a target at what models can run on
   CHECK(Run({"--target", "auto", "--quiet"}).output.err.empty());
 }
 
+TEST_CASE("the last line says where the machine is no faster with float16, once") {
+  const ToolFolder model(kThreeNodes);
+  const auto last_line = [&](std::vector<std::string> flags, bool is_fast) {
+    flags.insert(flags.begin(), {model.in, "-o", model.out});
+    return RunAmpRewrite(flags, {}, [&] { return is_fast; }).out;
+  };
+  const std::string clause = "; this machine is no faster with float16\n";
+  CHECK(absl::EndsWith(last_line({}, false), "wrote " + model.out + clause));
+  CHECK(absl::EndsWith(last_line({}, true), "wrote " + model.out + "\n"));
+  CHECK(absl::EndsWith(last_line({"--policy", "mixed_float16"}, false), clause));
+  CHECK(last_line({"--quiet"}, false).empty());
+  using Flags = std::vector<std::string>;
+  for (const Flags& flags :
+       {Flags{"--dtype", "bfloat16"}, Flags{"--dtype", "auto"}, Flags{"--target", "cuda:8.0"},
+        Flags{"--policy", "mixed_bfloat16"}, Flags{"--policy", "float32"}, Flags{"--deny", "MatMul"}}) {
+    INFO(flags[0] << " " << flags[1]);
+    CHECK_FALSE(absl::StrContains(last_line(flags, false), "no faster"));
+  }
+}
+
 TEST_CASE("an unknown target lists the known ones") {
   CHECK(absl::StartsWith(ErrorOf({"--target", "cpu:amd"}), "--target: expected any, auto, cuda:CC, cpu:avx2, "));
   CHECK(absl::EndsWith(ErrorOf({"--target", "cpu:amd"}), "found 'cpu:amd'; did you mean 'cpu:amx'?"));
@@ -141,6 +161,7 @@ TEST_CASE("an unknown target lists the known ones") {
     const std::string error = ErrorOf({"--target", target});
     return error.substr(std::min(error.find("; did you mean"), error.size()));
   };
+  CHECK(hint("gpu").empty());
   CHECK(hint("cpu") == "; did you mean 'cpu:avx2'?");
   CHECK(hint("cuda") == "; did you mean 'cuda:8.0'?");
   CHECK(hint("cuda:80") == "; did you mean 'cuda:8.0'?");  // sm_80 is 8.0

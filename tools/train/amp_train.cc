@@ -388,7 +388,7 @@ ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams st
   } catch (const std::bad_alloc&) {
     status = LimitError("out of memory");
   } catch (const std::exception& error) {
-    status = absl::InternalError(Escaped(error.what()));
+    status = absl::InternalError(absl::StrCat("a fault of this program, please report it: ", Escaped(error.what())));
   }
   if (!status.ok()) ReportFailure(status, streams, ranks, output);
   return output;

@@ -167,13 +167,22 @@ absl::StatusOr<DataColumn> DataColumn::OfLabels(const InputType& input, LabelKin
   if (kind == LabelKind::kOneHot && data.rank() == 2 && !is_column) {
     return OfData(input, data, {.scale = 1.0, .resize = ResizeMode::kNone});
   }
-  if (data.rank() != 1 && !is_column) return complain("expected a class number per sample, found ", data.TypeText());
+  if (data.rank() != 1 && !is_column) {
+    const bool is_one_hot = data.rank() == 2 && (num_classes < 0 || data.dim(1) == num_classes);
+    return complain("expected a class number per sample, found ", data.TypeText(),
+                    is_one_hot ? absl::StrCat("; for one-hot rows make the step with amp-rewrite --labels ",
+                                              Escaped(input.name), ":onehot")
+                               : "");
+  }
   AMP_ASSIGN_OR_RETURN(Tensor classes, Tensor::Create(DType::kInt64, {data.dim(0)}));
   const bool is_integer = VisitIntegers(data.dtype(), [&]<typename T>(TypeTag<T>) {
     std::transform(data.elements<T>().begin(), data.elements<T>().end(), classes.mutable_elements<int64_t>().begin(),
                    [](T label) { return static_cast<int64_t>(label); });
   });
-  if (!is_integer) return complain("expected whole numbers, found ", data.TypeText());
+  if (!is_integer) {
+    return complain("expected whole numbers, found ", data.TypeText(),
+                    "; in NumPy, labels.astype(numpy.int64) makes them that");
+  }
   const auto labels = classes.elements<int64_t>();
   for (size_t row = 0; row < labels.size(); ++row) {
     if (labels[row] >= 0 && (num_classes < 0 || labels[row] < num_classes)) continue;

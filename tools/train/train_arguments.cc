@@ -12,6 +12,7 @@
 #include "tools/command_line.h"
 #include "tools/flag_values.h"
 #include "tools/flag_words.h"
+#include "tools/foreign_words.h"
 #include "tools/train/new_model.h"
 #include "tools/version.h"
 
@@ -177,7 +178,7 @@ absl::Status ReadNumber(const char* flag, const std::string& text, std::optional
   if (text.empty()) return absl::OkStatus();
   double number = 0;
   if (!absl::SimpleAtod(text, &number) || !std::isfinite(number) || std::fabs(number) > 1e30) {
-    return UsageError(flag, ": expected a number, found '", Escaped(text), "'");
+    return UsageError(flag, ": expected a number, found '", Escaped(text), "'", HintForValue(flag, text));
   }
   value = number;
   return absl::OkStatus();
@@ -209,7 +210,8 @@ absl::Status Interpret(const Words& words, TrainArguments& a) {
   if (uint64_t seed = 0; absl::SimpleAtoi(words.shuffle, &seed)) {
     a.shuffle = seed;
   } else if (!words.shuffle.empty()) {
-    return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'");
+    return UsageError("--shuffle: expected a whole number, found '", Escaped(words.shuffle), "'",
+                      HintForValue("--shuffle", words.shuffle));
   }
   AMP_RETURN_IF_ERROR(ReadEnd(words, a));
   AMP_ASSIGN_OR_RETURN(a.device, ReadDevice(words.device));
@@ -299,6 +301,9 @@ absl::StatusOr<TrainArguments> ParseTrainArguments(const std::vector<std::string
   DeclareResults(app, a);
   DeclareRanks(app, a);
   AddLimits(app, a.session.limits);
+  if (!arguments.empty() && (arguments[0] == "mlp" || arguments[0] == "cnn")) {
+    return UsageError("expected STEP.onnx, a step graph; did you mean 'amp-train new ", arguments[0], "'?");
+  }
   AMP_ASSIGN_OR_RETURN(a.text, ParseCommandLine(app, arguments));
   if (!a.text.empty()) return a;
   AMP_RETURN_IF_ERROR(Interpret(words, a));

@@ -261,10 +261,16 @@ absl::StatusOr<LoadedFile> Trainer::Content::LoadForward(const std::string& forw
   }
   if (!forward.empty()) return file;
   if (step.logits.empty())
-    return UsageError("the step graph does not say which output is the forward model's: a forward model is needed");
+    return UsageError(
+        "the step graph does not say which output is the forward model's; expected --forward MODEL.onnx, the model "
+        "that "
+        "the step was made of");
   AMP_RETURN_IF_ERROR(CutToOutput(*file->model, step.logits, states, {std::string(kStateKey), std::string(kStepKey)}));
   if (const std::string node = FindTrainingNode(*file->model); !node.empty()) {
-    return UsageError("node ", node, " of the step graph runs as in training: a forward model is needed");
+    return UsageError(
+        "node ", node,
+        " of the step graph runs as in training; expected --forward MODEL.onnx, the model that the step was "
+        "made of");
   }
   return file;
 }

@@ -214,6 +214,12 @@ TEST_CASE("a rule that matches nothing says what may have been meant") {
   CHECK(of_node("Softmax") == "--deny-node: pattern 'Softmax' matches no node; an operator: --deny Softmax");
   CHECK(of_node("head,probs") ==
         "--deny-node: pattern 'head,probs' matches no node; a comma is part of a name; repeat the flag");
+  const std::string regex = "; * stands for any text, and this is no regular expression: did you mean ";
+  CHECK(of_node("/head/.*") == "--deny-node: pattern '/head/.*' matches no node" + regex + "'/head/*'?");
+  CHECK(of_node("^/head/.+$") == "--deny-node: pattern '^/head/.+$' matches no node" + regex + "'/head/*'?");
+  CHECK(of_node("layer\\d+") == "--deny-node: pattern 'layer\\x5cd+' matches no node" + regex + "'layer*'?");
+  CHECK(of_node("(a|b)") ==
+        "--deny-node: pattern '(a|b)' matches no node; this is no regular expression: repeat the flag for each name");
   CHECK(of_node("xyzzy*") == "--deny-node: pattern 'xyzzy*' matches no node");
   CHECK(sentence({.allow_nodes = {"Softmax"}}) ==
         "--allow-node: pattern 'Softmax' matches no node; an operator: --allow Softmax");

@@ -118,8 +118,25 @@ TEST_CASE("suggestions name the closest candidate or nothing") {
   CHECK(ClosestName("q", {"x", "y"}) == "");
   CHECK(ClosestName("xs", {"x", "y"}) == "x");
   CHECK(ClosestName(std::string(1'000'000, 'S'), names) == "");
+  CHECK(ClosestName("dytpe", {"type", "dtype"}) == "dtype");
   CHECK(DidYouMean("Summ", names) == "; did you mean 'Sum'?");
   CHECK(DidYouMean("Xyzzy", names) == "");
+}
+
+TEST_CASE("another word is no slip of the hand") {
+  struct {
+    const char* found;
+    const char* known;
+  } const cases[] = {{"--half", "--help"}, {"--provider", "--profile"}, {"--lr", "--labels"}, {"tlu", "tpv"}};
+  for (const auto& each : cases) {
+    INFO(each.found << " and " << each.known);
+    CHECK(ClosestName(each.found, {each.known}) == "");
+  }
+  CHECK(ClosestName("Tan", {"Tanh"}) == "Tanh");
+  CHECK(ClosestName("mes", {"mse"}) == "mse");
+  CHECK(ClosestName("tpv", {"tpu"}) == "tpu");
+  CHECK(ClosestName("--hlep", {"--help"}) == "--help");
+  CHECK(ClosestName("--proflie", {"--profile"}) == "--profile");
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ir/base/status.h"
+#include "ir/operators/attribute_choices.h"
+#include "ir/operators/node_facts.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
 
@@ -112,6 +114,31 @@ TEST_CASE("an unknown condition is an error with a suggestion") {
   CHECK(ErrorOf("Resize[] clear") == "x.list:1: condition '[]': expected key=value or a flag");
   CHECK(ErrorOf("Resize[mode=nearest clear") == "x.list:1: 'Resize[mode=nearest clear': expected ']' at the end");
   CHECK(ErrorOf("Resize[mode=a,mode=b] clear") == "x.list:1: condition '[mode=a,mode=b]' names a key twice");
+}
+
+TEST_CASE("a condition that no node can meet is an error") {
+  CHECK(ErrorOf("Resize[mode=banana] clear") ==
+        "x.list:1: 'Resize[mode=banana]': expected nearest, linear, cubic for 'mode', found 'banana'");
+  CHECK(ErrorOf("Resize[mode=linaer] clear") ==
+        "x.list:1: 'Resize[mode=linaer]': expected nearest, linear, cubic for 'mode', found 'linaer'; did you mean "
+        "'linear'?");
+  CHECK(ErrorOf("Pad[mode=nearest] clear") ==
+        "x.list:1: 'Pad[mode=nearest]': expected constant, reflect, edge, wrap for 'mode', found 'nearest'");
+  CHECK(ErrorOf("Resize[mode=cubic] clear") == "");
+  CHECK(ErrorOf("Einsum[equation=banana] allow") == "");
+}
+
+TEST_CASE("choices of attributes are those of ONNX's operators") {
+  for (const char* op :
+       {"AveragePool", "BitShift", "Conv", "DeformConv", "DepthToSpace", "GRU", "Gelu", "GridSample", "ImageDecoder",
+        "Pad", "Resize", "RoiAlign", "ScatterND", "StringNormalizer", "TfIdfVectorizer", "Upsample"}) {
+    for (const std::string& attribute : ConditionFacts("", op)) {
+      for (const std::string& value : AttributeChoices(op, attribute)) {
+        INFO(op << " " << attribute << " " << value);
+        CHECK(ErrorOf(absl::StrCat(op, "[", attribute, "=", value, "] deny")) == "");
+      }
+    }
+  }
 }
 
 TEST_CASE("a duplicate names both lines") {

@@ -2,12 +2,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <limits>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
+#include "tests/model_from_text.h"
 #include "tests/passes/report/report_of.h"
 #include "tests/tool_run.h"
 #include "tools/amp_rewrite.h"
@@ -39,6 +42,24 @@ TEST_CASE("the report has these fields, in this order") {
   CHECK(KeysOf(report["weights"][0]) ==
         std::vector<std::string>{"name", "bytes_before", "bytes_after", "original_stays", "original_readers",
                                  "saturated", "largest", "overflow", "underflow", "subnormal", "relative_error"});
+}
+
+TEST_CASE("weights that are NaN are said, in the table, the report and the last line") {
+  onnx::ModelProto model = ModelFromText(kThreeNodes);
+  for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() == "w") {
+      for (const int i : {1, 4}) tensor.set_float_data(i, std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+  const ToolRun run({"--explain", "--report", "-"}, model);
+  CHECK_THAT(run.output.err, Catch::Matchers::Contains("relative error nan (some elements are NaN)\n"));
+  CHECK_THAT(run.output.err, Catch::Matchers::Contains("; weight 'w' has NaN among its elements; wrote "));
+  CHECK(Json::parse(run.output.out)["weights"][0]["relative_error"] == "nan");
+  // Nothing is left to compare: every row of the product has a NaN.
+  const ToolRun verified({"--verify"}, model);
+  CHECK_THAT(verified.output.err,
+             Catch::Matchers::Contains("found none among 4 elements; weight 'w' has NaN in 2 of 8 elements\n"));
+  CHECK(ToolRun({}).output.out.find("NaN") == std::string::npos);
 }
 
 TEST_CASE("what one operator stands for is listed, and shown") {

@@ -253,6 +253,30 @@ TEST_CASE("states stay float32 where inputs and outputs may become low") {
   }
 }
 
+// Whether w is read in an If alone, or beside another weight.
+constexpr char kWeightInIf[] = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[N,4] x, bool c) => (float[N,3] y) <float[4,3] w = {1, 2, 3, 4, 5, 6, 7, -8, 9, 1, 2, 3}> {
+    [choice] y = If (c) <then_branch = t () => (float[N,3] a) { a = MatMul (x, w) },
+                         else_branch = e () => (float[N,3] b) { z = MatMul (x, w)  b = Relu (z) }>
+  })";
+constexpr char kWeightsInAndOutOfIf[] = R"(<ir_version: 8, opset_import: ["" : 17]>
+  g (float[N,4] x, bool c) => (float[N,2] y)
+  <float[4,3] w = {1, 2, 3, 4, 5, 6, 7, -8, 9, 1, 2, 3}, float[3,2] v = {1, 2, 3, 4, 5, 6}> {
+    [choice] h = If (c) <then_branch = t () => (float[N,3] a) { a = MatMul (x, w) },
+                         else_branch = e () => (float[N,3] b) { z = MatMul (x, w)  b = Relu (z) }>
+    y = MatMul (h, v)
+  })";
+
+TEST_CASE("weights that are read in an If: the If is named") {
+  const std::string what = "weight 'w' is read in a body of node 'choice' (If), through which no gradient goes";
+  CHECK_THAT(ErrorOf(kWeightInIf, Training(), absl::StatusCode::kDataLoss),
+             Catch::Matchers::EndsWith("--train: the loss depends on no weight that could be trained; " + what));
+  const absl::StatusOr<RewriteResult> made = Rewrite(ModelFromText(kWeightsInAndOutOfIf), Training());
+  REQUIRE(made.ok());
+  CHECK(made->summary.warnings == std::vector<std::string>{"--train: not trained: " + what});
+  CHECK(Rewrite(ModelFromText(kTwoLayers), Training())->summary.warnings.empty());
+}
+
 TEST_CASE("a step graph is no forward model") {
   const onnx::ModelProto step = StepOf(kTwoLayers, Training());
   const absl::StatusOr<RewriteResult> again = Rewrite(step, Training());

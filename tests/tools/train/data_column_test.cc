@@ -121,8 +121,14 @@ TEST_CASE("labels that no class has, and what is no label, are errors") {
   CHECK(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, negative, -1), {}) ==
         "error: labels 'labels': row 0: expected a class from 0 to n, found -1");
   const Tensor floats = Tensor::Of<float>(DType::kFloat32, {1}, {1});
-  CHECK_THAT(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, floats, 3), {}),
-             Contains("expected whole numbers"));
+  CHECK_THAT(
+      Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, floats, 3), {}),
+      Contains("expected whole numbers, found float32[1]; in NumPy, labels.astype(numpy.int64) makes them that"));
+  const Tensor one_hot = Tensor::Of<float>(DType::kFloat32, {1, 3}, {0, 1, 0});
+  CHECK(
+      Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, one_hot, 3), {}) ==
+      "error: labels 'labels': expected a class number per sample, found float32[1,3]; for one-hot rows make the step "
+      "with amp-rewrite --labels labels:onehot");
   CHECK_THAT(Taken(DataColumn::OfLabels(sparse, LabelKind::kSparse, Bytes({1, 2}, {0, 1}), 3), {}),
              Contains("expected a class number per sample, found uint8[1,2]"));
 }

@@ -231,8 +231,10 @@ TEST_CASE("what runs as in training needs a forward model") {
   const auto trainer = MakeTrainer(StepGraph(RegressionText(R"(
     yes = Equal (lowest, lowest)
     [drop] h = Dropout (x, half, yes))")));
-  CHECK(trainer->MakeForward().status().message() ==
-        "node 'drop' (Dropout) of the step graph runs as in training: a forward model is needed");
+  CHECK(
+      trainer->MakeForward().status().message() ==
+      "node 'drop' (Dropout) of the step graph runs as in training; expected --forward MODEL.onnx, the model that the "
+      "step was made of");
 }
 
 TEST_CASE("Dropout drops something else in each step, and the same when a run is done again") {
