@@ -5,7 +5,8 @@
 //   const NodeId id = nodes.push_back(node);
 //   for (NodeId id : nodes.ids()) Print(nodes[id]);
 //
-// An id is as small as an int32 and stands for a position; kNone is an id of any kind that stands for none.
+// An id is as small as an int32 and stands for a position; kNone is an id of any kind that stands for none. Builds with
+// AMP_CHECKED_INDEX (CMakeLists.txt) end the program at an index that is out of range; others read what lies there.
 #ifndef AMP_IR_BASE_IDS_H_
 #define AMP_IR_BASE_IDS_H_
 
@@ -19,8 +20,17 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ir/base/check.h"
 
 namespace amp {
+
+// `index`, which has to be below `size`.
+constexpr size_t CheckedIndex(size_t index, [[maybe_unused]] size_t size) {
+#ifdef AMP_CHECKED_INDEX
+  AMP_CHECK(index < size);
+#endif
+  return index;
+}
 
 struct None {};
 inline constexpr None kNone;
@@ -92,8 +102,8 @@ class IdVector {
   bool empty() const { return elements_.empty(); }
   // Whether the id is that of an element: not kNone, and not of one that came later.
   bool contains(IdType id) const { return id != kNone && id.index() < size(); }
-  decltype(auto) operator[](IdType id) { return elements_[id.index()]; }
-  decltype(auto) operator[](IdType id) const { return elements_[id.index()]; }
+  decltype(auto) operator[](IdType id) { return elements_[CheckedIndex(id.index(), size())]; }
+  decltype(auto) operator[](IdType id) const { return elements_[CheckedIndex(id.index(), size())]; }
   IdRange<IdType> ids() const { return IdRange<IdType>(size()); }
   // The id that the next element will get.
   IdType next() const { return IdType(size()); }
@@ -134,8 +144,8 @@ class IdRows {
 
   size_t size() const { return starts_.size() - 1; }
   absl::Span<const T> Row(IdType id) const {
-    const size_t start = starts_[id.index()];
-    return absl::MakeConstSpan(elements_).subspan(start, starts_[id.index() + 1] - start);
+    const size_t row = CheckedIndex(id.index(), size());
+    return absl::MakeConstSpan(elements_).subspan(starts_[row], starts_[row + 1] - starts_[row]);
   }
 
  private:
