@@ -52,6 +52,7 @@ amp_judge(attention 900 side_by_side.py --run $<TARGET_FILE:amp-run> --family at
 amp_judge(clip 300 side_by_side.py --run $<TARGET_FILE:amp-run> --family clip)
 amp_judge(decoder_caches 300 decoder_caches.py --run $<TARGET_FILE:amp-run> --rewrite $<TARGET_FILE:amp-rewrite>)
 amp_judge(runtime_gradients 900 runtime_gradients.py --run $<TARGET_FILE:amp-run> ${tool})
+amp_judge(faults 600 faults.py --programs $<TARGET_FILE_DIR:amp-run>)
 amp_judge(optimised 600 optimised.py --run $<TARGET_FILE:amp-run> ${tool})
 amp_judge(training 600 training.py ${tool} --run $<TARGET_FILE:amp-run>)
 amp_judge(mnist 600 mnist.py $<TARGET_FILE:amp-train> $<TARGET_FILE:amp-rewrite>)
