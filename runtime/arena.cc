@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 
 #include "runtime/kernel/host_memory.h"
 
@@ -95,7 +96,10 @@ void FreeRanges::Give(size_t offset, size_t size_bytes) {
       return;
     }
   }
-  sizes_[offset] = size_bytes;
+  try {
+    sizes_[offset] = size_bytes;
+  } catch (const std::bad_alloc&) {  // tensors give ranges back as they go: this one is used no more in this run
+  }
 }
 
 // ---- a run ----------------------------------------------------------------------------------------------------------
@@ -139,19 +143,27 @@ void Arena::StartRun(const std::vector<int64_t>& key) {
   if (!plan_->is_ready) notes_ = std::make_shared<Notes>(Notes{.blocks = {}, .free = FreeRanges(memory_bytes_)});
 }
 
+// Makes the plan of what was noted.
+void Arena::MakePlan() {
+  const size_t most_beside_bytes = notes_->most_beside_bytes;
+  plan_->blocks = std::move(notes_->blocks);
+  plan_->size_bytes = PlanOffsets(plan_->blocks, alignment());
+  plan_->largest_live_bytes = LargestLiveBytes(plan_->blocks, alignment());
+  plan_->number = ++last_number_;
+  plan_->is_ready = true;
+  planned_bytes_ = std::max(planned_bytes_, plan_->size_bytes);
+  const size_t taken_apart = memory_bytes_ == 0 ? 0 : memory_bytes_ + most_beside_bytes;
+  needed_bytes_ = std::max({needed_bytes_, planned_bytes_, std::min(taken_apart, kMostApart * planned_bytes_)});
+}
+
 void Arena::EndRun() {
   if (plan_->is_ready) {
     plan_->is_ready = follows_plan_ && next_block_ == plan_->blocks.size();
   } else if (notes_->blocks.size() < kMaxBlocks) {
-    const size_t most_beside_bytes = notes_->most_beside_bytes;
-    plan_->blocks = std::move(notes_->blocks);
-    plan_->size_bytes = PlanOffsets(plan_->blocks, alignment());
-    plan_->largest_live_bytes = LargestLiveBytes(plan_->blocks, alignment());
-    plan_->number = ++last_number_;
-    plan_->is_ready = true;
-    planned_bytes_ = std::max(planned_bytes_, plan_->size_bytes);
-    const size_t taken_apart = memory_bytes_ == 0 ? 0 : memory_bytes_ + most_beside_bytes;
-    needed_bytes_ = std::max({needed_bytes_, planned_bytes_, std::min(taken_apart, kMostApart * planned_bytes_)});
+    try {
+      MakePlan();
+    } catch (const std::bad_alloc&) {  // the next run is noted again
+    }
   }
   notes_.reset();
   if (memory_.use_count() > 1) {  // what outlives the run holds it
@@ -263,7 +275,10 @@ size_t ArenaPool::LargestLiveBytes() const {
 
 void ArenaPool::Return(std::unique_ptr<Arena> arena) {
   const absl::MutexLock lock(&mutex_);
-  idle_.push_back(std::move(arena));
+  try {
+    idle_.push_back(std::move(arena));
+  } catch (const std::bad_alloc&) {  // the next run makes one of its own
+  }
 }
 
 }  // namespace amp

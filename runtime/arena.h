@@ -113,6 +113,7 @@ class Arena : public TensorMemory {
   };
 
   void ForgetPlans();
+  void MakePlan();
   // The block, at least so large; none where there is no memory for that.
   void Grow(size_t size_bytes);
   std::shared_ptr<void> AllocateBelow(size_t size_bytes);

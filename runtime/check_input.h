@@ -1,4 +1,4 @@
-// Whether what is given for an input is what the model declares.
+// What callers give as an input of a model.
 #ifndef AMP_RUNTIME_CHECK_INPUT_H_
 #define AMP_RUNTIME_CHECK_INPUT_H_
 
@@ -8,7 +8,8 @@
 
 namespace amp {
 
-// kInvalidArgument "input 'x': expected float32[2,n], found float32[3]" for another kind, type or shape.
+// kInvalidArgument where `datum` is of another type than the model states for `input`, with the elements of sequences, or
+// a tensor of another shape or order of elements, or one that Tensor::Of could not make.
 absl::Status CheckInput(const Model& model, ValueId input, const Datum& datum);
 
 }  // namespace amp

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "absl/strings/strip.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "runtime/npy.h"
 
@@ -25,8 +26,6 @@ using Owned = std::unique_ptr<T, Discard>;
 // What keeps an entry from being read.
 const char* FaultOf(const zip_error_t& error) {
   switch (error.zip_err) {
-    case ZIP_ER_MEMORY:
-      return "one for which memory does not suffice";
     case ZIP_ER_COMPNOTSUPP:
       return "one that is compressed in a way that is not supported";
     case ZIP_ER_ENCRNOTSUPP:
@@ -38,12 +37,35 @@ const char* FaultOf(const zip_error_t& error) {
   }
 }
 
+// A failure of the library is about memory, input or output; else about what the archive holds, which is `otherwise`.
+absl::Status ZipFailure(zip_error_t* error, absl::StatusCode otherwise) {
+  switch (zip_error_code_zip(error)) {
+    case ZIP_ER_OK:  // a failure without words is one of its own allocations
+    case ZIP_ER_MEMORY:
+      return OutOfMemory();
+    case ZIP_ER_OPEN:
+    case ZIP_ER_READ:
+    case ZIP_ER_WRITE:
+    case ZIP_ER_CLOSE:
+    case ZIP_ER_TMPOPEN:
+    case ZIP_ER_RENAME:
+    case ZIP_ER_REMOVE:
+      return IoError(zip_error_strerror(error));
+    default:
+      return {otherwise, zip_error_strerror(error)};
+  }
+}
+
+absl::Status CannotRead(zip_error_t* error) {
+  const absl::Status failure = ZipFailure(error, absl::StatusCode::kInvalidArgument);
+  if (!absl::IsInvalidArgument(failure)) return failure;
+  return UsageError("expected an array that can be read, found ", FaultOf(*error));
+}
+
 absl::StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const zip_stat_t& stat) {
   constexpr size_t kChunk = size_t{1} << 20;
   const Owned<zip_file_t> file(zip_fopen_index(archive, index, 0));
-  if (file == nullptr) {
-    return UsageError("expected an array that can be read, found ", FaultOf(*zip_get_error(archive)));
-  }
+  if (file == nullptr) return CannotRead(zip_get_error(archive));
   std::string bytes;
   // Grows with what is there, not with what the directory says.
   for (;;) {
@@ -51,9 +73,7 @@ absl::StatusOr<std::string> ReadEntry(zip_t* archive, zip_uint64_t index, const 
     if (size > stat.size) return UsageError("expected ", stat.size, " bytes, found more");
     bytes.resize(size + kChunk);
     const zip_int64_t found = zip_fread(file.get(), bytes.data() + size, kChunk);
-    if (found < 0) {
-      return UsageError("expected an array that can be read, found ", FaultOf(*zip_file_get_error(file.get())));
-    }
+    if (found < 0) return CannotRead(zip_file_get_error(file.get()));
     bytes.resize(size + static_cast<size_t>(found));
     if (found == 0) return bytes;
   }
@@ -103,6 +123,7 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choos
     if (error == ZIP_ER_NOENT || error == ZIP_ER_OPEN || error == ZIP_ER_READ) {
       return IoError("expected a file that can be read, found none");
     }
+    if (error == ZIP_ER_MEMORY) return OutOfMemory();
     return UsageError("expected an archive of arrays (.npz), found something else");
   }
   AMP_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOfArrays(archive.get()));
@@ -131,11 +152,11 @@ absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors, NpzForm form) 
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t* source = zip_source_buffer_create(nullptr, 0, 0, &error);
-  if (source == nullptr) return LimitError("out of memory for an archive");
+  if (source == nullptr) return ZipFailure(&error, absl::StatusCode::kInternal);
   const Owned<zip_source_t> kept(source);
   zip_source_keep(source);
   Owned<zip_t> archive(zip_open_from_source(source, ZIP_TRUNCATE, &error));
-  if (archive == nullptr) return absl::InternalError(zip_error_strerror(&error));
+  if (archive == nullptr) return ZipFailure(&error, absl::StatusCode::kInternal);
   std::vector<std::string> arrays;
   arrays.reserve(tensors.size());  // libzip reads them when it closes the archive
   for (const auto& [name, tensor] : tensors) {
@@ -146,19 +167,21 @@ absl::StatusOr<std::string> NpzBytes(const NamedTensors& tensors, NpzForm form) 
         array == nullptr ? -1 : zip_file_add(archive.get(), absl::StrCat(name, ".npy").c_str(), array, 0);
     const zip_int32_t method = form == NpzForm::kStore ? ZIP_CM_STORE : ZIP_CM_DEFAULT;
     if (index < 0 || zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), method, 0) != 0) {
-      return UsageError("array '", Escaped(name), "': ", zip_strerror(archive.get()));
+      const absl::Status failure = ZipFailure(zip_get_error(archive.get()), absl::StatusCode::kInvalidArgument);
+      return absl::Status(failure.code(), absl::StrCat("array '", Escaped(name), "': ", failure.message()));
     }
   }
-  if (zip_close(archive.get()) != 0) return absl::InternalError(zip_strerror(archive.get()));
+  if (zip_close(archive.get()) != 0) return ZipFailure(zip_get_error(archive.get()), absl::StatusCode::kInternal);
   (void)archive.release();
   zip_stat_t stat;
   zip_stat_init(&stat);
   if (zip_source_stat(source, &stat) != 0 || zip_source_open(source) != 0) {
-    return absl::InternalError("the archive cannot be read back");
+    return ZipFailure(zip_source_error(source), absl::StatusCode::kInternal);
   }
   std::string bytes(stat.size, '\0');
   const zip_int64_t found = zip_source_read(source, bytes.data(), bytes.size());
   zip_source_close(source);
+  if (found < 0) return ZipFailure(zip_source_error(source), absl::StatusCode::kInternal);
   if (found != static_cast<zip_int64_t>(bytes.size())) return absl::InternalError("the archive cannot be read back");
   return bytes;
 }

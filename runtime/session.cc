@@ -7,6 +7,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
 #include "ir/file/model_walk.h"
@@ -225,8 +226,10 @@ SessionOptions OneByOne(SessionOptions options) {
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path, const SessionOptions& options) {
-  AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, {.limits = options.limits}));
-  return Create(std::move(file), options);
+  return Fenced(path, [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+    AMP_ASSIGN_OR_RETURN(LoadedFile file, LoadModel(path, {.limits = options.limits}));
+    return Create(std::move(file), options);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& stated) {
@@ -323,10 +326,12 @@ absl::Status Session::CheckPlaces(const NamedDatums& places) const {
 }
 
 absl::StatusOr<std::vector<Datum>> Session::Run(const NamedDatums& inputs, const RunOptions& options) const {
-  AMP_RETURN_IF_ERROR(CheckInputs(inputs));
-  if (options.places != nullptr) AMP_RETURN_IF_ERROR(CheckPlaces(*options.places));
-  absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
-  return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, options) : outputs;
+  return Fenced("", [&]() -> absl::StatusOr<std::vector<Datum>> {
+    AMP_RETURN_IF_ERROR(CheckInputs(inputs));
+    if (options.places != nullptr) AMP_RETURN_IF_ERROR(CheckPlaces(*options.places));
+    absl::StatusOr<std::vector<Datum>> outputs = RunOnce(inputs, options);
+    return absl::IsCancelled(outputs.status()) ? RunOnce(inputs, options) : outputs;
+  });
 }
 
 absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, const RunOptions& options) const {
@@ -337,7 +342,9 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
                          .allows_tf32 = state_->options.allow_tf32,
                          .is_strict = state_->options.strict};
   const onednn::Library* const library = onednn::OpenLibrary().library;
-  if (library != nullptr) library->SetThreads(state_->options.threads > 0 ? state_->options.threads : UsableThreads());
+  if (library != nullptr) {
+    onednn::SetThreadsOf(*library, state_->options.threads > 0 ? state_->options.threads : UsableThreads());
+  }
   const TeamScope team(library);
   std::optional<FlushScope> flushes;
   if (state_->options.flush_subnormals) flushes.emplace(library);
@@ -377,6 +384,7 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   execution.Replay(replay);
   execution.Place(options.places);
   execution.Show(options.shown);
+  const absl::Status out_of_memory = OutOfMemory();  // made now, while there is some
   try {
     absl::StatusOr<std::vector<Datum>> outputs = execution.Run(kMainGraph, std::move(ordered));
     if (replay != nullptr) replay->End(outputs.status());
@@ -389,9 +397,8 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
     state_->last_copies = execution.copies();
     return outputs;
   } catch (const std::bad_alloc&) {
-    const absl::Status status = LimitError("out of memory");
-    if (replay != nullptr) replay->End(status);
-    return WithLoss(status, execution);
+    if (replay != nullptr) replay->End(out_of_memory);
+    return WithLoss(out_of_memory, execution);
   }
 }
 

@@ -1,10 +1,8 @@
 #include "tools/amp.h"
 
 #include <algorithm>
-#include <exception>
 #include <iterator>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
@@ -12,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/arena.h"
+#include "ir/base/fenced.h"
 #include "ir/base/replace_files.h"
 #include "ir/base/status.h"
 #include "ir/file/external_data.h"
@@ -251,22 +250,10 @@ absl::StatusOr<RewrittenInMemory> RewriteInMemory(const onnx::ModelProto& model,
   return RewrittenInMemory{std::move(outcome.model), std::move(summary)};
 }
 
-// Exceptions of the libraries below end here: who calls may not expect any.
-template <typename Function>
-auto Fenced(Function rewrite) -> decltype(rewrite()) {
-  try {
-    return rewrite();
-  } catch (const std::bad_alloc&) {
-    return LimitError("out of memory");
-  } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("a fault of this program, please report it: ", Escaped(error.what())));
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const RewriteOptions& options) {
-  return Fenced([&]() -> absl::StatusOr<RewriteResult> {
+  return Fenced("", [&]() -> absl::StatusOr<RewriteResult> {
     AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
     RewriteResult result;
     result.model = rewritten.summary.changed ? rewritten.model->proto() : model;
@@ -276,7 +263,7 @@ absl::StatusOr<RewriteResult> Rewrite(const onnx::ModelProto& model, const Rewri
 }
 
 absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOptions& options) {
-  return Fenced([&]() -> absl::StatusOr<RewriteResult> {
+  return Fenced("", [&]() -> absl::StatusOr<RewriteResult> {
     AMP_ASSIGN_OR_RETURN(RewrittenInMemory rewritten, RewriteInMemory(model, options));
     RewriteResult result;
     result.model = std::move(model);
@@ -291,25 +278,28 @@ absl::StatusOr<RewriteResult> Rewrite(onnx::ModelProto&& model, const RewriteOpt
 
 absl::StatusOr<RewriteSummary> RewriteFile(const std::string& input, const std::string& output,
                                            const RewriteOptions& options) {
-  AMP_RETURN_IF_ERROR(CheckOptionsForFiles(options, input, output));
-  absl::StatusOr<Setup> setup = SetUp(options);
-  if (!setup.ok() && UnknownOperator(setup.status())) return ExplainByFile(setup.status(), input, options);
+  absl::StatusOr<Setup> setup = Fenced("", [&]() -> absl::StatusOr<Setup> {
+    AMP_RETURN_IF_ERROR(CheckOptionsForFiles(options, input, output));
+    absl::StatusOr<Setup> made = SetUp(options);
+    if (!made.ok() && UnknownOperator(made.status())) return ExplainByFile(made.status(), input, options);
+    return made;
+  });
   if (!setup.ok()) return setup.status();
-  absl::StatusOr<RewriteSummary> summary = Fenced([&] { return RewriteFileAs(*setup, input, output, options); });
-  if (!summary.ok()) return InFile(input, summary.status());  // unless it is about the output
-  return summary;
+  return Fenced(input, [&] { return RewriteFileAs(*setup, input, output, options); });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> MakeSession(const onnx::ModelProto& model, const SessionOptions& options) {
-  return Fenced([&]() -> absl::StatusOr<std::unique_ptr<Session>> {
+  return Fenced("", [&]() -> absl::StatusOr<std::unique_ptr<Session>> {
     AMP_ASSIGN_OR_RETURN(LoadedFile file, CopyAsFile(model, options.limits));
     return Session::Create(std::move(file), options);
   });
 }
 
 absl::StatusOr<std::string> PrintLists(const RewriteOptions& options) {
-  AMP_ASSIGN_OR_RETURN(const Setup setup, SetUp(options));
-  return setup.lists.Print();
+  return Fenced("", [&]() -> absl::StatusOr<std::string> {
+    AMP_ASSIGN_OR_RETURN(const Setup setup, SetUp(options));
+    return setup.lists.Print();
+  });
 }
 
 std::vector<std::string> ListProfiles() { return ProfileNames(); }

@@ -1,14 +1,14 @@
 #include "tools/amp_rewrite.h"
 
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "tools/amp.h"
+#include "tools/out_of_memory.h"
 #include "tools/parse_arguments.h"
 
 namespace amp {
@@ -62,10 +62,13 @@ std::string SpeedClause(const RewriteOptions& options, const RewriteSummary& sum
 
 absl::Status Rewrite(Arguments& a, const ToolStreams& streams, const HasFastFloat16& has_fast_float16,
                      ToolOutput& output) {
+  NameInOutOfMemory(a.input);
   const bool report_on_stdout = a.report == "-";  // then stdout is the report's alone
-  a.options.before_replacing = [&](const RewriteSummary& summary) {
+  a.options.before_replacing = [&](const RewriteSummary& summary) -> absl::Status {
     const std::string text = report_on_stdout ? summary.report : Products(a, summary);
-    return text.empty() ? absl::OkStatus() : streams.print(text);
+    if (!text.empty()) AMP_RETURN_IF_ERROR(streams.print(text));
+    if (!a.options.dry_run) WritesInOutOfMemory(a.output);
+    return absl::OkStatus();
   };
   if (streams.show_progress && !a.quiet) {
     a.options.on_progress = [&](const Progress& progress) {
@@ -95,11 +98,8 @@ absl::Status RewriteFenced(Arguments& a, const ToolStreams& streams, const HasFa
                            ToolOutput& output) {
   try {
     return Rewrite(a, streams, has_fast_float16, output);
-  } catch (const std::bad_alloc&) {
-    return InFile(a.input, LimitError("out of memory"));
-  } catch (const std::exception& error) {
-    return InFile(a.input, absl::InternalError(
-                               absl::StrCat("a fault of this program, please report it: ", Escaped(error.what()))));
+  } catch (...) {
+    return StatusOfException(a.input, InFile(a.input, OutOfMemory()));
   }
 }
 

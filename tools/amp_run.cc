@@ -1,12 +1,11 @@
 #include "tools/amp_run.h"
 
-#include <exception>
 #include <memory>
-#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ir/base/atomic_file.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
 #include "runtime/hardware/hardware.h"
@@ -17,6 +16,7 @@
 #include "tools/describe_devices.h"
 #include "tools/device_flag.h"
 #include "tools/explain_run.h"
+#include "tools/out_of_memory.h"
 #include "tools/phase_times.h"
 #include "tools/profile_run.h"
 #include "tools/run_arguments.h"
@@ -88,6 +88,8 @@ absl::Status RunAndWrite(const RunArguments& arguments, const Session& session, 
   if (arguments.outputs == kStandardOutput) {
     AMP_ASSIGN_OR_RETURN(output.alone, OutputsArchive(session, outputs));
   } else if (!arguments.outputs.empty()) {
+    const bool is_last = arguments.compare.empty() && arguments.profile.empty() && arguments.bench == BenchMode::kOff;
+    if (is_last) WritesInOutOfMemory(arguments.outputs);
     AMP_RETURN_IF_ERROR(WriteOutputsFile(session, outputs, arguments.outputs, arguments.force));
     files.push_back(arguments.outputs);
   }
@@ -150,6 +152,7 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
     output.out = arguments.devices ? DescribeDevices(DetectHardware(), "amp-run") : arguments.text;
     return absl::OkStatus();
   }
+  NameInOutOfMemory(arguments.model);
   FileUses uses = FilesOf(arguments);
   AMP_RETURN_IF_ERROR(CheckFileUses(uses));
   AMP_RETURN_IF_ERROR(CheckTargets(uses));
@@ -195,11 +198,8 @@ absl::Status RunFenced(const RunArguments& arguments, const ToolStreams& streams
                        ToolOutput& output) {
   try {
     return Run(arguments, streams, host, output);
-  } catch (const std::bad_alloc&) {
-    return InFile(arguments.model, LimitError("out of memory"));
-  } catch (const std::exception& error) {
-    return InFile(arguments.model, absl::InternalError(absl::StrCat("a fault of this program, please report it: ",
-                                                                    Escaped(error.what()))));
+  } catch (...) {
+    return StatusOfException(arguments.model, InFile(arguments.model, OutOfMemory()));
   }
 }
 

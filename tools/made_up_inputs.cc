@@ -41,6 +41,7 @@ absl::StatusOr<MadeUpInputs> MakeFittingInputs(const Session& session, RandomInp
     options.only_last = only_last;
     for (const int64_t dim : kTriedDims) {
       absl::StatusOr<NamedDatums> inputs = make(dim);
+      first_error.Update(inputs.status());
       if (!inputs.ok()) break;
       options.most_elements = kMostGuessed;  // from the second on
       const absl::Status run = session.Run(*inputs).status();

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "ir/base/status.h"
@@ -10,6 +11,21 @@ namespace amp {
 namespace {
 
 bool IsLargeHere(const rlimit& stack) { return stack.rlim_cur == RLIM_INFINITY || stack.rlim_cur >= kLargeStackBytes; }
+
+// As much as models at the default limits take, twice.
+constexpr size_t kReservedBytes = size_t{1} << 20;
+
+bool HasAddressesFor(size_t size_bytes) {
+  void* const memory = ::mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory != MAP_FAILED && ::munmap(memory, size_bytes) == 0;
+}
+
+// The stack has grown by so much, of which one page is in use. Where addresses run out (`ulimit -v`), it could not grow
+// later, and the process would get a signal instead of an error.
+[[gnu::noinline]] void TouchStack() {
+  [[maybe_unused]] volatile char reserved[kReservedBytes];
+  reserved[0] = 0;
+}
 
 struct Task {
   absl::FunctionRef<void()> work;
@@ -28,6 +44,10 @@ void* DoTask(void* argument) {
 absl::Status RunOnLargeStack(absl::FunctionRef<void()> work) {
   rlimit stack = {};
   if (getrlimit(RLIMIT_STACK, &stack) != 0 || IsLargeHere(stack)) {
+    if (!HasAddressesFor(kReservedBytes)) {
+      return LimitError("out of memory: a stack of ", kReservedBytes >> 10, " KiB is needed");
+    }
+    TouchStack();
     work();
     return absl::OkStatus();
   }

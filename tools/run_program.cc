@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "runtime/onednn/open_library.h"
 #include "tools/bound_spinning.h"
 #include "tools/progress_line.h"
 #include "tools/run_on_large_stack.h"
@@ -52,6 +53,14 @@ class StandardOutput {
   bool lost_ = false;
 };
 
+// "" where the system had as many threads as were asked for.
+std::string ThreadWarning(const std::string& name) {
+  const onednn::ThreadShortage shortage = onednn::FindThreadShortage();
+  if (shortage.asked_for == 0) return "";
+  return absl::StrCat(name, ": warning: expected ", shortage.asked_for, " threads, found memory or leave for ",
+                      shortage.had, ": it went on with those\n");
+}
+
 }  // namespace
 
 int RunProgram(const std::string& name, const std::function<ToolOutput(const ToolStreams&)>& work) {
@@ -81,6 +90,7 @@ int RunProgram(const std::string& name, const std::function<ToolOutput(const Too
     output.exit_code = ExitCode(ran);
     output.err = absl::StrCat(name, ": error: ", ran.message(), "\n");
   }
+  output.err += ThreadWarning(name);
   std::fwrite(output.err.data(), 1, output.err.size(), stderr);
   const absl::Status printed = standard_output.Print(output.out);
   if (!output.written.empty() && standard_output.lost()) {  // the model is there, whatever became of the last words

@@ -31,15 +31,21 @@ struct RememberedFile {
 std::array<RememberedFile, 16> remembered_files;
 
 std::atomic<int> waiting_scopes{0}, waiting_signal{0};
+thread_local int scopes_of_thread = 0;
+std::atomic<int64_t> num_put_in_place{0};
+
+void UnlinkRemembered() {
+  for (RememberedFile& file : remembered_files) {
+    if (file.state.load(std::memory_order_acquire) == 2) ::unlinkat(file.dir, file.name.data(), 0);
+  }
+}
 
 void RemoveRemembered(int signal) {
   if (waiting_scopes.load() > 0) {
     waiting_signal.store(signal);
     return;
   }
-  for (RememberedFile& file : remembered_files) {
-    if (file.state.load(std::memory_order_acquire) == 2) ::unlinkat(file.dir, file.name.data(), 0);
-  }
+  UnlinkRemembered();
   ::signal(signal, SIG_DFL);
   ::raise(signal);  // the default action, once the handler returns
 }
@@ -70,10 +76,8 @@ absl::Status CannotWrite(absl::string_view path, absl::string_view what, int err
 
 }  // namespace
 
-AtomicFile::AtomicFile(FileSystem& fs, int dir, std::string path, std::string name, UniqueFile file)
-    : fs_(&fs), dir_(dir), path_(std::move(path)), name_(std::move(name)), file_(std::move(file)) {
-  RememberForSignals(dir_, name_);
-}
+AtomicFile::AtomicFile(FileSystem& fs, int dir, std::string path, std::string name)
+    : fs_(&fs), dir_(dir), path_(std::move(path)), name_(std::move(name)) {}
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : fs_(other.fs_),
@@ -96,15 +100,28 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(FileSystem& fs, int dir, const std
   const std::string target = SplitPath(path).name;
   int error = 0;
   for (int attempt = 0; attempt < 16; ++attempt) {
-    std::string name = absl::StrFormat("%s%d-%016x.tmp", TemporaryPrefix(target), ::getpid(), RandomNumber());
-    error = fs.Open(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+    AtomicFile file(fs, dir, path,
+                    absl::StrFormat("%s%d-%016x.tmp", TemporaryPrefix(target), ::getpid(), RandomNumber()));
+    error = file.Open(mode);
     if (error == -EEXIST) continue;
     if (error < 0) break;
-    AtomicFile file(fs, dir, path, std::move(name), UniqueFile(fs, error));
-    fs.Lock(file.descriptor());  // only keeps sweepers off; where locks are missing, the process id has to do
     return file;
   }
   return CannotWrite(path, "create a file beside it", error);
+}
+
+// Nothing in here allocates: the file is never there without somebody who removes it.
+int AtomicFile::Open(mode_t mode) {
+  RememberForSignals(dir_, name_);
+  const int file = fs_->Open(dir_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  if (file < 0) {
+    ForgetForSignals(dir_, name_);
+    return file;
+  }
+  file_ = UniqueFile(*fs_, file);
+  state_ = State::kWritten;
+  fs_->Lock(file);  // only keeps sweepers off; where locks are missing, the process id has to do
+  return 0;
 }
 
 absl::Status AtomicFile::Reserve(int64_t size) {
@@ -152,16 +169,17 @@ void AtomicFile::ForgetTemporary() {
 }
 
 absl::Status AtomicFile::Place(const std::string& target) {
+  std::string placed = target;  // now: behind the exchange nothing may fail for want of memory
   const int error = fs_->Exchange(dir_, name_, target);
   if (error == 0) {
     state_ = State::kReplaced;
-    placed_ = target;
+    placed_ = std::move(placed);
     return absl::OkStatus();
   }
   const bool unsupported = error == -EINVAL || error == -ENOSYS || error == -EOPNOTSUPP || error == -EPERM;
   if (error != -ENOENT && !unsupported) return CannotWrite(path_, "rename the finished file", error);
   AMP_RETURN_IF_ERROR(Rename(target));
-  if (error == -ENOENT) placed_ = target;
+  if (error == -ENOENT) placed_ = std::move(placed);
   return absl::OkStatus();
 }
 
@@ -243,6 +261,7 @@ absl::Status WriteFileAtomically(const std::string& path, const NewContent& cont
                                  const std::function<absl::Status(AtomicFile&)>& produce, FileSystem& fs) {
   AMP_ASSIGN_OR_RETURN(FinishedFile finished, PrepareFile(path, content, produce, fs));
   AMP_RETURN_IF_ERROR(finished.file.Rename(finished.target));
+  CountPutInPlace();
   fs.Sync(finished.dir.get());  // the file is whole either way; only how soon the rename is durable depends on it
   return absl::OkStatus();
 }
@@ -258,12 +277,28 @@ void RemoveTemporariesOnSignals() {
   ::signal(SIGPIPE, SIG_IGN);
 }
 
-SignalsWait::SignalsWait() { ++waiting_scopes; }
+SignalsWait::SignalsWait() {
+  ++waiting_scopes;
+  ++scopes_of_thread;
+}
 
 SignalsWait::~SignalsWait() {
+  --scopes_of_thread;
   if (--waiting_scopes > 0) return;
   if (const int signal = waiting_signal.exchange(0); signal != 0) RemoveRemembered(signal);
 }
+
+bool SignalsWait::IsOnThisThread() { return scopes_of_thread > 0; }
+
+void RemoveUnfinishedFiles() {
+  constexpr int kAttempts = 1000;
+  constexpr useconds_t kPauseMicroseconds = 10'000;
+  for (int i = 0; i < kAttempts && waiting_scopes.load() > scopes_of_thread; ++i) ::usleep(kPauseMicroseconds);
+  if (waiting_scopes.load() <= scopes_of_thread) UnlinkRemembered();
+}
+
+int64_t NumPutInPlace() { return num_put_in_place.load(); }
+void CountPutInPlace() { ++num_put_in_place; }
 
 void RememberForSignals(int dir, const std::string& name) {
   for (RememberedFile& file : remembered_files) {

@@ -48,7 +48,8 @@ class AtomicFile {
   int descriptor() const { return file_.get(); }
 
  private:
-  AtomicFile(FileSystem& fs, int dir, std::string path, std::string name, UniqueFile file);
+  AtomicFile(FileSystem& fs, int dir, std::string path, std::string name);
+  int Open(mode_t mode);  // 0, or the negative errno
   absl::Status Flush();
   void ForgetTemporary();
 
@@ -62,7 +63,7 @@ class AtomicFile {
   UniqueFile file_;
   std::string buffer_;
   int64_t size_ = 0;
-  State state_ = State::kWritten;
+  State state_ = State::kNothing;
   std::string placed_;  // the target of Place while it can be taken back
 };
 
@@ -109,7 +110,19 @@ class SignalsWait {
   SignalsWait(const SignalsWait&) = delete;
   SignalsWait& operator=(const SignalsWait&) = delete;
   ~SignalsWait();
+
+  // Whether this thread has one.
+  static bool IsOnThisThread();
 };
+
+// What those signals do first, for a process that is about to end for another reason. It allocates nothing. Where
+// another thread has a SignalsWait, it waits for the end of that, but not for ever.
+void RemoveUnfinishedFiles();
+
+// How often files were put in their places, one alone or several together. For who ends the process and wants to know
+// whether what it was to write is there.
+int64_t NumPutInPlace();
+void CountPutInPlace();
 
 // Names a file that those signals should remove; Forget it once it is to stay. Up to 16 at a time, more are not noted.
 void RememberForSignals(int dir, const std::string& name);

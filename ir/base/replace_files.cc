@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "ir/base/status.h"
@@ -34,6 +35,10 @@ absl::Status PlaceAll(FileSystem& fs, const std::vector<Replacement>& replacemen
   return absl::OkStatus();
 }
 
+void TakeAllBack(const std::vector<Replacement>& replacements) {
+  for (auto it = replacements.rbegin(); it != replacements.rend(); ++it) it->file->TakeBack();
+}
+
 }  // namespace
 
 absl::StatusOr<UniqueFile> LockDirectory(FileSystem& fs, int dir, const std::string& path) {
@@ -50,14 +55,19 @@ absl::StatusOr<UniqueFile> LockDirectory(FileSystem& fs, int dir, const std::str
 
 absl::Status ReplaceFiles(FileSystem& fs, const std::vector<Replacement>& replacements) {
   const SignalsWait signals_wait;
-  absl::Status placed = PlaceAll(fs, replacements);
-  for (auto it = replacements.rbegin(); it != replacements.rend(); ++it) {
-    if (placed.ok()) {
-      it->file->Keep();
-    } else {
-      it->file->TakeBack();
-    }
+  absl::Status placed;
+  try {
+    placed = PlaceAll(fs, replacements);
+  } catch (const std::bad_alloc&) {  // of a message, or of what the file system is given
+    TakeAllBack(replacements);
+    throw;
   }
+  if (!placed.ok()) {
+    TakeAllBack(replacements);
+    return placed;
+  }
+  for (auto it = replacements.rbegin(); it != replacements.rend(); ++it) it->file->Keep();
+  CountPutInPlace();
   return placed;
 }
 

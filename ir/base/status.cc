@@ -1,13 +1,13 @@
 #include "ir/base/status.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "ir/base/fenced.h"
 #include "ir/base/utf8.h"
 
 namespace amp {
 namespace {
-
-constexpr absl::string_view kNamesAFile = "amp/names-a-file";
 
 // Length of the printable UTF-8 character that `text` begins with, 0 if there is none.
 size_t PrintableLength(absl::string_view text) {
@@ -63,7 +63,10 @@ std::string Escaped(absl::string_view name) {
 
 absl::Status InFile(absl::string_view file, absl::Status status) {
   if (status.ok() || NamesAFile(status)) return status;
-  absl::Status named(status.code(), absl::StrCat(Escaped(file), ": ", status.message()));
+  const std::string prefix = absl::StrCat(Escaped(file), ": ");
+  const bool has_prefix = absl::StartsWith(status.message(), prefix);  // from a call that marks nothing
+  absl::Status named(status.code(),
+                     has_prefix ? std::string(status.message()) : prefix + std::string(status.message()));
   named.SetPayload(kNamesAFile, absl::Cord());
   return named;
 }

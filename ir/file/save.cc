@@ -158,16 +158,16 @@ class Saver : public PreparedSave {
 
   absl::StatusOr<SaveResult> Commit(std::vector<FinishedFile> companions) override {
     AMP_ASSIGN_OR_RETURN(const UniqueFile lock, LockDirectory(fs_, dir_.get(), path_));
-    const SignalsWait signals_wait;
     JudgeOldData();  // as it is now: another run may have written the same output meanwhile
+    result_.notes = old_data_.notes;
     std::vector<Replacement> replacements;
     struct stat there = {};
     const bool has_data = data_ && fs_.StatPath(dir_.get(), result_.data_file, &there) == 0;  // CheckDataTarget: equal
     if (data_ && !has_data) replacements.push_back({&*data_, result_.data_file});
     for (FinishedFile& companion : companions) replacements.push_back({&companion.file, companion.target});
     replacements.push_back({&*model_, parts_.name});
+    const SignalsWait signals_wait;
     AMP_RETURN_IF_ERROR(ReplaceFiles(fs_, replacements));
-    result_.notes = old_data_.notes;
     for (const std::string& name : old_data_.to_remove) {
       const int error = fs_.Unlink(dir_.get(), name);
       if (error < 0 && error != -ENOENT) {

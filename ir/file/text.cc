@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <sstream>
 #include <utility>
 
@@ -43,6 +44,8 @@ absl::StatusOr<std::string> ParseOnnxText(absl::string_view text) {
   try {
     const onnx::Common::Status status = parser.Parse(model);
     if (!status.IsOK()) return ModelError(Position(text, parser.offset()), ": ", LastLine(status.ErrorMessage()));
+  } catch (const std::bad_alloc&) {  // nothing that the text says
+    throw;
   } catch (const std::exception& error) {  // numbers out of range
     return ModelError(Position(text, parser.offset()), ": ", LastLine(error.what()));
   }
@@ -53,6 +56,8 @@ absl::StatusOr<std::string> PrintOnnxText(const onnx::ModelProto& model) {
   std::ostringstream out;
   try {
     onnx::operator<<(out, model) << '\n';
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception&) {  // raw data of another size than the shape asks for
     return ModelError("cannot print the model as text: a tensor's data do not fit its shape");
   }

@@ -1,6 +1,7 @@
 #include "ir/functions/schema_functions.h"
 
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -68,6 +69,8 @@ int CallSchemaFunctions(Model& model, const std::function<bool(NodeId)>& wanted)
     if (!wanted(id)) continue;
     try {
       if (CallBody(model, id)) ++count;
+    } catch (const std::bad_alloc&) {
+      throw;
     } catch (const std::exception&) {  // the library's own words for a body that it cannot make: there is none then
     }
   }

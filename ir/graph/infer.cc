@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -193,6 +194,8 @@ void Inference::InferNode(NodeId id) {
         if (n.outputs[i] == kNone || !IsKnown(*context.getOutputType(i))) continue;
         model_.AdoptType(n.outputs[i], context.getOutputType(i));
       }
+    } catch (const std::bad_alloc&) {  // says nothing about the node
+      throw;
     } catch (const std::exception&) {  // whose text is for who knows ONNX's sources
       const auto is_unknown = [&](ValueId value) { return value != kNone && model_.value(value).type == nullptr; };
       bool expected = std::any_of(n.inputs.begin(), n.inputs.end(), is_unknown);  // behind an unknown operator

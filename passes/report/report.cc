@@ -1,24 +1,23 @@
 #include "passes/report/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
-#include "nlohmann/json.hpp"
+#include "passes/report/json_text.h"
 
 namespace amp {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string TypeName(DType type) { return std::string(DTypeName(type)); }
 
 // A number that JSON can hold: infinities and NaN become text.
-Json Number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+void AddNumber(JsonText& json, absl::string_view key, double value) {
+  if (std::isfinite(value)) return json.Value(key, value);
+  json.Value(key, std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
 }
 
 std::map<std::string, int> CountByReason(const Report& report) {
@@ -27,39 +26,114 @@ std::map<std::string, int> CountByReason(const Report& report) {
   return counts;
 }
 
-Json NodeJson(const NodeReport& node) {
-  Json json = {{"path", node.path},           {"operator", node.op_type},
-               {"class", node.class_name},    {"class_origin", node.class_origin},
-               {"class_why", node.class_why}, {"low", node.is_low},
-               {"heavy", node.is_heavy},      {"reason", node.reason_kind},
-               {"because", node.reason},      {"casts", node.num_casts}};
-  return json;
+void AddTextOrNull(JsonText& json, absl::string_view key, const std::string& text) {
+  if (text.empty()) return json.Value(key, nullptr);
+  json.Value(key, text);
 }
 
-Json ReplacedJson(const ReplacedReport& replaced) { return {{"nodes", replaced.nodes}, {"how", replaced.how}}; }
-
-Json CastJson(const CastReport& cast) {
-  Json json = {{"name", cast.name},
-               {"value", cast.value},
-               {"from", TypeName(cast.from)},
-               {"to", TypeName(cast.to)},
-               {"readers", cast.readers}};
-  json["elements"] = cast.num_elements < 0 ? Json(nullptr) : Json(cast.num_elements);
-  return json;
+void AddNode(JsonText& json, const NodeReport& node) {
+  json.Open('{');
+  json.Value("path", node.path);
+  json.Value("operator", node.op_type);
+  json.Value("class", node.class_name);
+  json.Value("class_origin", node.class_origin);
+  json.Value("class_why", node.class_why);
+  json.Value("low", node.is_low);
+  json.Value("heavy", node.is_heavy);
+  json.Value("reason", node.reason_kind);
+  json.Value("because", node.reason);
+  json.Value("casts", node.num_casts);
+  json.Close('}');
 }
 
-Json WeightJson(const NarrowedWeight& weight) {
-  return {{"name", weight.name},
-          {"bytes_before", weight.bytes_before},
-          {"bytes_after", weight.bytes_after},
-          {"original_stays", weight.original_stays},
-          {"original_readers", weight.original_readers},
-          {"saturated", weight.saturated},
-          {"largest", Number(weight.stats.largest)},
-          {"overflow", weight.stats.overflow},
-          {"underflow", weight.stats.underflow},
-          {"subnormal", weight.stats.subnormal},
-          {"relative_error", Number(weight.relative_error)}};
+void AddReplaced(JsonText& json, const ReplacedReport& replaced) {
+  json.Open('{');
+  json.ListOf("nodes", replaced.nodes);
+  json.Value("how", replaced.how);
+  json.Close('}');
+}
+
+void AddCast(JsonText& json, const CastReport& cast) {
+  json.Open('{');
+  json.Value("name", cast.name);
+  json.Value("value", cast.value);
+  json.Value("from", TypeName(cast.from));
+  json.Value("to", TypeName(cast.to));
+  json.ListOf("readers", cast.readers);
+  if (cast.num_elements < 0) {
+    json.Value("elements", nullptr);
+  } else {
+    json.Value("elements", cast.num_elements);
+  }
+  json.Close('}');
+}
+
+void AddWeight(JsonText& json, const NarrowedWeight& weight) {
+  json.Open('{');
+  json.Value("name", weight.name);
+  json.Value("bytes_before", weight.bytes_before);
+  json.Value("bytes_after", weight.bytes_after);
+  json.Value("original_stays", weight.original_stays);
+  json.ListOf("original_readers", weight.original_readers);
+  json.Value("saturated", weight.saturated);
+  AddNumber(json, "largest", weight.stats.largest);
+  json.Value("overflow", weight.stats.overflow);
+  json.Value("underflow", weight.stats.underflow);
+  json.Value("subnormal", weight.stats.subnormal);
+  AddNumber(json, "relative_error", weight.relative_error);
+  json.Close('}');
+}
+
+template <typename T>
+void AddBeforeAndAfter(JsonText& json, absl::string_view key, T before, T after) {
+  json.Key(key);
+  json.Open('{');
+  json.Value("before", before);
+  json.Value("after", after);
+  json.Close('}');
+}
+
+template <typename T>
+void AddEach(JsonText& json, absl::string_view key, const std::vector<T>& items, void (*add)(JsonText&, const T&)) {
+  json.Key(key);
+  json.Open('[');
+  for (const T& item : items) add(json, item);
+  json.Close(']');
+}
+
+void AddTool(JsonText& json, const Report& report) {
+  json.Key("tool");
+  json.Open('{');
+  json.Value("name", "amp-rewrite");
+  json.Value("version", report.tool_version);
+  json.ListOf("flags", report.flags);
+  json.Close('}');
+}
+
+void AddTotals(JsonText& json, const Report& report) {
+  json.Key("totals");
+  json.Open('{');
+  json.Value("nodes", report.nodes.size());
+  json.Value("low", report.NumLow());
+  json.Value("casts", report.casts.size());
+  json.Key("by_reason");
+  json.Open('{');
+  for (const auto& [reason, count] : CountByReason(report)) json.Value(reason, count);
+  json.Close('}');
+  AddBeforeAndAfter(json, "weight_bytes", report.weight_bytes_before, report.weight_bytes_after);
+  AddBeforeAndAfter(json, "known_activation_bytes", report.activation_bytes_before, report.activation_bytes_after);
+  json.Close('}');
+}
+
+void AddFunctions(JsonText& json, const Report& report) {
+  json.Key("functions");
+  json.Open('{');
+  json.Value("inlined_calls", report.inlined_calls);
+  json.ListOf("inlined", report.inlined_functions);
+  json.Value("specialised_calls", report.specialised_calls);
+  json.ListOf("specialised", report.specialised_functions);
+  json.Value("original_calls", report.original_calls);
+  json.Close('}');
 }
 
 std::string EscapedList(const std::vector<std::string>& names) {
@@ -223,43 +297,32 @@ std::string SummaryLine(const Report& report) {
 }
 
 std::string ReportJson(const Report& report) {
-  Json json = {{"schema_version", Report::kSchemaVersion},
-               {"tool", {{"name", "amp-rewrite"}, {"version", report.tool_version}, {"flags", report.flags}}},
-               {"model", report.model},
-               {"output_xxh3", report.output_xxh3.empty() ? Json() : Json(report.output_xxh3)},
-               {"dtype", TypeName(report.low)},
-               {"profile", report.profile},
-               {"placement", report.placement},
-               {"target", report.target},
-               {"changed", report.changed},
-               {"unchanged_because", report.unchanged_because},
-               {"opset", {{"before", report.opset_before}, {"after", report.opset_after}}},
-               {"ir_version", {{"before", report.ir_version_before}, {"after", report.ir_version_after}}}};
-  json["totals"] = {{"nodes", report.nodes.size()},
-                    {"low", report.NumLow()},
-                    {"casts", report.casts.size()},
-                    {"by_reason", CountByReason(report)},
-                    {"weight_bytes", {{"before", report.weight_bytes_before}, {"after", report.weight_bytes_after}}},
-                    {"known_activation_bytes",
-                     {{"before", report.activation_bytes_before}, {"after", report.activation_bytes_after}}}};
-  json["nodes"] = Json::array();
-  for (const NodeReport& node : report.nodes) json["nodes"].push_back(NodeJson(node));
-  json["replaced"] = Json::array();
-  for (const ReplacedReport& replaced : report.replaced) json["replaced"].push_back(ReplacedJson(replaced));
-  json["casts"] = Json::array();
-  for (const CastReport& cast : report.casts) json["casts"].push_back(CastJson(cast));
-  json["weights"] = Json::array();
-  for (const NarrowedWeight& weight : report.weights) json["weights"].push_back(WeightJson(weight));
-  json["removed_casts"] = report.removed_casts;
-  json["widened_weights"] = report.widened_weights;
-  json["functions"] = {{"inlined_calls", report.inlined_calls},
-                       {"inlined", report.inlined_functions},
-                       {"specialised_calls", report.specialised_calls},
-                       {"specialised", report.specialised_functions},
-                       {"original_calls", report.original_calls}};
-  json["advice"] = report.AllAdvice();
-  json["warnings"] = report.warnings;
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  JsonText json;
+  json.Open('{');
+  json.Value("schema_version", Report::kSchemaVersion);
+  AddTool(json, report);
+  json.Value("model", report.model);
+  AddTextOrNull(json, "output_xxh3", report.output_xxh3);
+  json.Value("dtype", TypeName(report.low));
+  json.Value("profile", report.profile);
+  json.Value("placement", report.placement);
+  json.Value("target", report.target);
+  json.Value("changed", report.changed);
+  json.Value("unchanged_because", report.unchanged_because);
+  AddBeforeAndAfter(json, "opset", report.opset_before, report.opset_after);
+  AddBeforeAndAfter(json, "ir_version", report.ir_version_before, report.ir_version_after);
+  AddTotals(json, report);
+  AddEach(json, "nodes", report.nodes, AddNode);
+  AddEach(json, "replaced", report.replaced, AddReplaced);
+  AddEach(json, "casts", report.casts, AddCast);
+  AddEach(json, "weights", report.weights, AddWeight);
+  json.ListOf("removed_casts", report.removed_casts);
+  json.ListOf("widened_weights", report.widened_weights);
+  AddFunctions(json, report);
+  json.ListOf("advice", report.AllAdvice());
+  json.ListOf("warnings", report.warnings);
+  json.Close('}');
+  return json.Take() + "\n";
 }
 
 std::string ReportText(const Report& report, Shown shown) {

@@ -55,6 +55,40 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims, TensorMemory* memo
   return tensor;
 }
 
+Tensor Tensor::ForElements(DType dtype, Dims dims, size_t count, bool is_string, size_t element_bytes) {
+  absl::StatusOr<Tensor> made = Create(dtype, dims);
+  const bool has_room_for_all = ElementCount(dims) == static_cast<int64_t>(count);
+  if (!made.ok() && absl::IsResourceExhausted(made.status()) && has_room_for_all) throw std::bad_alloc();
+  absl::Status status;
+  if (!made.ok()) {
+    status = UsageError(made.status().message());
+  } else if (!has_room_for_all) {
+    status = UsageError("expected ", made->num_elements(), " elements of ", made->TypeText(), ", found ", count);
+  } else {
+    status = made->CheckReadableAs(is_string, element_bytes);
+  }
+  if (status.ok()) return *std::move(made);
+  Tensor failed;
+  failed.data_ = std::make_shared<absl::Status>(std::move(status));
+  return failed;
+}
+
+absl::Status Tensor::status() const {
+  const bool has_failed = dtype_ == DType::kUndefined && data_ != nullptr;
+  return has_failed ? *static_cast<const absl::Status*>(data_.get()) : absl::OkStatus();
+}
+
+absl::Status Tensor::CheckReadableAs(bool is_string, size_t element_bytes) const {
+  AMP_RETURN_IF_ERROR(status());
+  if (!IsOnHost()) return UsageError("expected elements that the processor sees, found ", TypeText(), " on a device");
+  if (num_elements_ == 0) return absl::OkStatus();
+  if (is_string ? dtype_ == DType::kString : dtype_ != DType::kString && element_bytes == ElementBytes(dtype_)) {
+    return absl::OkStatus();
+  }
+  const std::string found = is_string ? "strings" : absl::StrCat("elements of ", element_bytes, " bytes each");
+  return UsageError("expected elements as ", DTypeName(dtype_), " has them, found ", found);
+}
+
 Tensor Tensor::OfInts(absl::Span<const int64_t> elements) {
   return Of<int64_t>(DType::kInt64, {static_cast<int64_t>(elements.size())}, elements);
 }

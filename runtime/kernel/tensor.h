@@ -55,9 +55,13 @@ class Tensor {
   // Elements are not initialised (strings are empty). Errors: kDataLoss (a negative dimension, kUndefined),
   // kResourceExhausted (more than kMaxElements, or more than there is memory).
   static absl::StatusOr<Tensor> Create(DType dtype, Dims dims, TensorMemory* memory = nullptr);
-  // From elements that are at hand. REQUIRES: as many as the dims say; `dtype` is stored as T.
+  // From elements that are at hand: as many as the dims say, of `dtype` as C++ has it. Where they are not, the tensor
+  // holds nothing but that error, which status() tells, and whatever is given the tensor: Session::Run, Trainer::Step,
+  // Trainer::SetState. Throws std::bad_alloc where there is no memory, as the containers of the standard library do.
   template <typename T>
   static Tensor Of(DType dtype, Dims dims, absl::Span<const T> elements);
+  // kInvalidArgument for what Of could not make; else OK.
+  absl::Status status() const;
   static Tensor OfInts(absl::Span<const int64_t> elements);  // int64[n]
   static Tensor Scalar(int64_t value);
   static Tensor Scalar(float value);
@@ -80,6 +84,15 @@ class Tensor {
   int64_t num_elements() const { return num_elements_; }
   size_t size_bytes() const { return static_cast<size_t>(num_elements_) * ElementBytes(dtype_); }
 
+  // The elements, for programs that do not know what a model gives. Errors: kInvalidArgument where T is not what an
+  // element of dtype() is in C++, or the elements are in the memory of a device.
+  template <typename T>
+  absl::StatusOr<absl::Span<const T>> ElementsAs() const {
+    if (const absl::Status readable = CheckReadableAs(kIsString<T>, sizeof(T)); !readable.ok()) return readable;
+    return absl::Span<const T>(static_cast<const T*>(data_.get()), static_cast<size_t>(num_elements_));
+  }
+
+  // ---- for who knows the type: the process ends where what is required does not hold.
   // REQUIRES of all that follow: IsOnHost().
   // REQUIRES: T takes as many bytes as an element of dtype(), and is std::string for strings.
   template <typename T>
@@ -116,17 +129,21 @@ class Tensor {
 
  private:
   template <typename T>
+  static constexpr bool kIsString = std::is_same_v<T, std::string>;
+  template <typename T>
   void CheckStoredAs() const {
     AMP_CHECK(IsOnHost());
-    AMP_CHECK(num_elements_ == 0 ||
-              (std::is_same_v<T, std::string> ? dtype_ == DType::kString : sizeof(T) == ElementBytes(dtype_)));
+    AMP_CHECK(num_elements_ == 0 || (kIsString<T> ? dtype_ == DType::kString : sizeof(T) == ElementBytes(dtype_)));
   }
+  absl::Status CheckReadableAs(bool is_string, size_t element_bytes) const;
+  // With room for `count` elements; or the error, and room for none.
+  static Tensor ForElements(DType dtype, Dims dims, size_t count, bool is_string, size_t element_bytes);
 
   DType dtype_ = DType::kUndefined;
   Layout layout_ = Layout::kRowMajor;
   Dims dims_ = {0};
   int64_t num_elements_ = 0;
-  std::shared_ptr<void> data_;
+  std::shared_ptr<void> data_;  // of type kUndefined: the error, if there is one
   ElementMover* mover_ = nullptr;
 };
 
@@ -161,10 +178,9 @@ class Datum {
 
 template <typename T>
 Tensor Tensor::Of(DType dtype, Dims dims, absl::Span<const T> elements) {
-  absl::StatusOr<Tensor> tensor = Create(dtype, std::move(dims));
-  AMP_CHECK(tensor.ok() && tensor->num_elements() == static_cast<int64_t>(elements.size()));
-  std::copy(elements.begin(), elements.end(), tensor->mutable_elements<T>().begin());
-  return *std::move(tensor);
+  Tensor tensor = ForElements(dtype, std::move(dims), elements.size(), kIsString<T>, sizeof(T));
+  if (tensor.num_elements_ > 0) std::copy(elements.begin(), elements.end(), tensor.mutable_elements<T>().begin());
+  return tensor;
 }
 
 }  // namespace amp

@@ -1,9 +1,11 @@
 // The inside of the shared object: oneDNN behind runtime/onednn/interface.h.
 #include <omp.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -131,6 +133,12 @@ class ThreadsScope {
   int before_;
 };
 
+// What the library does without memory is no failure of its own.
+bool Succeeded(dnnl_status_t status) {
+  if (status == dnnl_out_of_memory) throw std::bad_alloc();
+  return status == dnnl_success;
+}
+
 class OneDnnPrimitive : public Primitive {
  public:
   template <typename PrimitiveDescriptor>
@@ -167,8 +175,8 @@ class OneDnnPrimitive : public Primitive {
       dnnl::reorder(from, to).execute(Stream(), from, to);
       Stream().wait();
       return true;
-    } catch (const dnnl::error&) {
-      return false;
+    } catch (const dnnl::error& error) {
+      return Succeeded(error.status);
     }
   }
 
@@ -214,7 +222,8 @@ class OneDnnPrimitive : public Primitive {
       if (!bias_.is_zero()) memories->Add(DNNL_ARG_BIAS, bias_);
       if (!a_zero_.is_zero()) memories->Add(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, a_zero_);
       return memories;
-    } catch (const dnnl::error&) {
+    } catch (const dnnl::error& error) {
+      Succeeded(error.status);
       return nullptr;
     }
   }
@@ -230,8 +239,9 @@ class OneDnnPrimitive : public Primitive {
     for (const void* operand : arguments.post_operands) done = done && point_to(operand);
     if (!bias_.is_zero()) done = done && point_to(arguments.bias);
     if (!a_zero_.is_zero()) done = done && point_to(arguments.a_zero);
-    return done && dnnl_primitive_execute(primitive_.get(), Stream().get(), static_cast<int>(memories.arguments.size()),
-                                          memories.arguments.data()) == dnnl_success;
+    return done &&
+           Succeeded(dnnl_primitive_execute(primitive_.get(), Stream().get(),
+                                            static_cast<int>(memories.arguments.size()), memories.arguments.data()));
   }
 
   dnnl::primitive primitive_;
@@ -247,6 +257,12 @@ template <typename Make>
 std::unique_ptr<Primitive> Guarded(std::string* why_not, Make make) {
   try {
     return make();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const dnnl::error& error) {
+    Succeeded(error.status);
+    *why_not = error.what();
+    return nullptr;
   } catch (const std::exception& error) {
     *why_not = error.what();
     return nullptr;
@@ -380,8 +396,8 @@ class WeightsGradient : public Primitive {
       }
       Stream().wait();
       return true;
-    } catch (const dnnl::error&) {
-      return false;
+    } catch (const dnnl::error& error) {
+      return Succeeded(error.status);
     }
   }
 
@@ -414,6 +430,52 @@ std::unique_ptr<Primitive> ConvolutionWeights(const ConvolutionSpec& spec) {
   return std::make_unique<WeightsGradient>(pd, AsIs(w));
 }
 
+// OpenMP ends the process where it gets no thread. So as many threads as it may want are made here first, all at the
+// same time, with stacks as its own have. These stay with the process, for the next threads.
+class ThreadsAtOnce {
+ public:
+  explicit ThreadsAtOnce(int most) {
+    threads_.reserve(static_cast<size_t>(most));
+    pthread_mutex_lock(&are_to_stay_);
+  }
+  ~ThreadsAtOnce() {
+    pthread_mutex_unlock(&are_to_stay_);
+    for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
+  }
+  ThreadsAtOnce(const ThreadsAtOnce&) = delete;
+  ThreadsAtOnce& operator=(const ThreadsAtOnce&) = delete;
+
+  bool MakeOne() {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, Stay, &are_to_stay_) != 0) return false;
+    threads_.push_back(thread);
+    return true;
+  }
+
+ private:
+  static void* Stay(void* are_to_stay) {
+    pthread_mutex_lock(static_cast<pthread_mutex_t*>(are_to_stay));
+    pthread_mutex_unlock(static_cast<pthread_mutex_t*>(are_to_stay));
+    return nullptr;
+  }
+
+  pthread_mutex_t are_to_stay_ = PTHREAD_MUTEX_INITIALIZER;
+  std::vector<pthread_t> threads_;
+};
+
+// How many threads of `count` OpenMP has for the calling one, which is among them.
+int FindThreads(int count) {
+  ThreadsAtOnce threads(count);
+  int had = 1;
+  while (had < count && threads.MakeOne()) ++had;
+  return had;
+}
+
+// Of a thread: how many threads were asked for at most, and how many there were.
+struct TeamSize {
+  int asked_for = 1, had = 1;
+};
+
 class OneDnnLibrary : public Library {
  public:
   bool ComputesIn(DType dtype) const override {
@@ -428,7 +490,11 @@ class OneDnnLibrary : public Library {
     return dtype == DType::kFloat32 || (dtype == DType::kInt8 && has_vnni) ||
            (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
   }
-  void SetThreads(int count) const override { omp_set_num_threads(count); }
+  void SetThreads(int count) const override {
+    thread_local TeamSize of_thread;
+    if (count > of_thread.asked_for) of_thread = {count, FindThreads(count)};
+    omp_set_num_threads(std::min(count, of_thread.had));
+  }
   void ShareFloatMode() const override {
     const FloatMode mode;
 #pragma omp parallel

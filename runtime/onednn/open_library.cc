@@ -1,5 +1,7 @@
 #include "runtime/onednn/open_library.h"
 
+#include <atomic>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/hardware/hardware.h"
 #include "runtime/hardware/open_shared_object.h"
@@ -18,7 +20,18 @@ OpenedLibrary Open() {
   return opened;
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the process has one number of threads
+std::atomic<ThreadShortage> shortage;
+
 }  // namespace
+
+ThreadShortage FindThreadShortage() { return shortage.load(); }
+
+void SetThreadsOf(const Library& library, int count) {
+  library.SetThreads(count);
+  const int had = static_cast<int>(library.size());  // what the system has, if that is less
+  if (had < count) shortage = ThreadShortage{.asked_for = count, .had = had};
+}
 
 const OpenedLibrary& OpenLibrary() {
   static const OpenedLibrary& opened = *new OpenedLibrary(Open());

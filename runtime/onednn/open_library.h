@@ -17,6 +17,14 @@ struct OpenedLibrary {
 // where the loader looks. Needs AVX2.
 const OpenedLibrary& OpenLibrary();
 
+// How many threads a run of this process asked for, and how many the system had, where these were fewer; else 0.
+struct ThreadShortage {
+  int asked_for = 0, had = 0;
+};
+ThreadShortage FindThreadShortage();
+// Library::SetThreads of the opened one, of which FindThreadShortage knows.
+void SetThreadsOf(const Library& library, int count);
+
 }  // namespace amp::onednn
 
 #endif  // AMP_RUNTIME_ONEDNN_OPEN_LIBRARY_H_

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "runtime/parallel/exchanger.h"
 
@@ -323,11 +324,7 @@ class ExchangeReduction : public Reduction {
   }
 
   static absl::Status RunCaught(Operation& operation, Exchanger& exchanger) {
-    try {
-      return operation.Run(exchanger);
-    } catch (const std::bad_alloc&) {
-      return LimitError("out of memory");
-    }
+    return Fenced("", [&] { return operation.Run(exchanger); });
   }
 
   // What comes next, watching meanwhile; null at the end.
@@ -368,13 +365,15 @@ class ExchangeReduction : public Reduction {
 
 absl::StatusOr<std::unique_ptr<Reduction>> MakeExchangeReduction(const TransportOpener& open,
                                                                  std::chrono::milliseconds most_silence) {
-  auto reduction = std::make_unique<ExchangeReduction>(open, most_silence);
-  if (!reduction->OpensInTime()) {
-    static_cast<void>(reduction.release());  // its thread is in the transport's start, which nothing ends
-    return IoError("the ranks did not find each other within ", SecondsText(most_silence));
-  }
-  AMP_RETURN_IF_ERROR(reduction->failure());
-  return std::unique_ptr<Reduction>(std::move(reduction));
+  return Fenced("", [&]() -> absl::StatusOr<std::unique_ptr<Reduction>> {
+    auto reduction = std::make_unique<ExchangeReduction>(open, most_silence);  // throws where there is no thread
+    if (!reduction->OpensInTime()) {
+      static_cast<void>(reduction.release());  // its thread is in the transport's start, which nothing ends
+      return IoError("the ranks did not find each other within ", SecondsText(most_silence));
+    }
+    AMP_RETURN_IF_ERROR(reduction->failure());
+    return std::unique_ptr<Reduction>(std::move(reduction));
+  });
 }
 
 }  // namespace amp

@@ -2,18 +2,18 @@
 
 #include <chrono>
 #include <cmath>
-#include <exception>
 #include <map>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
 #include "runtime/device/accelerator.h"
+#include "tools/out_of_memory.h"
 #include "tools/phase_times.h"
 #include "tools/train/batch_plan.h"
 #include "tools/train/launcher.h"
@@ -36,6 +36,8 @@ absl::Status MakeNewModel(const std::vector<std::string>& arguments, ToolOutput&
     output.out = a.text;
     return absl::OkStatus();
   }
+  NameInOutOfMemory(a.output);
+  WritesInOutOfMemory(a.output);
   AMP_RETURN_IF_ERROR(CheckFileUses({.writes = {{"-o", a.output, FileKind::kModel}}, .force = a.force}));
   const bool is_mlp = a.kind == NewModelArguments::Kind::kMlp;
   AMP_ASSIGN_OR_RETURN(const LoadedFile file, is_mlp ? NewMlp(a.layers, a.seed, a.task) : NewCnn(a.seed));
@@ -112,8 +114,9 @@ absl::StatusOr<Beginning> Begin(const TrainArguments& a, int64_t num_samples, Tr
   progress.shuffle = a.shuffle;
   progress.flags = StepFlags(a, progress.base_rate);
   if (a.resume.empty() || !ranks.IsFirst()) return Beginning{progress, ""};
-  AMP_ASSIGN_OR_RETURN(const std::string note, trainer.LoadCheckpoint(a.resume));
-  absl::StatusOr<TrainProgress> resumed = ParseProgress(note);
+  const absl::StatusOr<std::string> note = trainer.LoadCheckpoint(a.resume);
+  if (!note.ok()) return InFile(Escaped(a.resume), note.status());
+  absl::StatusOr<TrainProgress> resumed = ParseProgress(*note);
   if (!resumed.ok()) return InFile(Escaped(a.resume), resumed.status());
   AMP_RETURN_IF_ERROR(InFile(Escaped(a.resume), CheckSameSamples(*resumed, progress)));
   resumed->batch = progress.batch;
@@ -189,8 +192,9 @@ absl::StatusOr<Preparations> Prepare(const TrainArguments& a, const Ranks& ranks
     AMP_ASSIGN_OR_RETURN(made.evaluator,
                          Evaluator::CreateOnRest(trainer, a, made.data, num_samples, a.batch / ranks.size()));
   } else if (!a.save_weights.empty()) {
+    const auto as_it_is = [](onnx::ModelProto&) { return absl::OkStatus(); };
     AMP_RETURN_IF_ERROR(
-        trainer.MakeForward(a.forward).status());  // what cannot be saved is known before the first step
+        trainer.MakeEdited(a.forward, as_it_is).status());  // what cannot be saved is known before the first step
   }
   return made;
 }
@@ -332,6 +336,7 @@ absl::Status Run(const std::vector<std::string>& arguments, const ToolStreams& s
     output.out = parsed->text;
     return absl::OkStatus();
   }
+  if (parsed.ok()) NameInOutOfMemory(parsed->model);
   const int64_t seconds = (parsed.ok() ? *parsed : TrainArguments()).rank_timeout;
   if (host.open_ranks) {
     AMP_ASSIGN_OR_RETURN(std::unique_ptr<Reduction> reduction, host.open_ranks(std::chrono::seconds(seconds)));
@@ -385,10 +390,8 @@ ToolOutput RunAmpTrain(const std::vector<std::string>& arguments, ToolStreams st
   // Exceptions of the libraries below end here.
   try {
     status = Run(arguments, streams, results, host, ranks, output);
-  } catch (const std::bad_alloc&) {
-    status = LimitError("out of memory");
-  } catch (const std::exception& error) {
-    status = absl::InternalError(absl::StrCat("a fault of this program, please report it: ", Escaped(error.what())));
+  } catch (...) {
+    status = StatusOfException("", OutOfMemory());
   }
   if (!status.ok()) ReportFailure(status, streams, ranks, output);
   return output;

@@ -253,7 +253,7 @@ class Loop {
 
   absl::Status SaveCheckpoint() {
     if (args_.checkpoint.empty() || !ranks_.IsFirst()) return absl::OkStatus();
-    return trainer_.SaveCheckpoint(args_.checkpoint, ProgressJson(progress_), OverwriteOf(args_));
+    return trainer_.SaveNamedCheckpoint(args_.checkpoint, ProgressJson(progress_), OverwriteOf(args_));
   }
 
   const TrainTask& task_;

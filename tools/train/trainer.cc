@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "ir/file/forget_seeds.h"
 #include "ir/file/model_file.h"
@@ -102,6 +103,9 @@ struct Trainer::Content {
   float learning_rate = 0;
   int64_t num_steps = 0;
 
+  absl::StatusOr<TrainStep> RunStep(const NamedDatums& inputs);
+  absl::StatusOr<std::string> TakeCheckpoint(const std::string& path);
+  void SetLearningRate(float rate);
   absl::StatusOr<LoadedFile> Load() const;
   absl::StatusOr<LoadedFile> LoadInFloat32() const;  // warnings: what stays low
   absl::Status FindPorts();
@@ -294,23 +298,29 @@ absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Make(std::unique_ptr<Content> 
 }
 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::Create(const std::string& path, const SessionOptions& options) {
-  auto content = std::make_unique<Content>();
-  content->path = path;
-  content->options = options;
-  absl::StatusOr<std::unique_ptr<Trainer>> trainer = Make(std::move(content));
-  if (!trainer.ok()) return InFile(Escaped(path), trainer.status());
-  return trainer;
+  return Fenced(Escaped(path), [&] {
+    auto content = std::make_unique<Content>();
+    content->path = path;
+    content->options = options;
+    return Make(std::move(content));
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Trainer>> Trainer::CreateFromBytes(std::string model, const SessionOptions& options) {
-  auto content = std::make_unique<Content>();
-  content->bytes = std::move(model);
-  content->options = options;
-  return Make(std::move(content));
+  return Fenced("", [&] {
+    auto content = std::make_unique<Content>();
+    content->bytes = std::move(model);
+    content->options = options;
+    return Make(std::move(content));
+  });
 }
 
 absl::StatusOr<TrainStep> Trainer::Step(const NamedDatums& inputs) {
-  Content& c = *content_;
+  return Fenced("", [&] { return content_->RunStep(inputs); });
+}
+
+absl::StatusOr<TrainStep> Trainer::Content::RunStep(const NamedDatums& inputs) {
+  Content& c = *this;
   NamedDatums all = c.inputs;
   for (const auto& [name, datum] : inputs) {
     if (c.inputs.contains(name)) return UsageError("input '", Escaped(name), "' is state: see SetState");
@@ -355,17 +365,18 @@ int64_t Trainer::num_steps() const { return content_->num_steps; }
 const std::string& Trainer::graph_hash() const { return content_->hash; }
 void Trainer::set_num_steps(int64_t count) { content_->num_steps = count; }
 float Trainer::learning_rate() const { return content_->learning_rate; }
-void Trainer::set_learning_rate(float rate) {
-  if (content_->step.learning_rate.empty()) return;
-  content_->learning_rate = rate;
-  Datum& present = content_->inputs[content_->step.learning_rate];
+void Trainer::set_learning_rate(float rate) { content_->SetLearningRate(rate); }
+void Trainer::Content::SetLearningRate(float rate) {
+  if (step.learning_rate.empty()) return;
+  Datum& present = inputs[step.learning_rate];
   Tensor next = Tensor::Of<float>(DType::kFloat32, present.tensor()->dims(), {rate});
+  learning_rate = rate;
   if (present.tensor()->IsOnHost()) {
     present = Datum(std::move(next));
   } else {
     // What fails is told by the next step.
-    const absl::ReaderMutexLock turn(&content_->options.device->order());
-    content_->options.device->CopyInto(next, *present.mutable_tensor()).IgnoreError();
+    const absl::ReaderMutexLock turn(&options.device->order());
+    options.device->CopyInto(next, *present.mutable_tensor()).IgnoreError();
   }
 }
 
@@ -377,20 +388,27 @@ bool Trainer::IsState(const std::string& input) const { return content_->inputs.
 std::vector<std::string> Trainer::StateNames() const { return content_->StateNames(); }
 
 absl::StatusOr<Tensor> Trainer::State(const std::string& name) const {
-  const auto it = content_->inputs.find(name);
-  if (it == content_->inputs.end()) return content_->NoState(name);
-  return content_->State(name);
+  return Fenced("", [&]() -> absl::StatusOr<Tensor> {
+    const auto it = content_->inputs.find(name);
+    if (it == content_->inputs.end()) return content_->NoState(name);
+    return content_->State(name);
+  });
 }
 
 absl::Status Trainer::SetState(const std::string& name, Tensor value) {
-  AMP_RETURN_IF_ERROR(content_->CheckState(name, value));
-  AMP_ASSIGN_OR_RETURN(value, content_->WhereStepsRun(std::move(value)));
-  content_->Keep(name, std::move(value));
-  return absl::OkStatus();
+  return Fenced("", [&]() -> absl::Status {
+    if (const absl::Status made = value.status(); !made.ok()) {
+      return UsageError("state '", Escaped(name), "': ", made.message());
+    }
+    AMP_RETURN_IF_ERROR(content_->CheckState(name, value));
+    AMP_ASSIGN_OR_RETURN(value, content_->WhereStepsRun(std::move(value)));
+    content_->Keep(name, std::move(value));
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Trainer::SaveWeights(const std::string& path, const std::string& forward, Overwrite overwrite) const {
-  return SaveForward(path, forward, overwrite).status();
+  return Fenced("", [&] { return SaveForward(path, forward, overwrite).status(); });
 }
 
 absl::StatusOr<std::vector<std::string>> Trainer::SaveForward(const std::string& path, const std::string& forward,
@@ -409,7 +427,7 @@ absl::StatusOr<std::vector<std::string>> Trainer::SaveForward(const std::string&
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeForward(const std::string& forward) const {
-  return MakeEdited(forward, [](onnx::ModelProto&) { return absl::OkStatus(); });
+  return Fenced("", [&] { return MakeEdited(forward, [](onnx::ModelProto&) { return absl::OkStatus(); }); });
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeEdited(
@@ -421,6 +439,10 @@ absl::StatusOr<std::unique_ptr<Session>> Trainer::MakeEdited(
 }
 
 absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string& note, Overwrite overwrite) const {
+  return Fenced("", [&] { return SaveNamedCheckpoint(path, note, overwrite); });
+}
+
+absl::Status Trainer::SaveNamedCheckpoint(const std::string& path, const std::string& note, Overwrite overwrite) const {
   AMP_RETURN_IF_ERROR(CheckMayWrite(content_->files, "the checkpoint", path, FileKind::kArchive, overwrite));
   Checkpoint checkpoint{.step_graph = content_->hash,
                         .num_steps = content_->num_steps,
@@ -435,7 +457,11 @@ absl::Status Trainer::SaveCheckpoint(const std::string& path, const std::string&
 }
 
 absl::StatusOr<std::string> Trainer::LoadCheckpoint(const std::string& path) {
-  Content& c = *content_;
+  return Fenced(Escaped(path), [&] { return content_->TakeCheckpoint(path); });
+}
+
+absl::StatusOr<std::string> Trainer::Content::TakeCheckpoint(const std::string& path) {
+  Content& c = *this;
   const auto complain = [&](const absl::Status& status) { return InFile(Escaped(path), status); };
   const auto check = [&](const Checkpoint& described) { return c.CheckDescribed(described); };
   AMP_ASSIGN_OR_RETURN(Checkpoint checkpoint, ReadCheckpoint(path, check));
@@ -447,7 +473,7 @@ absl::StatusOr<std::string> Trainer::LoadCheckpoint(const std::string& path) {
   if (loaded.size() != c.step.states.size()) return complain(IoError("the file changed while it was read"));
   for (auto& [name, tensor] : loaded) c.Keep(name, std::move(tensor));
   c.num_steps = checkpoint.num_steps;
-  set_learning_rate(checkpoint.learning_rate);
+  c.SetLearningRate(checkpoint.learning_rate);
   return std::move(checkpoint.note);
 }
 

@@ -87,6 +87,8 @@ class Trainer {
   absl::StatusOr<std::string> LoadCheckpoint(const std::string& path);
 
   // ---- internal
+  // SaveCheckpoint, whose errors know whether they name a file (ir/base/status.h).
+  absl::Status SaveNamedCheckpoint(const std::string& path, const std::string& note, Overwrite overwrite) const;
   // The model of MakeForward, with an edit.
   absl::StatusOr<std::unique_ptr<Session>> MakeEdited(const std::string& forward,
                                                       const std::function<absl::Status(onnx::ModelProto&)>& edit) const;
