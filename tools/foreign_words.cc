@@ -192,7 +192,7 @@ constexpr OwnFlags kOwnFlags[] = {
      "output-dir|outputs|random-inputs|ulps|warmup|"},
     {"amp-train",
      "|batch|check-replicas|checkpoint|checkpoint-every|curve|data|drop-last|epochs|eval-data|forward|log|patience|"
-     "rank-timeout|resize|resume|save-best|save-weights|scale|schedule|shuffle|validation-split|"},
+     "rank-timeout|resize|resume|save-best|save-weights|scale|schedule|shuffle|terminate-on-nan|validation-split|"},
     {"amp-rewrite and amp-run", "|dim|explain|strict|tolerance|"},
     {"amp-run and amp-train", "|allow-tf32|autotune|device|no-replay|threads|"},
 };

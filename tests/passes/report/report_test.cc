@@ -45,7 +45,7 @@ TEST_CASE("the report has these fields, in this order") {
 }
 
 TEST_CASE("weights that are NaN are said, in the table, the report and the last line") {
-  onnx::ModelProto model = ModelFromText(kThreeNodes);
+  onnx::ModelProto model = ModelFromText(std::string(kThreeNodes));
   for (onnx::TensorProto& tensor : *model.mutable_graph()->mutable_initializer()) {
     if (tensor.name() == "w") {
       for (const int i : {1, 4}) tensor.set_float_data(i, std::numeric_limits<float>::quiet_NaN());

@@ -137,7 +137,7 @@ TEST_CASE("what is unknown of a prediction is named, and where that begins") {
   const std::string expected = "; expected a float type and a known rank of 2 or more of what a loss is to be of";
   CHECK(Attach("g (float[N, 4] x, int64[k] s) => (float y) { [turn] z = Reshape (x, s)  y = Relu (z) }").error() ==
         "'y' is float32, of unknown rank from node 'turn' (Reshape) on" + expected);
-  CHECK(Attach("g (float x) => (float y) { y = Relu (x) }").error() ==
+  CHECK(Attach("g (float[] x) => (float[] y) { y = Relu (x) }").error() ==
         "'y' is float32, of unknown rank from input 'x' on" + expected);
   CHECK(Attach("g (float[N] x) => (float[N] y) { y = Relu (x) }").error() == "'y' is float32[N]" + expected);
   CHECK(Attach("g (int64[N, 4] x) => (int64[N, 4] y) { y = Abs (x) }").error() == "'y' is int64[N,4]" + expected);
