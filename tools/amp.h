@@ -131,7 +131,7 @@ struct RewriteOptions {
   // "x:0" -> "batch": a fixed dimension of an input that becomes symbolic. kPermissionDenied, with the node, where an
   // operator does not compute each sample along it by itself.
   std::map<std::string, std::string> free_dims;
-  std::optional<double> tolerance;      // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
+  std::optional<double> tolerance;  // relative L2 error of an output; nothing: 0.02 for float16, 0.1 for bfloat16
   TrainOptions train;
   bool keep_opset = false;
   std::optional<int> opset;  // lift to exactly this

@@ -11,10 +11,10 @@
 
 namespace amp {
 
-// The candidate with the smallest edit distance (insertions, deletions, replacements; case ignored), if it is within
-// a third of the name's length, or 1 where that is less than the whole, else the shortest candidate that `name` begins;
-// "" if there is neither. The first of equals wins. Linear in the candidates' total length, for names up to 64 bytes;
-// longer ones get "".
+// The candidate that `name` is likeliest a slip of the hand for: a letter too many or too few, or two swapped, per
+// three letters (another letter counts 1.5; one is allowed in names of two and more); case is ignored. Else the
+// shortest candidate that `name` begins; "" if there is neither. The first of equals wins. Linear in their length,
+// for names up to 64 bytes; longer ones get "".
 std::string ClosestName(absl::string_view name, absl::Span<const std::string> candidates);
 
 // "; did you mean 'X'?", or "" where ClosestName finds nothing: the end of an error message.
