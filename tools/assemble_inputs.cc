@@ -102,7 +102,8 @@ std::optional<ValueId> InputOfArray(const Session& session, absl::string_view ar
 
 absl::StatusOr<NamedDatums> AssembleInputs(const Session& session, NamedTensors arrays) {
   std::map<ValueId, Parts> parts;
-  for (auto& [name, tensor] : arrays) parts[*InputOfArray(session, name)].insert_or_assign(name, std::move(tensor));
+  NamedTensors own = std::move(arrays);
+  for (auto& [name, tensor] : own) parts[*InputOfArray(session, name)].insert_or_assign(name, std::move(tensor));
   NamedDatums inputs;
   for (auto& [input, of_input] : parts) {
     const std::string& name = session.model().value(input).name;

@@ -58,7 +58,7 @@ absl::StatusOr<Tensor> CastIntegers(const Tensor& given, DType declared) {
           status =
               UsageError("--cast-inputs: expected numbers that ", DTypeName(declared), " holds, found ", Text(number));
         }
-        *out++ = static_cast<To>(element);
+        *out++ = static_cast<To>(element);  // NOLINT(bugprone-signed-char-misuse): int8 is a number
       }
     });
   });

@@ -35,7 +35,7 @@ std::optional<int> FirstNumber(std::initializer_list<const char*> names) {
 // All ranks that wait for one that is missing learn of it at the same time, and cannot agree on who says so. The launcher
 // ends the others with the first that goes.
 void LetFirstRankSpeak() {
-  constexpr std::chrono::milliseconds kForEach{1000}, kMost{5000};
+  constexpr std::chrono::milliseconds kForEach{3000}, kMost{9000};
   const int rank = FirstNumber({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}).value_or(0);
   std::this_thread::sleep_for(std::clamp(rank * kForEach, std::chrono::milliseconds(0), kMost));
 }

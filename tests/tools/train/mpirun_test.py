@@ -193,7 +193,8 @@ class Test:
             seconds = time.monotonic() - start
             lines = error_lines(errors)
             assert process.returncode == 6, f"expected exit code 6, found {process.returncode}: {errors}"
-            assert len(lines) == 1 and re.search("the ranks did not find each other within 3 s|gave no sign of life for 3 s", lines[0]), errors
+            said = "the ranks did not find each other within 3 s|gave no sign of life for 3 s"
+            assert lines and all(re.search(said, line) for line in lines), errors  # one, unless the launcher is slow to end the others
             assert seconds < 15, f"{seconds:.1f} s until the end"
             print(f"  rank {first}: {seconds:.1f} s; {lines[0]}")
 
