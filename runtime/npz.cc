@@ -1,6 +1,8 @@
 // Archives of .npy files: see runtime/npy.h.
 #include <zip.h>
+#include <zlib.h>
 
+#include <cerrno>
 #include <limits>
 #include <memory>
 
@@ -43,6 +45,9 @@ absl::Status ZipFailure(zip_error_t* error, absl::StatusCode otherwise) {
     case ZIP_ER_OK:  // a failure without words is one of its own allocations
     case ZIP_ER_MEMORY:
       return OutOfMemory();
+    case ZIP_ER_ZLIB:
+      if (zip_error_code_system(error) == Z_MEM_ERROR) return OutOfMemory();
+      return {otherwise, zip_error_strerror(error)};
     case ZIP_ER_OPEN:
     case ZIP_ER_READ:
     case ZIP_ER_WRITE:
@@ -118,12 +123,13 @@ absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choose) {
   int error = 0;
+  errno = 0;
   const Owned<zip_t> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
   if (archive == nullptr) {
+    if (error == ZIP_ER_MEMORY || errno == ENOMEM) return OutOfMemory();  // opening a file takes memory, too
     if (error == ZIP_ER_NOENT || error == ZIP_ER_OPEN || error == ZIP_ER_READ) {
       return IoError("expected a file that can be read, found none");
     }
-    if (error == ZIP_ER_MEMORY) return OutOfMemory();
     return UsageError("expected an archive of arrays (.npz), found something else");
   }
   AMP_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOfArrays(archive.get()));

@@ -106,7 +106,7 @@ TEST_CASE("a file .npy takes one array, and another number is told what does") {
   runs.Fails({"--inputs", "@sample.npz", "--outputs", "@s.npy"}, 2, "found 2 to write, 'y/0', 'y/1'", "@parts.onnx");
 }
 
-TEST_CASE("- is stdout, where nothing else goes then") {
+TEST_CASE("a dash is stdout, where nothing else goes then") {
   const Runs runs;
   const ToolOutput archive = runs.Run({"--inputs", "@sample.npz", "--outputs", "-", "--bench", "--iterations", "1"});
   CHECK(archive.exit_code == 0);

@@ -214,7 +214,7 @@ TEST_CASE("models with bfloat16 values are judged by bfloat16's bound, as --veri
     runs.WriteModel(name, R"(<ir_version: 8, opset_import: ["" : 22]>
       g (float[n,2] x) => (float[n,2] y) <float scale = {)" +
                               scale + "}> { a = Cast <to = " + type +
-                              "> (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Mul (c, scale) })");
+                              "> (x)  b = Relu (a)  c = Cast <to = 1> (b)  y = Mul (c, scale) }");
   };
   write_scaled("float32.onnx", "1", "1");
   write_scaled("bfloat16.onnx", "16", "1.05");

@@ -188,7 +188,7 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--no-fuse=chain,conv"}, 2, "or train, found 'conv'");
   runs.Fails({"--no-fuse=chain,"}, 2, "or train, found ''");
   runs.Fails({"--no-fuse=chain", "--no-fuse=chains"}, 2, "found 'chains'; did you mean 'chain'?");
-  runs.Fails({}, 2, "expected input 'x', found none");
+  runs.Fails({}, 2, "expected --random-inputs, --inputs FILE.npz or --input NAME=FILE for x float32[n,2]");
 }
 
 TEST_CASE("a made-up sequence is an error that says how to give one, and gives way to one") {

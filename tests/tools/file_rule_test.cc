@@ -296,7 +296,7 @@ TEST_CASE("amp-run: what cannot be written is known before anything runs") {
   CHECK(RunAmpRun({scene.folder.File("none.onnx"), "--random-inputs", "--profile", read_only}).exit_code == 4);
 }
 
-TEST_CASE("--help lists every exit code of its program") {
+TEST_CASE("the help lists every exit code of its program") {
   const std::vector<std::set<std::string>> codes = {
       {"0", "2", "3", "4", "5", "6", "7", "70"},
       {"0", "2", "3", "4", "5", "6", "7", "8", "70"},

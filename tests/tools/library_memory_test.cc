@@ -138,7 +138,7 @@ TEST_CASE("files that change together are taken back when memory runs out in bet
   {
     const auto make = [&](const std::string& name) {
       return PrepareFile(
-          folder.File(name), [](AtomicFile& file) { return file.Append("new"); }, files);
+          folder.File(name), {.force = true}, [](AtomicFile& file) { return file.Append("new"); }, files);
     };
     absl::StatusOr<FinishedFile> first = make("first"), last = make("last");
     REQUIRE((first.ok() && last.ok()));

@@ -178,8 +178,9 @@ with tempfile.TemporaryDirectory() as name:
     fail_in_children("verify", [REWRITE, "products.onnx", "--dry-run", "--explain", "--verify"], folder)
     fail_in_children("make a step", [REWRITE, "m.onnx", "--dry-run", "--train"], folder)
     fail_in_children("train", train + ["--threads", "1"], folder)
-    for earlier in ("o.onnx", "r.json", "o.npz", "c.npz", "w.onnx"):
-        (folder / earlier).write_bytes((folder / "m.onnx").read_bytes())
+    earlier_of_kind = {".onnx": (folder / "m.onnx").read_bytes(), ".json": b'{"earlier": true}', ".npz": b"PK\5\6" + bytes(18)}
+    for earlier in ("o.onnx", "r.json", "o.npz", "c.npz", "w.onnx"):  # of the kind that replaces it
+        (folder / earlier).write_bytes(earlier_of_kind[pathlib.Path(earlier).suffix])
     rewrite = [REWRITE, "products.onnx", "-o", "o.onnx"]
     fail_while_writing("rewrite", rewrite + ["--report", "r.json"], folder, ("o.onnx", "r.json"))
     fail_while_writing("run", [RUN, "products.onnx", "--random-inputs", "--outputs", "o.npz"], folder, ("o.npz",), last=300)

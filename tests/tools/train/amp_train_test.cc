@@ -346,13 +346,13 @@ TEST_CASE("wrong flags are one line") {
   const Runs runs;
   CHECK(runs.Error({}) == "expected STEP.onnx, a step graph; see --help");
   CHECK(runs.Error({"@step.onnx"}) == "expected --data NAME=FILE for each input, found none");
-  CHECK(runs.TrainError({"--epoch", "3"}) == "unknown flag '--epoch'; did you mean '--epochs'?");
+  CHECK(runs.TrainError({"--epoch", "3"}) == "unknown flag '--epoch'; write --epochs N");
   CHECK(runs.TrainError({"--batch", "0"}) == "--batch: expected at least 1, found 0");
   CHECK(runs.TrainError({"--data", "x=@data.npz"}) == "--data: 'x' is given twice");
   CHECK_THAT(runs.TrainError({"--device", "tpu"}), Contains("--device: expected auto, cpu or cuda[:N], found 'tpu'"));
   CHECK(runs.TrainError({"--checkpoint-every", "5"}) == "--checkpoint-every is for --checkpoint, which is not there");
   CHECK(runs.TrainError({"--learning-rate", "fast"}) == "--learning-rate: expected a number, found 'fast'");
-  CHECK(runs.TrainError({"--resize", "cubic"}) == "--resize: expected nearest or bilinear, found 'cubic'");
+  CHECK(runs.TrainError({"--resize", "cubic"}) == "--resize: expected nearest or bilinear, found 'cubic'; write bilinear");
   CHECK_THAT(runs.Error({"@forward.onnx", "--data", "x=@data.npz:x"}, 3), Contains("forward.onnx: no step graph"));
 }
 
