@@ -67,6 +67,7 @@ absl::Status FreeStatedDimensions(RewriteState& state) {
   InferTypes(state.model());
   AMP_RETURN_IF_ERROR(FreeDimensions(state.model(), freed));
   std::vector<std::string> places;
+  places.reserve(freed.size());
   for (const FreedDimension& each : freed) places.push_back(absl::StrCat(Escaped(each.input), ":", each.axis));
   state.freed_line = absl::StrCat("Made ", absl::StrJoin(places, ", "), " symbolic");
   return absl::OkStatus();

@@ -62,7 +62,7 @@ absl::Status ZipFailure(zip_error_t* error, absl::StatusCode otherwise) {
 }
 
 absl::Status CannotRead(zip_error_t* error) {
-  const absl::Status failure = ZipFailure(error, absl::StatusCode::kInvalidArgument);
+  absl::Status failure = ZipFailure(error, absl::StatusCode::kInvalidArgument);
   if (!absl::IsInvalidArgument(failure)) return failure;
   return UsageError("expected an array that can be read, found ", FaultOf(*error));
 }

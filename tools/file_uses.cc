@@ -88,7 +88,7 @@ absl::Status CheckKindOf(const FileWritten& written, const Place& place, bool fo
   if (!place.is_there || !S_ISREG(place.info.st_mode)) return absl::OkStatus();
   const NewContent content{written.kind, force};
   const absl::Status status = CheckKind(FileSystem::Real(), AT_FDCWD, written.path, place.info, content);
-  if (status.ok()) return status;
+  if (status.ok()) return absl::OkStatus();
   return InFile(Escaped(written.path), absl::Status(status.code(), absl::StrCat(written.flag, ": ", status.message())));
 }
 

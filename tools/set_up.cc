@@ -30,7 +30,7 @@ constexpr absl::string_view kTargetExample = "cuda:8.0";
 
 // Of the same device, where the name says one.
 std::string TargetHint(const std::string& found) {
-  if (const std::string hint = HintForValue("--target", found); !hint.empty()) return hint;
+  if (std::string hint = HintForValue("--target", found); !hint.empty()) return hint;
   std::vector<std::string> names = TargetNames(), of_device;
   std::replace(names.begin(), names.end(), std::string("cuda:CC"), std::string(kTargetExample));
   const std::string device = found.substr(0, found.find(':'));

@@ -55,7 +55,7 @@ absl::StatusOr<Tensor> Tensor::Create(DType dtype, Dims dims, TensorMemory* memo
   return tensor;
 }
 
-Tensor Tensor::ForElements(DType dtype, Dims dims, size_t count, bool is_string, size_t element_bytes) {
+Tensor Tensor::ForElements(DType dtype, const Dims& dims, size_t count, bool is_string, size_t element_bytes) {
   absl::StatusOr<Tensor> made = Create(dtype, dims);
   const bool has_room_for_all = ElementCount(dims) == static_cast<int64_t>(count);
   if (!made.ok() && absl::IsResourceExhausted(made.status()) && has_room_for_all) throw std::bad_alloc();

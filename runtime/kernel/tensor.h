@@ -59,7 +59,7 @@ class Tensor {
   // holds nothing but that error, which status() tells, and whatever is given the tensor: Session::Run, Trainer::Step,
   // Trainer::SetState. Throws std::bad_alloc where there is no memory, as the containers of the standard library do.
   template <typename T>
-  static Tensor Of(DType dtype, Dims dims, absl::Span<const T> elements);
+  static Tensor Of(DType dtype, const Dims& dims, absl::Span<const T> elements);
   // kInvalidArgument for what Of could not make; else OK.
   absl::Status status() const;
   static Tensor OfInts(absl::Span<const int64_t> elements);  // int64[n]
@@ -88,7 +88,7 @@ class Tensor {
   // element of dtype() is in C++, or the elements are in the memory of a device.
   template <typename T>
   absl::StatusOr<absl::Span<const T>> ElementsAs() const {
-    if (const absl::Status readable = CheckReadableAs(kIsString<T>, sizeof(T)); !readable.ok()) return readable;
+    if (absl::Status readable = CheckReadableAs(kIsString<T>, sizeof(T)); !readable.ok()) return readable;
     return absl::Span<const T>(static_cast<const T*>(data_.get()), static_cast<size_t>(num_elements_));
   }
 
@@ -137,7 +137,7 @@ class Tensor {
   }
   absl::Status CheckReadableAs(bool is_string, size_t element_bytes) const;
   // With room for `count` elements; or the error, and room for none.
-  static Tensor ForElements(DType dtype, Dims dims, size_t count, bool is_string, size_t element_bytes);
+  static Tensor ForElements(DType dtype, const Dims& dims, size_t count, bool is_string, size_t element_bytes);
 
   DType dtype_ = DType::kUndefined;
   Layout layout_ = Layout::kRowMajor;
@@ -177,8 +177,8 @@ class Datum {
 };
 
 template <typename T>
-Tensor Tensor::Of(DType dtype, Dims dims, absl::Span<const T> elements) {
-  Tensor tensor = ForElements(dtype, std::move(dims), elements.size(), kIsString<T>, sizeof(T));
+Tensor Tensor::Of(DType dtype, const Dims& dims, absl::Span<const T> elements) {
+  Tensor tensor = ForElements(dtype, dims, elements.size(), kIsString<T>, sizeof(T));
   if (tensor.num_elements_ > 0) std::copy(elements.begin(), elements.end(), tensor.mutable_elements<T>().begin());
   return tensor;
 }

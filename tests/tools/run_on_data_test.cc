@@ -262,7 +262,8 @@ TEST_CASE("unknown dimensions of what is made up are tried until the model takes
                           "inputs are made up: --dim n=N sizes them, --verify=FILE.npz gives real ones"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "q=1"}), 2), "no input has a dimension"));
   CHECK(absl::StrContains(ErrorLine(run.RunTool({"--dim", "n=1"}), 2), "--dim is for inputs that are made up"));
-  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "n"}), 2), "--dim: expected NAME=N, found 'n'"));
+  CHECK(absl::StrContains(ErrorLine(run.RunTool({"--verify", "--dim", "n"}), 2),
+                          "--dim: expected NAME=N or INPUT:AXIS=NAME, found 'n'"));
 }
 
 TEST_CASE("a model that does not is not written, and the deny that mends it is named") {

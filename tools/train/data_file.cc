@@ -26,6 +26,7 @@ absl::StatusOr<std::vector<bool>> ChooseArray(const std::string& key, const std:
     return is_wanted;
   }
   std::vector<std::string> shown;
+  shown.reserve(names.size());
   for (const std::string& name : names) shown.push_back(Escaped(name));
   if (key.empty()) return UsageError("expected FILE.npz:KEY, KEY one of ", FirstOf(shown));
   return UsageError("expected an array '", Escaped(key), "', found ", FirstOf(shown));

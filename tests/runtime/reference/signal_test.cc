@@ -88,6 +88,7 @@ TEST_CASE("a DFT of any length, also a prime one, gives the sums that define it"
   for (const size_t length : kLengths) {
     const std::vector<double> numbers = Noise(2 * length);
     std::vector<Complex> in;
+    in.reserve(length);
     for (size_t i = 0; i < length; ++i) in.emplace_back(numbers[2 * i], numbers[2 * i + 1]);
     for (const bool inverse : {false, true}) {
       CAPTURE(length, inverse);

@@ -352,7 +352,8 @@ TEST_CASE("wrong flags are one line") {
   CHECK_THAT(runs.TrainError({"--device", "tpu"}), Contains("--device: expected auto, cpu or cuda[:N], found 'tpu'"));
   CHECK(runs.TrainError({"--checkpoint-every", "5"}) == "--checkpoint-every is for --checkpoint, which is not there");
   CHECK(runs.TrainError({"--learning-rate", "fast"}) == "--learning-rate: expected a number, found 'fast'");
-  CHECK(runs.TrainError({"--resize", "cubic"}) == "--resize: expected nearest or bilinear, found 'cubic'; write bilinear");
+  CHECK(runs.TrainError({"--resize", "cubic"}) ==
+        "--resize: expected nearest or bilinear, found 'cubic'; write bilinear");
   CHECK_THAT(runs.Error({"@forward.onnx", "--data", "x=@data.npz:x"}, 3), Contains("forward.onnx: no step graph"));
 }
 

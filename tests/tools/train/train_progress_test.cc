@@ -126,6 +126,7 @@ TEST_CASE("the line and the table of an epoch") {
 TEST_CASE("the best epoch has the least test loss that is a number, the first of equal ones") {
   const auto of = [](const std::vector<double>& losses) {
     std::vector<EpochRecord> history;
+    history.reserve(losses.size());
     for (const double loss : losses) {
       history.push_back(
           {.epoch = static_cast<int64_t>(history.size()) + 1, .totals = {}, .test_loss = loss, .test_accuracy = {}});
