@@ -84,7 +84,7 @@ TEST_CASE("what a mixed step saves as its forward model is float32, and is train
   REQUIRE(trainer.ok());
   REQUIRE((*trainer)->Step(Batch({kSamples, kPixels})).ok());
   const std::string saved = folder.File("saved.onnx"), next = folder.File("next.onnx");
-  const absl::StatusOr<std::vector<std::string>> notes = (*trainer)->SaveForward(saved, "");
+  const absl::StatusOr<std::vector<std::string>> notes = (*trainer)->SaveForward(saved, "", Overwrite::kSameKind);
   INFO(notes.status().message());
   REQUIRE(notes.ok());
   CHECK(notes->empty());
@@ -111,7 +111,8 @@ TEST_CASE("what cannot be taken back when a mixed step's forward model is saved 
   const auto notes_of = [&](std::string bytes) {
     const absl::StatusOr<std::unique_ptr<Trainer>> trainer = Trainer::CreateFromBytes(std::move(bytes));
     REQUIRE(trainer.ok());
-    const absl::StatusOr<std::vector<std::string>> notes = (*trainer)->SaveForward(folder.File("saved.onnx"), "");
+    const absl::StatusOr<std::vector<std::string>> notes =
+        (*trainer)->SaveForward(folder.File("saved.onnx"), "", Overwrite::kSameKind);
     INFO(notes.status().message());
     REQUIRE(notes.ok());
     return *notes;
