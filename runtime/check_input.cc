@@ -32,11 +32,14 @@ absl::Status CheckTensor(const Model& model, ValueId input, const Tensor& tensor
   return absl::OkStatus();
 }
 
-// The first tensor in `datum` that is none, or whose elements do not lie in rows.
+// Complains of the first tensor in `datum` that is none, or whose dimensions its layout does not suit.
 absl::Status CheckSound(const Datum& datum) {
   if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
     AMP_RETURN_IF_ERROR(tensor->status());
-    return tensor->layout() == Layout::kRowMajor ? absl::OkStatus() : UsageError("expected elements row by row");
+    constexpr size_t kLeastForChannelsLast = 3;
+    const bool can_turn = tensor->rank() >= kLeastForChannelsLast && tensor->dtype() != DType::kString;
+    return tensor->layout() == Layout::kRowMajor || can_turn ? absl::OkStatus()
+                                                             : UsageError("expected elements row by row");
   }
   if (const Sequence* sequence = datum.sequence(); sequence != nullptr) {
     for (const Datum& element : sequence->elements) AMP_RETURN_IF_ERROR(CheckSound(element));
