@@ -40,7 +40,7 @@ int AlignedByGlibc(void** memory, size_t alignment, size_t size) {
   return *memory == nullptr ? ENOMEM : 0;
 }
 
-// The next definition of a function. It is looked up once; what allocates meanwhile gets glibc's.
+// The next definition of a function. It is looked up once; while that goes on, allocations get glibc's.
 template <typename Function>
 class Next {
  public:
@@ -75,6 +75,18 @@ constinit Next<void*(size_t, size_t)> next_memalign("memalign", __libc_memalign)
 constinit Next<void*(size_t, size_t)> next_aligned_alloc("aligned_alloc", __libc_memalign);
 constinit Next<int(void**, size_t, size_t)> next_posix_memalign("posix_memalign", AlignedByGlibc);
 constinit Next<CreateThread> next_pthread_create("pthread_create", nullptr);
+
+// Looks all of them up before main. dlsym frees the text of the last dlerror: a function that was first called, and so
+// looked up, inside dlerror would take away what that is writing to.
+__attribute__((constructor)) void FindAll() {
+  next_malloc.Get();
+  next_calloc.Get();
+  next_realloc.Get();
+  next_memalign.Get();
+  next_aligned_alloc.Get();
+  next_posix_memalign.Get();
+  next_pthread_create.Get();
+}
 
 // `memory`, which is null where there was none.
 void* OrLeaveIfSmall(void* memory, size_t size) {
