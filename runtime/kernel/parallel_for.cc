@@ -60,7 +60,7 @@ void ParallelFor(size_t count, size_t elements_of_each, absl::FunctionRef<void(c
       error.Keep(std::current_exception());
     }
   };
-  team.Run(shares, work);
+  team.Run(shares, count * elements_of_each, work);
   error.Rethrow();
 }
 

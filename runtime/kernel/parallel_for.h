@@ -22,9 +22,10 @@ class Team {
   virtual ~Team() = default;
   // How many the calling thread has, itself among them.
   virtual size_t size() const = 0;
-  // Calls work(i) for each i in [0, count) and returns when all are done. Rounding, and what happens to subnormal
-  // numbers, is as in the calling thread. REQUIRES: count ≤ size(); `work` does not throw.
-  virtual void Run(size_t count, absl::FunctionRef<void(size_t)> work) const = 0;
+  // Calls work(i) for each i in [0, count) and returns when all are done, `elements` of them or what costs as much. Where
+  // that is faster, the calling thread does all. Rounding, and what happens to subnormal numbers, is as in the calling
+  // thread. REQUIRES: count ≤ size(); `work` does not throw.
+  virtual void Run(size_t count, size_t elements, absl::FunctionRef<void(size_t)> work) const = 0;
 };
 
 // Gives the calling thread a team, as long as this lives; null: none, it works alone.

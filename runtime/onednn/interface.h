@@ -81,6 +81,13 @@ class Primitive {
   virtual const std::string& implementation() const = 0;  // "brgconv:avx512_core"
 };
 
+// How threads share work that they may share.
+enum class Sharing {
+  kByTimes,  // or not, by what is faster at the moment (runtime/onednn/shared_work.h)
+  kAlways,
+  kNever,
+};
+
 // The team of a thread is that of the library's own work: as large as SetThreads says.
 class Library : public Team {
  public:
@@ -88,6 +95,8 @@ class Library : public Team {
   virtual bool ComputesIn(DType dtype) const = 0;
   // Of the calling thread.
   virtual void SetThreads(int count) const = 0;
+  // For tests, in the whole process: kByTimes until this is called. Not while anything runs.
+  virtual void SetSharing(Sharing sharing) const = 0;
   // The team's threads compute in the calling thread's mode (runtime/kernel/float_mode.h) from here on.
   virtual void ShareFloatMode() const = 0;
   // Null and a reason where the library has none.

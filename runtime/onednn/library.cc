@@ -1,6 +1,5 @@
 // The inside of the shared object: oneDNN behind runtime/onednn/interface.h.
 #include <omp.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -10,9 +9,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "runtime/kernel/float_mode.h"
 #include "runtime/onednn/dnnl.h"
 #include "runtime/onednn/interface.h"
+#include "runtime/onednn/shared_work.h"
+#include "runtime/onednn/team.h"
 
 namespace amp::onednn {
 namespace {
@@ -121,7 +121,7 @@ dnnl::memory MemoryAt(const Descriptor& descriptor, const void* data) {
           const_cast<void*>(data)};  // NOLINT(cppcoreguidelines-pro-type-const-cast): the library has one type
 }
 
-// What the library makes and runs meanwhile is for so many threads.
+// While it lives, the library makes and runs primitives for so many threads.
 class ThreadsScope {
  public:
   explicit ThreadsScope(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
@@ -139,6 +139,23 @@ bool Succeeded(dnnl_status_t status) {
   return status == dnnl_success;
 }
 
+// While it lives, parallel regions of the calling thread have that thread alone: what was made for several threads then
+// runs on one.
+class LoneScope {
+ public:
+  LoneScope() { omp_set_max_active_levels(0); }
+  ~LoneScope() { omp_set_max_active_levels(before_); }
+  LoneScope(const LoneScope&) = delete;
+  LoneScope& operator=(const LoneScope&) = delete;
+
+ private:
+  int before_ = omp_get_max_active_levels();
+};
+
+// Whether what was made for several threads gives the same bits on one. Products of general matrices split their sums
+// by the threads that there are as they run.
+bool KeepsBitsAlone(const std::string& implementation) { return implementation.rfind("jit", 0) == 0; }
+
 class OneDnnPrimitive : public Primitive {
  public:
   template <typename PrimitiveDescriptor>
@@ -151,7 +168,8 @@ class OneDnnPrimitive : public Primitive {
         y_(pd.dst_desc()),
         scratch_(pd.scratchpad_desc()),
         packs_(b_ != plain_b_),
-        implementation_(pd.impl_info_str()) {
+        implementation_(pd.impl_info_str()),
+        can_run_alone_(KeepsBitsAlone(implementation_)) {
     if (packs_) packing_ = PackingName(plain_b_, b_);
     for (size_t i = 0; i < post_ops.size(); ++i) {
       if (HasOperand(post_ops[i])) {
@@ -181,9 +199,8 @@ class OneDnnPrimitive : public Primitive {
   }
 
   bool Run(const Arguments& arguments) const override {
-    const ThreadsScope threads(has_one_thread_ ? 1 : omp_get_max_threads());
     std::unique_ptr<Memories> memories = TakeMemories();
-    const bool done = memories != nullptr && Execute(arguments, *memories);
+    const bool done = memories != nullptr && ExecuteOnThreads(arguments, *memories);
     const std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(std::move(memories));
     return done;
@@ -228,6 +245,18 @@ class OneDnnPrimitive : public Primitive {
     }
   }
 
+  bool ExecuteOnThreads(const Arguments& arguments, Memories& memories) const {
+    if (has_one_thread_) {
+      const ThreadsScope threads(1);
+      return Execute(arguments, memories);
+    }
+    if (!can_run_alone_ || TeamSize() == 1) return Execute(arguments, memories);
+    const WorkScope work(times_);
+    if (!work.is_alone()) return Execute(arguments, memories);
+    const LoneScope alone;
+    return Execute(arguments, memories);
+  }
+
   bool Execute(const Arguments& arguments, Memories& memories) const {
     size_t next = 0;
     const auto point_to = [&](const void* data) {
@@ -249,6 +278,8 @@ class OneDnnPrimitive : public Primitive {
   std::vector<std::pair<int, Descriptor>> post_operands_;  // by place among the post-ops
   bool packs_, has_one_thread_ = false;
   std::string packing_, implementation_;
+  bool can_run_alone_;
+  mutable WorkTimes times_;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Memories>> idle_;  // not used by a run at the moment
 };
@@ -430,52 +461,6 @@ std::unique_ptr<Primitive> ConvolutionWeights(const ConvolutionSpec& spec) {
   return std::make_unique<WeightsGradient>(pd, AsIs(w));
 }
 
-// OpenMP ends the process where it gets no thread. So as many threads as it may want are made here first, all at the
-// same time, with stacks as its own have. These stay with the process, for the next threads.
-class ThreadsAtOnce {
- public:
-  explicit ThreadsAtOnce(int most) {
-    threads_.reserve(static_cast<size_t>(most));
-    pthread_mutex_lock(&are_to_stay_);
-  }
-  ~ThreadsAtOnce() {
-    pthread_mutex_unlock(&are_to_stay_);
-    for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
-  }
-  ThreadsAtOnce(const ThreadsAtOnce&) = delete;
-  ThreadsAtOnce& operator=(const ThreadsAtOnce&) = delete;
-
-  bool MakeOne() {
-    pthread_t thread;
-    if (pthread_create(&thread, nullptr, Stay, &are_to_stay_) != 0) return false;
-    threads_.push_back(thread);
-    return true;
-  }
-
- private:
-  static void* Stay(void* are_to_stay) {
-    pthread_mutex_lock(static_cast<pthread_mutex_t*>(are_to_stay));
-    pthread_mutex_unlock(static_cast<pthread_mutex_t*>(are_to_stay));
-    return nullptr;
-  }
-
-  pthread_mutex_t are_to_stay_ = PTHREAD_MUTEX_INITIALIZER;
-  std::vector<pthread_t> threads_;
-};
-
-// How many threads of `count` OpenMP has for the calling one, which is among them.
-int FindThreads(int count) {
-  ThreadsAtOnce threads(count);
-  int had = 1;
-  while (had < count && threads.MakeOne()) ++had;
-  return had;
-}
-
-// Of a thread: how many threads were asked for at most, and how many there were.
-struct TeamSize {
-  int asked_for = 1, had = 1;
-};
-
 class OneDnnLibrary : public Library {
  public:
   bool ComputesIn(DType dtype) const override {
@@ -490,24 +475,12 @@ class OneDnnLibrary : public Library {
     return dtype == DType::kFloat32 || (dtype == DType::kInt8 && has_vnni) ||
            (dtype == DType::kBfloat16 && has(dnnl::cpu_isa::avx512_core_bf16));
   }
-  void SetThreads(int count) const override {
-    thread_local TeamSize of_thread;
-    if (count > of_thread.asked_for) of_thread = {count, FindThreads(count)};
-    omp_set_num_threads(std::min(count, of_thread.had));
-  }
-  void ShareFloatMode() const override {
-    const FloatMode mode;
-#pragma omp parallel
-    mode.Set();
-  }
-  size_t size() const override { return static_cast<size_t>(omp_get_max_threads()); }
-  void Run(size_t count, absl::FunctionRef<void(size_t)> work) const override {
-    const FloatMode mode;
-#pragma omp parallel for schedule(static, 1) num_threads(static_cast <int>(count))
-    for (size_t i = 0; i < count; ++i) {
-      const FloatModeScope as_caller(mode);
-      work(i);
-    }
+  void SetThreads(int count) const override { SetTeamSize(count); }
+  void SetSharing(Sharing sharing) const override { onednn::SetSharing(sharing); }
+  void ShareFloatMode() const override { ShareFloatModeWithTeam(); }
+  size_t size() const override { return TeamSize(); }
+  void Run(size_t count, size_t elements, absl::FunctionRef<void(size_t)> work) const override {
+    RunOnTeam(count, elements, work);
   }
   std::unique_ptr<Primitive> MakeMatMul(const MatMulSpec& spec, std::string* why_not) const override {
     return Guarded(why_not, [&] { return MatMul(spec); });

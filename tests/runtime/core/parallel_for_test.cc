@@ -23,7 +23,7 @@ class BackwardTeam : public Team {
  public:
   explicit BackwardTeam(size_t size) : size_(size) {}
   size_t size() const override { return size_; }
-  void Run(size_t count, absl::FunctionRef<void(size_t)> work) const override {
+  void Run(size_t count, size_t, absl::FunctionRef<void(size_t)> work) const override {
     while (count > 0) work(--count);
   }
 
@@ -35,7 +35,7 @@ class ThreadTeam : public Team {
  public:
   explicit ThreadTeam(size_t size) : size_(size) {}
   size_t size() const override { return size_; }
-  void Run(size_t count, absl::FunctionRef<void(size_t)> work) const override {
+  void Run(size_t count, size_t, absl::FunctionRef<void(size_t)> work) const override {
     std::vector<std::thread> threads;
     for (size_t i = 1; i < count; ++i) threads.emplace_back([&, i] { work(i); });
     work(0);

@@ -1,0 +1,89 @@
+#include "runtime/onednn/shared_work.h"
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <utility>
+
+namespace amp::onednn {
+namespace {
+
+// How many times its fastest work may take before it is tried alone. Two threads halve a time at best: what takes less
+// than twice the fastest gains nothing alone.
+constexpr float kSlow = 2;
+constexpr float kWeightOfLast = 0.125F;
+// A trial is followed by so many times its duration without one: trials cost some 5 % at most.
+constexpr int kBetweenTrials = 20;
+
+Sharing sharing_of_all = Sharing::kByTimes;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): for tests
+
+thread_local Clock::time_point next_trial;
+// By the number of bits of the number of elements.
+thread_local std::array<WaitTimes, std::numeric_limits<size_t>::digits + 1> times_of_sizes;
+
+float MeanWith(float seconds, float before) {
+  return before == 0 ? seconds : before + kWeightOfLast * (seconds - before);
+}
+
+float Seconds(Clock::duration duration) { return std::chrono::duration<float>(duration).count(); }
+
+template <typename Choose>
+Choice ChooseUnlessSet(Choose choose) {
+  if (sharing_of_all == Sharing::kByTimes) return choose();
+  return {.is_alone = sharing_of_all == Sharing::kNever};
+}
+
+void PayForTrial(Clock::time_point start, Clock::time_point end) { next_trial = end + kBetweenTrials * (end - start); }
+
+}  // namespace
+
+Choice WorkTimes::Choose(bool trial_is_due) const {
+  if (shared_ <= kSlow * fastest_shared_) return {};
+  if (alone_ == 0) return {.is_alone = true};
+  return {.is_alone = (alone_ < shared_) != trial_is_due, .is_trial = trial_is_due};
+}
+
+void WorkTimes::Add(bool is_alone, float seconds) {
+  if (is_alone) {
+    alone_ = MeanWith(seconds, alone_);
+    return;
+  }
+  // The first times are no usual ones: caches are cold, threads are made.
+  const bool are_first = fastest_shared_ > kSlow * seconds;
+  shared_ = are_first ? seconds : MeanWith(seconds, shared_);
+  if (fastest_shared_ == 0 || seconds < fastest_shared_) fastest_shared_ = seconds;
+}
+
+Choice WaitTimes::Choose(size_t shares, bool trial_is_due) const {
+  if (waiting_ <= static_cast<float>(shares - 1) * working_) return {};
+  return {.is_alone = !trial_is_due, .is_trial = trial_is_due};
+}
+
+void WaitTimes::Add(float working, float waiting) {
+  working_ = MeanWith(working, working_);
+  waiting_ = MeanWith(waiting, waiting_);
+}
+
+WorkScope::WorkScope(WorkTimes& times)
+    : times_(times), choice_(ChooseUnlessSet([&] { return times_.Choose(start_ >= next_trial); })) {}
+
+WorkScope::~WorkScope() {
+  const Clock::time_point end = Clock::now();
+  times_.Add(choice_.is_alone, Seconds(end - start_));
+  if (choice_.is_trial) PayForTrial(start_, end);
+}
+
+WaitScope::WaitScope(size_t elements, size_t shares)
+    : times_(times_of_sizes[static_cast<size_t>(std::bit_width(elements))]),
+      choice_(ChooseUnlessSet([&] { return times_.Choose(shares, start_ >= next_trial); })) {}
+
+WaitScope::~WaitScope() {
+  if (choice_.is_alone) return;
+  const Clock::time_point end = Clock::now();
+  times_.Add(Seconds(wait_ - start_), Seconds(end - wait_));
+  if (choice_.is_trial) PayForTrial(start_, end);
+}
+
+void SetSharing(Sharing sharing) { sharing_of_all = sharing; }
+
+}  // namespace amp::onednn
