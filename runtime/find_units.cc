@@ -12,7 +12,6 @@
 #include "ir/patterns/softmax_pattern.h"
 #include "ir/schema/schema.h"
 #include "runtime/kernel/attention_unit.h"
-#include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
 #include "runtime/loops/norm_units.h"
 
@@ -190,10 +189,10 @@ void FindNorms(const Model& model, FindPatternRow find_row, FusedNodes& taken, s
   }
 }
 
-void FindReductions(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions) {
+void FindReductions(const Model& model, FindOperatorRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions) {
   for (const NodeId id : model.AllNodes()) {
     const Node& node = model.node(id);
-    const KernelRow* const row = FindReductionRow(node.domain(), node.op_type());
+    const KernelRow* const row = find_row(node.domain(), node.op_type());
     if (row == nullptr || !MayJoin(model, taken, {id}) || !IsLoopFloatOf(model, node.Output(0))) continue;
     Fusion unit = {
         .nodes = {id}, .operands = {node.inputs.begin(), node.inputs.end()}, .result = node.Output(0), .rows = {row}};

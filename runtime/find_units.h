@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ir/graph/graph.h"
 #include "ir/patterns/pattern.h"
@@ -37,8 +38,11 @@ using FindPatternRow = const KernelRow* (*)(PatternKind kind);
 // none yet. REQUIRES: types are inferred.
 void FindNorms(const Model& model, FindPatternRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions);
 
+// The row of a reduction that may read a narrower type than its node does; null for other operators.
+using FindOperatorRow = const KernelRow* (*)(absl::string_view domain, absl::string_view op_type);
+
 // Reductions with the cast ahead of them, whose result is never made. Appends as FindNorms does.
-void FindReductions(const Model& model, FusedNodes& taken, std::vector<Fusion>& fusions);
+void FindReductions(const Model& model, FindOperatorRow find_row, FusedNodes& taken, std::vector<Fusion>& fusions);
 
 }  // namespace amp
 

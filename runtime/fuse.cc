@@ -4,6 +4,7 @@
 
 #include "runtime/cpu/attention_units.h"
 #include "runtime/device/chain_kernels.h"
+#include "runtime/device/families.h"
 #include "runtime/device/library_attention_kernels.h"
 #include "runtime/device/norm_unit_kernels.h"
 #include "runtime/find_chains.h"
@@ -11,6 +12,7 @@
 #include "runtime/find_units.h"
 #include "runtime/find_updates.h"
 #include "runtime/loops/chain.h"
+#include "runtime/loops/families.h"
 #include "runtime/loops/norm_units.h"
 #include "runtime/program.h"
 
@@ -47,7 +49,9 @@ std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>
   if (options.fuse_attention) FindAttention(model, RuleOfAttention(is_for_device), taken, fusions);
   if (options.fuse_norms) FindNorms(model, is_for_device ? FindDeviceNormRow : FindNormRow, taken, fusions);
   if (options.fuse_epilogues) FindEpilogues(model, EpilogueRule(model, options), taken, fusions);
-  if (options.fuse_norms && !is_for_device) FindReductions(model, taken, fusions);
+  if (options.fuse_norms) {
+    FindReductions(model, is_for_device ? FindDeviceReductionRow : FindReductionRow, taken, fusions);
+  }
   for (const NodeId id : model.AllNodes()) {
     if (!are_run[id]) taken[id] = true;
   }

@@ -5,9 +5,14 @@
 
 namespace amp::cuda {
 
+// All functions are in its code, and those that are seldom called take the most registers.
+template <>
+inline constexpr int kLeastBlocks<device::ChainBody<device::kChainRegisters>> = 3;
+
 void AddElementwiseLaunches(device::LaunchTable& table) {
   AddLaunches<device::ChainArguments, device::MapArguments, device::ConvertArguments, device::ZipArguments,
-              device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments>(table);
+              device::ZipIntegersArguments, device::CompareArguments, device::ChooseArguments,
+              device::CompareAndChooseArguments>(table);
 }
 
 }  // namespace amp::cuda

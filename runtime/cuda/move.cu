@@ -6,7 +6,7 @@ namespace amp::cuda {
 
 void AddMoveLaunches(device::LaunchTable& table) {
   AddLaunches<device::CopyStridedArguments, device::CopyBlocksArguments, device::CopyPickedArguments,
-              device::CopyRunsArguments, device::ScatterRunsArguments>(table);
+              device::CopyRunsArguments, device::ScatterRunsArguments, device::JoinPlanesArguments>(table);
 }
 
 }  // namespace amp::cuda

@@ -80,8 +80,13 @@ class Team {
   }
 };
 
+// How many blocks a multiprocessor is to have at least: the compiler gives each thread fewer registers for that.
 template <typename Body>
-__global__ void __launch_bounds__(kThreads) RunForEach(uint32_t count, const __grid_constant__ Body body) {
+inline constexpr int kLeastBlocks = 1;
+
+template <typename Body>
+__global__ void __launch_bounds__(kThreads, kLeastBlocks<Body>)
+    RunForEach(uint32_t count, const __grid_constant__ Body body) {
   const uint64_t step = static_cast<uint64_t>(gridDim.x) * kThreads;
   for (uint64_t i = static_cast<uint64_t>(blockIdx.x) * kThreads + threadIdx.x; i < count; i += step) {
     body(static_cast<uint32_t>(i));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "runtime/device/raw/elementwise.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -96,11 +97,14 @@ absl::Status ChainProgram::PlaceOperands(const Dims& dims, device::ChainArgument
   return absl::OkStatus();
 }
 
-// A value keeps its slot until the last step that reads it, which may write there itself.
+// A value keeps its slot until the last step that reads it, which may write there itself. The result takes none.
 absl::Status ChainProgram::AssignSlots(device::ChainArguments& chain) const {
-  std::vector<size_t> last_reader(steps_.size(), steps_.size());
+  std::vector<size_t> first_reader(steps_.size(), steps_.size()), last_reader(steps_.size(), steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    for (const size_t read : steps_[i].reads) last_reader[read] = i;
+    for (const size_t read : steps_[i].reads) {
+      first_reader[read] = std::min(first_reader[read], i);
+      last_reader[read] = i;
+    }
   }
   std::vector<uint8_t> slot_of(steps_.size());
   std::vector<bool> is_taken(device::kMostChainSlots, false);
@@ -111,12 +115,17 @@ absl::Status ChainProgram::AssignSlots(device::ChainArguments& chain) const {
       code.reads[read] = read < step.reads.size() ? slot_of[step.reads[read]] : uint8_t{0};
     }
     for (const size_t read : step.reads) {
-      if (last_reader[read] == i) is_taken[slot_of[read]] = false;
+      if (last_reader[read] == i && slot_of[read] != device::kFromLastStep) is_taken[slot_of[read]] = false;
+    }
+    if (i + 1 == steps_.size() || (first_reader[i] == i + 1 && last_reader[i] == i + 1)) {
+      code.writes = slot_of[i] = device::kFromLastStep;
+      continue;
     }
     const auto free = std::find(is_taken.begin(), is_taken.end(), false);
     if (free == is_taken.end()) return Refuse("too many values at a time");
     *free = true;
     code.writes = slot_of[i] = static_cast<uint8_t>(free - is_taken.begin());
+    chain.num_slots = std::max(chain.num_slots, code.writes + 1);
   }
   return absl::OkStatus();
 }
@@ -139,11 +148,68 @@ absl::StatusOr<device::ChainArguments> ChainProgram::Arguments(const Dims& dims)
   return chain;
 }
 
+// ---- chains that are kernels of their own ---------------------------------------------------------------------------
+//
+// What each step is to do is found out while a kernel runs, which takes several times as long as to read and write the
+// elements. The commonest chains have a kernel that knows.
+
+bool ChainProgram::IsLoadOf(size_t step, DType dtype) const {
+  return steps_[step].kind == ChainCodeKind::kLoad && operands_[steps_[step].function].dtype == dtype;
+}
+
+// y = function(x)
+bool ChainProgram::StartAsMap(Accelerator& device, const device::ChainArguments& chain, DType dtype) const {
+  const bool is_map = steps_.size() == 2 && steps_[1].kind == ChainCodeKind::kMap && steps_[1].dtype == dtype &&
+                      IsLoadOf(0, dtype) && chain.operands[0].way == ChainOperandWay::kFlat;
+  if (!is_map) return false;
+  device.Start(device::MapArguments{.x = chain.operands[0].data,
+                                    .y = chain.y,
+                                    .count = chain.count,
+                                    .storage = chain.storage,
+                                    .function = static_cast<device::UnaryFunction>(steps_[1].function),
+                                    .a = steps_[1].a,
+                                    .b = steps_[1].b});
+  return true;
+}
+
+// y = a < b ? c : d, as the gradient of Relu is
+bool ChainProgram::StartAsChoice(Accelerator& device, const device::ChainArguments& chain, DType dtype) const {
+  if (steps_.size() != operands_.size() + 2 || steps_.back().kind != ChainCodeKind::kChoose) return false;
+  const Step& choice = steps_.back();
+  const Step& comparison = steps_[choice.reads[0]];
+  if (comparison.kind != ChainCodeKind::kCompare || choice.dtype != dtype) return false;
+  device::CompareAndChooseArguments choose = {
+      .a = {},
+      .b = {},
+      .c = {},
+      .d = {},
+      .y = chain.y,
+      .count = chain.count,
+      .storage = chain.storage,
+      .comparison = static_cast<device::Comparison>(comparison.function),
+  };
+  const std::pair<size_t, device::CompareAndChooseArguments::Operand*> operands[] = {{comparison.reads[0], &choose.a},
+                                                                                     {comparison.reads[1], &choose.b},
+                                                                                     {choice.reads[1], &choose.c},
+                                                                                     {choice.reads[2], &choose.d}};
+  for (const auto& [step, operand] : operands) {
+    if (!IsLoadOf(step, dtype)) return false;
+    const device::ChainOperandPlace& place = chain.operands[steps_[step].function];
+    if (place.way == ChainOperandWay::kStrided) return false;
+    *operand = {.data = place.data, .is_one = place.way == ChainOperandWay::kOne};
+  }
+  device.Start(choose);
+  return true;
+}
+
 absl::Status ChainProgram::Start(Accelerator& device, Tensor& y) const {
   AMP_ASSIGN_OR_RETURN(device::ChainArguments chain, Arguments(y.dims()));
   chain.y = y.mutable_data();
   chain.storage = StorageOf(y.dtype());
   chain.count = CountOf(y);
+  if (IsDeviceFloat(y.dtype()) && (StartAsMap(device, chain, y.dtype()) || StartAsChoice(device, chain, y.dtype()))) {
+    return absl::OkStatus();
+  }
   device.Start(chain);
   return absl::OkStatus();
 }

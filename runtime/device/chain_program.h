@@ -63,6 +63,9 @@ class ChainProgram {
   }
   absl::Status PlaceOperands(const Dims& dims, device::ChainArguments& chain) const;
   absl::Status AssignSlots(device::ChainArguments& chain) const;
+  bool IsLoadOf(size_t step, DType dtype) const;
+  bool StartAsMap(Accelerator& device, const device::ChainArguments& chain, DType dtype) const;
+  bool StartAsChoice(Accelerator& device, const device::ChainArguments& chain, DType dtype) const;
 
   std::vector<Operand> operands_;
   std::vector<Step> steps_;

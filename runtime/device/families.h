@@ -35,6 +35,9 @@ absl::Span<const KernelRow> RowDeviceKernels();
 absl::Span<const KernelRow> SelectDeviceKernels();
 absl::Span<const KernelRow> UnaryDeviceKernels();
 absl::Span<const KernelRow> WeightGradientDeviceKernels();
+
+// The row of a reduction that may read a narrower type than its node does; null for other operators.
+const KernelRow* FindDeviceReductionRow(absl::string_view domain, absl::string_view op_type);
 absl::Span<const KernelRow> WholeNumberDeviceKernels();
 
 }  // namespace amp

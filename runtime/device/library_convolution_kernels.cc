@@ -18,6 +18,7 @@
 #include "runtime/device/image_axes.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/library_operations.h"
+#include "runtime/device/raw/move.h"
 #include "runtime/device/storage.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
@@ -138,6 +139,31 @@ bool FitsChannelsLast(const Tensor& x, const ConvolutionShape& shape) {
   return is_low && shape.window.size() == 2 && shape.groups == 1 && fits_channels && shape.filters % kReadTogether == 0;
 }
 
+// Pictures of three colours get a fourth that is zero, and so do their weights: engines then read a pixel at once.
+constexpr int64_t kColours = 3;
+
+// REQUIRES: kColours channels.
+absl::StatusOr<Tensor> WithFourthChannel(const Tensor& colours, Accelerator& device, TensorMemory* memory) {
+  AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(colours, Layout::kRowMajor, memory));
+  Dims dims = x.dims();
+  dims[1] = device::kJoinedPlanes;
+  AMP_ASSIGN_OR_RETURN(Tensor result, Tensor::Create(x.dtype(), dims, memory));
+  result.set_layout(Layout::kChannelsLast);
+  const auto pixels = static_cast<uint32_t>(ElementsBetween(dims, 2, dims.size()));
+  device.Start(device::JoinPlanesArguments{.from = x.data(),
+                                           .to = result.mutable_data(),
+                                           .count = static_cast<uint32_t>(dims[0]) * pixels,
+                                           .element_bytes = ElementBytes(x.dtype()),
+                                           .planes = kColours,
+                                           .pixels = pixels});
+  return result;
+}
+
+absl::StatusOr<Tensor> TurnedTo(Layout layout, const Tensor& x, const KernelContext& context, TensorMemory* memory) {
+  const bool is_picture = layout == Layout::kChannelsLast && x.dim(1) == kColours;
+  return is_picture ? WithFourthChannel(x, *context.resources().device, memory) : InLayout(x, layout, memory);
+}
+
 // The weights in the layout, from the first run on where they are constant.
 absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, ConvolutionState& state)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
@@ -145,10 +171,10 @@ absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, Co
   // What a recording is to do has not been done yet, and may never be.
   const bool may_keep = state.weights_of == weights.data() || !context.resources().device->IsRecording();
   if (weights.layout() == layout || !context.IsConstantInput(kWeights) || !may_keep) {
-    return InLayout(weights, layout, context.memory());
+    return TurnedTo(layout, weights, context, context.memory());
   }
   if (state.weights_of != weights.data()) {
-    AMP_ASSIGN_OR_RETURN(state.weights, InLayout(weights, layout, context.resources().device));
+    AMP_ASSIGN_OR_RETURN(state.weights, TurnedTo(layout, weights, context, context.resources().device));
     state.weights_of = weights.data();
   }
   return state.weights;
@@ -157,7 +183,7 @@ absl::StatusOr<Tensor> WeightsIn(Layout layout, const KernelContext& context, Co
 // Errors: kUnimplemented, the library does not do it in that layout.
 absl::Status ConvolveIn(Layout layout, KernelContext& context, ConvolutionKind kind, const ConvolutionShape& shape,
                         ConvolutionState& state, std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state.mutex) {
-  AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), layout, context.memory()));
+  AMP_ASSIGN_OR_RETURN(const Tensor x, TurnedTo(layout, context.Input(0), context, context.memory()));
   AMP_ASSIGN_OR_RETURN(const Tensor w, WeightsIn(layout, context, state));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, StoredType(context), shape.y));
   y->set_layout(layout);
@@ -165,6 +191,7 @@ absl::Status ConvolveIn(Layout layout, KernelContext& context, ConvolutionKind k
   convolution.x = x.data();
   convolution.w = w.data();
   convolution.channels_last = layout == Layout::kChannelsLast;
+  convolution.channels = x.dim(1);
   std::vector<Tensor> operands;
   for (const EpilogueStep& each : context.epilogue().steps) {
     ResultStep step = *StepOf(context, each, shape.y);

@@ -1,5 +1,7 @@
 // Reductions of floats along any axes on a device, and global pooling.
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "ir/base/status.h"
@@ -53,6 +55,12 @@ const char* WhyNotGlobal(const KernelContext& context) {
   return context.Input(0).rank() < 2 ? "no channels" : WhyNot(context);
 }
 
+// Another than the input's where a cast ahead of the node is done on the way.
+DType TypeOfResult(const KernelContext& context) {
+  const DType stated = context.model().value(context.node().Output(0)).dtype;
+  return IsDeviceFloat(stated) ? stated : context.Input(0).dtype();
+}
+
 struct Rule {
   device::Reduction reduction;
   bool is_mean = false;
@@ -88,7 +96,7 @@ absl::Status AddRows(KernelContext& context, const Axes& split, float scale, Ten
 absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, int64_t keepdims, const Rule& rule) {
   context.Report("reduce", DType::kFloat32);
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), ReducedDims(x.dims(), axes, keepdims)));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, TypeOfResult(context), ReducedDims(x.dims(), axes, keepdims)));
   const Axes split = SplitAxes(x, axes);
   const int64_t count = x.num_elements() / y->num_elements();
   const float scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1;
@@ -96,7 +104,7 @@ absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, 
   return StartRows(context, device::ReduceArguments{.x = x.data(),
                                                     .y = y->mutable_data(),
                                                     .storage = StorageOf(x.dtype()),
-                                                    .stored_as = StorageOf(x.dtype()),
+                                                    .stored_as = StorageOf(y->dtype()),
                                                     .reduction = rule.reduction,
                                                     .scale = scale,
                                                     .results = CountOf(*y),
@@ -149,5 +157,12 @@ constexpr KernelRow kRows[] = {
 }  // namespace
 
 absl::Span<const KernelRow> ReductionDeviceKernels() { return kRows; }
+
+const KernelRow* FindDeviceReductionRow(absl::string_view domain, absl::string_view op_type) {
+  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const KernelRow& candidate) {
+    return candidate.domain == domain && candidate.op_type == op_type;
+  });
+  return row == std::end(kRows) ? nullptr : row;
+}
 
 }  // namespace amp

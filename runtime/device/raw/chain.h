@@ -4,11 +4,13 @@
 //
 // Values are float32 in slots, truth values 0 and 1; every step rounds its result to the type that the model has there, so
 // that the result is that of the operators one by one. A thread computes a pack of elements, so that what a step is to do
-// is found out once for all of them: for each element by itself it would be most of the instructions.
+// is found out once for all of them: for each element by itself it would be most of the instructions. Few slots are
+// registers. A value that the next step alone reads takes none.
 #ifndef AMP_RUNTIME_DEVICE_RAW_CHAIN_H_
 #define AMP_RUNTIME_DEVICE_RAW_CHAIN_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/functions.h"
@@ -19,6 +21,8 @@
 namespace amp::device {
 
 inline constexpr int kMostChainOperands = 24, kMostChainCodes = 72, kMostChainSlots = 24;
+inline constexpr int kChainRegisters = 4;      // as many slots are registers, if a chain has no more
+inline constexpr uint8_t kFromLastStep = 255;  // in place of a slot: the next step reads it, and nobody else
 
 // How an operand lies: as the result does, one element for all, or by the strides of the shape.
 enum class ChainOperandWay : uint8_t { kFlat, kOne, kStrided };
@@ -47,6 +51,7 @@ struct ChainArguments {
   Storage storage;  // of y
   uint32_t count;
   int32_t num_codes;  // the last one gives y
+  int32_t num_slots;
   StridedShape<kMostChainOperands> shape;
   ChainOperandPlace operands[kMostChainOperands];
   ChainCode codes[kMostChainCodes];
@@ -58,6 +63,45 @@ AMP_BOTH inline float LoadAsFloat(const void* from, Storage storage, int64_t at)
   return IsFloat(storage) ? LoadFloat(from, storage, at) : static_cast<float>(LoadInteger(from, storage, at));
 }
 
+// Slots by number. The numbers are known when the kernel runs, and an array that is asked for such an element lies in
+// memory: registers are found by comparison, which all threads of a warp do alike.
+template <int kSlots>
+class ChainSlots {
+ public:
+  AMP_BOTH void Read(uint8_t slot, const float (&last)[kPack], float (&x)[kPack]) const {
+    if (slot == kFromLastStep) {
+      ForEachLane([&](uint32_t lane) { x[lane] = last[lane]; });
+    } else if constexpr (kSlots > kChainRegisters) {
+      ForEachLane([&](uint32_t lane) { x[lane] = slots_[slot][lane]; });
+    } else {
+      ForEachSlot([&](uint32_t each) {
+        if (slot == each) ForEachLane([&](uint32_t lane) { x[lane] = slots_[each][lane]; });
+      });
+    }
+  }
+
+  AMP_BOTH void Write(uint8_t slot, const float (&x)[kPack]) {
+    if (slot == kFromLastStep) return;
+    if constexpr (kSlots > kChainRegisters) {
+      ForEachLane([&](uint32_t lane) { slots_[slot][lane] = x[lane]; });
+    } else {
+      ForEachSlot([&](uint32_t each) {
+        if (slot == each) ForEachLane([&](uint32_t lane) { slots_[each][lane] = x[lane]; });
+      });
+    }
+  }
+
+ private:
+  template <typename Of>
+  static AMP_BOTH void ForEachSlot(const Of& of) {
+    [&]<uint32_t... kEach>(std::integer_sequence<uint32_t, kEach...>) { (of(kEach), ...); }
+    (std::make_integer_sequence<uint32_t, kSlots>());
+  }
+
+  alignas(kPackAlignment) float slots_[kSlots][kPack];
+};
+
+template <int kSlots>
 struct ChainBody {
   ChainArguments chain;
   bool has_packs;  // the result, and all operands that lie as it does, take packs
@@ -101,10 +145,12 @@ struct ChainBody {
     }
   }
 
-  // What the step makes of x, the first of what it reads.
-  AMP_BOTH void Compute(const ChainCode& code, const float (&slots)[kMostChainSlots][kPack], float (&x)[kPack]) const {
-    const float(&other)[kPack] = slots[code.reads[1]];
-    const float(&third)[kPack] = slots[code.reads[2]];
+  // x: what the step before gave, then what this one gives.
+  AMP_BOTH void Compute(const ChainCode& code, const ChainSlots<kSlots>& slots, float (&x)[kPack]) const {
+    float other[kPack], third[kPack];
+    if (code.kind == ChainCodeKind::kChoose) slots.Read(code.reads[2], x, third);
+    if (code.kind >= ChainCodeKind::kZip && code.kind <= ChainCodeKind::kChoose) slots.Read(code.reads[1], x, other);
+    if (code.reads[0] != kFromLastStep) slots.Read(code.reads[0], x, x);
     switch (code.kind) {
       case ChainCodeKind::kMap:
         return WithConstant(static_cast<UnaryFunction>(code.function), [&](auto function) {
@@ -112,18 +158,16 @@ struct ChainBody {
         });
       case ChainCodeKind::kZip:
         return WithConstant(static_cast<BinaryFunction>(code.function), [&](auto function) {
-          for (uint32_t lane = 0; lane < kPack; ++lane) {
-            x[lane] = Apply(decltype(function)::kValue, x[lane], other[lane]);
-          }
+          ForEachLane([&](uint32_t lane) { x[lane] = Apply(decltype(function)::kValue, x[lane], other[lane]); });
         });
       case ChainCodeKind::kCompare:
         return WithConstant(static_cast<Comparison>(code.function), [&](auto function) {
-          for (uint32_t lane = 0; lane < kPack; ++lane) {
+          ForEachLane([&](uint32_t lane) {
             x[lane] = device::Compare(decltype(function)::kValue, x[lane], other[lane]) ? 1 : 0;
-          }
+          });
         });
       case ChainCodeKind::kChoose:
-        for (uint32_t lane = 0; lane < kPack; ++lane) x[lane] = x[lane] != 0 ? other[lane] : third[lane];
+        ForEachLane([&](uint32_t lane) { x[lane] = x[lane] != 0 ? other[lane] : third[lane]; });
         return;
       case ChainCodeKind::kLoad:
       case ChainCodeKind::kRound:
@@ -133,18 +177,18 @@ struct ChainBody {
 
   AMP_BOTH void operator()(uint32_t pack) const {
     const Lanes lanes = {pack * kPack, chain.count};
-    alignas(kPackAlignment) float slots[kMostChainSlots][kPack];
+    ChainSlots<kSlots> slots;
     float x[kPack];
     for (int32_t step = 0; step < chain.num_codes; ++step) {
       const ChainCode& code = chain.codes[step];
       if (code.kind == ChainCodeKind::kLoad) {
         Load(code.function, lanes, x);
       } else {
-        for (uint32_t lane = 0; lane < kPack; ++lane) x[lane] = slots[code.reads[0]][lane];
         Compute(code, slots, x);
       }
-      RoundAllTo(code.rounds_to, x);
-      for (uint32_t lane = 0; lane < kPack; ++lane) slots[code.writes][lane] = x[lane];
+      const bool is_stored_next = step + 1 == chain.num_codes && code.rounds_to == chain.storage;
+      if (!is_stored_next) RoundAllTo(code.rounds_to, x);
+      slots.Write(code.writes, x);
     }
     StorePack(chain.y, chain.storage, lanes, has_packs, x);
   }
@@ -158,7 +202,9 @@ int Start(Runner& runner, const ChainArguments& chain) {
   for (const ChainOperandPlace& operand : chain.operands) {
     has_packs = has_packs && (operand.way != ChainOperandWay::kFlat || TakesPacks(operand.data));
   }
-  return runner.ForEach(NumPacks(chain.count), ChainBody{chain, has_packs});
+  const uint32_t packs = NumPacks(chain.count);
+  if (chain.num_slots > kChainRegisters) return runner.ForEach(packs, ChainBody<kMostChainSlots>{chain, has_packs});
+  return runner.ForEach(packs, ChainBody<kChainRegisters>{chain, has_packs});
 }
 
 }  // namespace amp::device

@@ -1,5 +1,5 @@
-// Sums down the columns of [rows, columns]: in parts of rows, a thread for each column of a part, so that neighbours read
-// neighbours; then over the parts.
+// Sums down the columns of [rows, columns]: in parts of rows, a thread for each column of a part, or for a pack of them, so
+// that neighbours read neighbours; then over the parts.
 #ifndef AMP_RUNTIME_DEVICE_RAW_COLUMNS_H_
 #define AMP_RUNTIME_DEVICE_RAW_COLUMNS_H_
 
@@ -7,6 +7,7 @@
 
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/pack.h"
 
 namespace amp::device {
 
@@ -43,8 +44,32 @@ struct SumColumnsBody {
   }
 };
 
+// Of g alone, whose rows begin where packs may be read.
+template <typename T>
+struct SumColumnPacksBody {
+  SumColumnsArguments sum;
+
+  AMP_BOTH void operator()(uint32_t i) const {
+    const uint32_t packs = sum.columns / kPack, pack = i % packs, part = i / packs, first = part * sum.part_size;
+    const uint32_t rest = sum.rows - first, end = first + (rest < sum.part_size ? rest : sum.part_size);
+    float total[kPack] = {};
+    const Pack<T>* const g = static_cast<const Pack<T>*>(sum.of.g) + pack;
+    for (uint32_t row = first; row < end; ++row) {
+      const Pack<T> of_row = g[static_cast<int64_t>(row) * packs];
+      for (uint32_t lane = 0; lane < kPack; ++lane) total[lane] += Widen(of_row.elements[lane]);
+    }
+    float* const sums = sum.sums + static_cast<int64_t>(part) * sum.columns + pack * kPack;
+    for (uint32_t lane = 0; lane < kPack; ++lane) sums[lane] = total[lane];
+  }
+};
+
 template <typename Runner>
 int Start(Runner& runner, const SumColumnsArguments& sum) {
+  if (sum.of.x == nullptr && sum.columns % kPack == 0 && TakesPacks(sum.of.g)) {
+    return VisitFloat(sum.of.g_storage, kBadArguments, [&]<typename T>(Tag<T>) {
+      return runner.ForEach(sum.parts * (sum.columns / kPack), SumColumnPacksBody<T>{sum});
+    });
+  }
   return runner.ForEach(sum.parts * sum.columns, SumColumnsBody{sum});
 }
 

@@ -254,6 +254,59 @@ int Start(Runner& runner, const ChooseArguments& choose) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(choose.count, ChooseBody<T>{choose}); });
 }
 
+// ---- y = a < b ? c : d, of floats of one type ---------------------------------------------------------------------------
+
+struct CompareAndChooseArguments {
+  static constexpr Kernel kKernel = Kernel::kCompareAndChoose;
+  struct Operand {
+    const void* data;
+    bool is_one;  // an element for all; else it lies as the result does
+  };
+  Operand a, b, c, d;
+  void* y;
+  uint32_t count;
+  Storage storage;
+  Comparison comparison;
+};
+
+template <typename T>
+struct CompareAndChooseBody {
+  CompareAndChooseArguments choose;
+  bool has_packs;
+
+  AMP_BOTH void Load(const CompareAndChooseArguments::Operand& operand, Lanes lanes, float (&x)[kPack]) const {
+    if (!operand.is_one) return LoadPackOf<T>(operand.data, lanes, has_packs, x);
+    const float one = Widen(*static_cast<const T*>(operand.data));
+    ForEachLane([&](uint32_t lane) { x[lane] = one; });
+  }
+
+  AMP_BOTH void operator()(uint32_t pack) const {
+    const Lanes lanes = {pack * kPack, choose.count};
+    float a[kPack], b[kPack], c[kPack], d[kPack];
+    Load(choose.a, lanes, a);
+    Load(choose.b, lanes, b);
+    Load(choose.c, lanes, c);
+    Load(choose.d, lanes, d);
+    WithConstant(choose.comparison, [&](auto comparison) {
+      ForEachLane([&](uint32_t lane) {
+        c[lane] = device::Compare(decltype(comparison)::kValue, a[lane], b[lane]) ? c[lane] : d[lane];
+      });
+    });
+    StorePackOf<T>(choose.y, lanes, has_packs, c);
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const CompareAndChooseArguments& choose) {
+  bool has_packs = TakesPacks(choose.y);
+  for (const auto* operand : {&choose.a, &choose.b, &choose.c, &choose.d}) {
+    has_packs = has_packs && (operand->is_one || TakesPacks(operand->data));
+  }
+  return VisitFloat(choose.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    return runner.ForEach(NumPacks(choose.count), CompareAndChooseBody<T>{choose, has_packs});
+  });
+}
+
 }  // namespace amp::device
 
 #endif  // AMP_RUNTIME_DEVICE_RAW_ELEMENTWISE_H_

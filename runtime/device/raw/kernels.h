@@ -76,8 +76,10 @@ enum class Kernel : int32_t {
   kNormalizeOfParts,
   kMultiplyIntegers,
   kConvolveIntegers,
+  kJoinPlanes,
+  kCompareAndChoose,
 };
-inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kConvolveIntegers) + 1;
+inline constexpr size_t kNumKernels = static_cast<size_t>(Kernel::kCompareAndChoose) + 1;
 
 // Rows from this length on are worth a whole block of threads.
 inline constexpr uint32_t kLongRow = 512;

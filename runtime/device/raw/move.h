@@ -154,6 +154,44 @@ int Start(Runner& runner, const ScatterRunsArguments& scatter) {
                    [&]<typename T>(Tag<T>) { return runner.ForEach(scatter.count, ScatterRunsBody<T>{scatter}); });
 }
 
+// Planes of a picture become channels beside each other, and further channels are 0: of pixel p of picture n
+//   to[n, p, c] = from[n, c, p], or 0 where c is no plane
+// A thread writes all channels of a pixel.
+inline constexpr uint32_t kJoinedPlanes = 4;
+struct JoinPlanesArguments {
+  static constexpr Kernel kKernel = Kernel::kJoinPlanes;
+  const void* from;
+  void* to;
+  uint32_t count;  // of pixels, in all pictures
+  size_t element_bytes;
+  uint32_t planes, pixels;  // of a picture; at most kJoinedPlanes planes
+};
+
+template <typename T>
+struct JoinPlanesBody {
+  JoinPlanesArguments join;
+  AMP_BOTH void operator()(uint32_t i) const {
+    struct alignas(sizeof(T) * kJoinedPlanes < 16 ? sizeof(T) * kJoinedPlanes : 16) Pixel {
+      T channels[kJoinedPlanes];
+    };
+    const uint32_t picture = i / join.pixels;
+    const T* const from =
+        static_cast<const T*>(join.from) + static_cast<int64_t>(picture) * join.planes * join.pixels + i % join.pixels;
+    Pixel pixel;
+    for (uint32_t c = 0; c < kJoinedPlanes; ++c) {
+      pixel.channels[c] = c < join.planes ? from[static_cast<int64_t>(c) * join.pixels] : T();
+    }
+    static_cast<Pixel*>(join.to)[i] = pixel;
+  }
+};
+
+template <typename Runner>
+int Start(Runner& runner, const JoinPlanesArguments& join) {
+  if (join.planes > kJoinedPlanes) return kBadArguments;
+  return VisitSize(join.element_bytes, kBadArguments,
+                   [&]<typename T>(Tag<T>) { return runner.ForEach(join.count, JoinPlanesBody<T>{join}); });
+}
+
 }  // namespace amp::device
 
 #endif  // AMP_RUNTIME_DEVICE_RAW_MOVE_H_

@@ -7,6 +7,7 @@
 
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/pack.h"
 
 namespace amp::device {
 
@@ -162,16 +163,21 @@ struct SetTrueBody {
 // Whoever finds one says so; all say the same. Infinities and NaN have all bits of the exponent, nothing else has.
 struct CheckFiniteBody {
   CheckFiniteArguments check;
-  AMP_BOTH void operator()(uint32_t i) const {
+  bool has_packs;
+  AMP_BOTH void operator()(uint32_t pack) const {
     constexpr uint32_t kExponent = 0x7f800000u;
-    if ((BitsOf(check.x[i]) & kExponent) == kExponent) *check.finite = 0;
+    float x[kPack];
+    LoadPackOf<float>(check.x, {pack * kPack, check.count}, has_packs, x);
+    bool is_finite = true;
+    for (const float each : x) is_finite &= (BitsOf(each) & kExponent) != kExponent;
+    if (!is_finite) *check.finite = 0;
   }
 };
 
 template <typename Runner>
 int Start(Runner& runner, const CheckFiniteArguments& check) {
   if (const int error = runner.ForEach(1, SetTrueBody{check.finite}); error != 0) return error;
-  return runner.ForEach(check.count, CheckFiniteBody{check});
+  return runner.ForEach(NumPacks(check.count), CheckFiniteBody{check, TakesPacks(check.x)});
 }
 
 // Of as many scales as there are elements, each by its own count of steps.

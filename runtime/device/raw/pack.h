@@ -96,6 +96,18 @@ AMP_BOTH inline void LoadPack(const void* from, Storage storage, Lanes lanes, bo
   WithType(storage, [&]<typename T>(Tag<T>) { LoadPackOf<T>(from, lanes, in_one_go, x); });
 }
 
+// Of floats, all of them there, beginning where packs may be read or written.
+AMP_BOTH inline void LoadFloatPack(const void* from, Storage storage, Lanes lanes, float (&x)[kPack]) {
+  switch (storage) {
+    case Storage::kFloat16:
+      return LoadPackOf<Float16>(from, lanes, /*in_one_go=*/true, x);
+    case Storage::kBfloat16:
+      return LoadPackOf<Bfloat16>(from, lanes, /*in_one_go=*/true, x);
+    default:
+      return LoadPackOf<float>(from, lanes, /*in_one_go=*/true, x);
+  }
+}
+
 // Floats of type T; `in_one_go`: TakesPacks(to).
 template <typename T>
 AMP_BOTH void StorePackOf(void* to, Lanes lanes, bool in_one_go, const float (&x)[kPack]) {

@@ -13,6 +13,7 @@
 #include "runtime/device/raw/element.h"
 #include "runtime/device/raw/functions.h"
 #include "runtime/device/raw/kernels.h"
+#include "runtime/device/raw/pack.h"
 #include "runtime/device/raw/shape.h"
 
 namespace amp::device {
@@ -248,9 +249,73 @@ struct NormalizeBody {
   }
 };
 
+// Of rows of whole packs: each element with its own scale and bias, or without.
+template <typename T>
+struct NormalizePacksBody {
+  NormalizeArguments norm;
+
+  AMP_BOTH void Load(uint32_t row, uint32_t pack, float (&x)[kPack]) const {
+    const uint32_t packs = norm.size / kPack;
+    const Pack<T> of = static_cast<const Pack<T>*>(norm.x)[static_cast<int64_t>(row) * packs + pack];
+    ForEachLane([&](uint32_t lane) { x[lane] = Widen(of.elements[lane]); });
+  }
+
+  template <typename Team>
+  AMP_BOTH void operator()(uint32_t row, Team& team) const {
+    const uint32_t packs = norm.size / kPack;
+    const float mean = norm.is_centred
+                           ? team.Sum(packs,
+                                      [=, this](uint32_t pack) {
+                                        float x[kPack];
+                                        Load(row, pack, x);
+                                        return ((x[0] + x[1]) + (x[2] + x[3])) + ((x[4] + x[5]) + (x[6] + x[7]));
+                                      }) /
+                                 static_cast<float>(norm.size)
+                           : 0;
+    const float squares = team.Sum(packs, [=, this](uint32_t pack) {
+      float x[kPack], sum = 0;
+      Load(row, pack, x);
+      for (const float each : x) sum += (each - mean) * (each - mean);
+      return sum;
+    });
+    const float factor = 1 / sqrtf(squares / static_cast<float>(norm.size) + norm.epsilon);
+    if (team.IsFirst()) {
+      if (norm.mean != nullptr) norm.mean[row] = mean;
+      if (norm.inverse_deviation != nullptr) norm.inverse_deviation[row] = factor;
+    }
+    const uint32_t operands = row % norm.row_period * norm.operands_per_row;
+    team.ForEach(packs, [=, this](uint32_t pack) {
+      const Lanes of_operands = {operands + pack * kPack, operands + norm.size};
+      float x[kPack], operand[kPack];
+      Load(row, pack, x);
+      ForEachLane([&](uint32_t lane) { x[lane] = (x[lane] - mean) * factor; });
+      if (norm.scale != nullptr) {
+        LoadFloatPack(norm.scale, norm.scale_storage, of_operands, operand);
+        ForEachLane([&](uint32_t lane) { x[lane] *= operand[lane]; });
+      }
+      if (norm.bias != nullptr) {
+        LoadFloatPack(norm.bias, norm.bias_storage, of_operands, operand);
+        ForEachLane([&](uint32_t lane) { x[lane] += operand[lane]; });
+      }
+      StorePack(norm.y, norm.y_storage, {(row * packs + pack) * kPack, norm.rows * norm.size}, /*in_one_go=*/true, x);
+    });
+  }
+};
+
+// Whether rows, and what they are scaled and shifted by, are whole packs.
+inline bool TakesPacks(const NormalizeArguments& norm) {
+  const auto fits = [&](const void* operand) {
+    return operand == nullptr || (TakesPacks(operand) && norm.operand_run == 1 && norm.operands_per_row % kPack == 0);
+  };
+  return norm.size % kPack == 0 && TakesPacks(norm.x) && TakesPacks(norm.y) && fits(norm.scale) && fits(norm.bias);
+}
+
 template <typename Runner>
 int Start(Runner& runner, const NormalizeArguments& norm) {
-  return runner.ForRows(norm.rows, NormalizeBody{norm}, norm.size);
+  if (!TakesPacks(norm)) return runner.ForRows(norm.rows, NormalizeBody{norm}, norm.size);
+  return VisitFloat(norm.x_storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    return runner.ForRows(norm.rows, NormalizePacksBody<T>{norm}, norm.size / kPack);
+  });
 }
 
 // [N, C, pixels] by statistics of each channel that are given.
@@ -361,10 +426,58 @@ struct PoolBody {
   }
 };
 
+// Of a pack of channels beside each other: where the window lies is found out once for all of them.
+template <typename T>
+struct PoolPacksBody {
+  PoolArguments pool;
+
+  AMP_BOTH void operator()(uint32_t i) const {
+    const PoolAxis &depth = pool.axes[0], &height = pool.axes[1], &width = pool.axes[2];
+    const uint32_t packs = pool.channels / kPack;
+    uint32_t rest = i / packs;
+    const auto along = [&rest](int32_t output) {
+      const auto index = static_cast<int32_t>(rest % static_cast<uint32_t>(output));
+      rest /= static_cast<uint32_t>(output);
+      return index;
+    };
+    const PoolTaps columns = TapsOf(width, along(width.output));
+    const PoolTaps rows = TapsOf(height, along(height.output));
+    const PoolTaps slices = TapsOf(depth, along(depth.output));
+    const Pack<T>* const x = static_cast<const Pack<T>*>(pool.x) + i % packs +
+                             static_cast<int64_t>(rest) * depth.input * height.input * width.input * packs;
+    float result[kPack];
+    for (float& each : result) each = pool.is_max ? -kInfinity : 0;
+    int32_t count = 0;
+    for (int32_t d = slices.first; d < slices.end; ++d) {
+      for (int32_t r = rows.first; r < rows.end; ++r) {
+        const int64_t slice = slices.start + d * depth.dilation, row = rows.start + r * height.dilation;
+        const Pack<T>* const of_row = x + ((slice * height.input + row) * width.input + columns.start) * packs;
+        for (int32_t c = columns.first; c < columns.end; ++c, ++count) {
+          const Pack<T> tap = of_row[static_cast<int64_t>(c) * width.dilation * packs];
+          ForEachLane([&](uint32_t lane) {
+            const float each = Widen(tap.elements[lane]);
+            result[lane] = pool.is_max ? LargerOf(each, result[lane]) : result[lane] + each;
+          });
+        }
+      }
+    }
+    if (pool.counts_padding) count = slices.padded_count * rows.padded_count * columns.padded_count;
+    Pack<T> y;
+    ForEachLane([&](uint32_t lane) {
+      y.elements[lane] = Narrow<T>(pool.is_max ? result[lane] : result[lane] / static_cast<float>(count));
+    });
+    static_cast<Pack<T>*>(pool.y)[i] = y;
+  }
+};
+
 template <typename Runner>
 int Start(Runner& runner, const PoolArguments& pool) {
-  return VisitFloat(pool.storage, kBadArguments,
-                    [&]<typename T>(Tag<T>) { return runner.ForEach(pool.count, PoolBody<T>{pool}); });
+  const bool has_packs =
+      pool.channels % kPack == 0 && pool.indices == nullptr && TakesPacks(pool.x) && TakesPacks(pool.y);
+  return VisitFloat(pool.storage, kBadArguments, [&]<typename T>(Tag<T>) {
+    if (has_packs) return runner.ForEach(pool.count / kPack, PoolPacksBody<T>{pool});
+    return runner.ForEach(pool.count, PoolBody<T>{pool});
+  });
 }
 
 }  // namespace amp::device

@@ -65,6 +65,16 @@ TEST_CASE("device: trigonometry and its kin") {
   CHECK(RunOnDevice({.node = "y = Swish<alpha = 0.5>(a)", .inputs = {x}, .opset = 24}) == "");
 }
 
+// Of products with what is next to nothing, the sign and the digits.
+TEST_CASE("device: Gelu keeps its digits where it is small") {
+  constexpr int64_t kCount = 4001;
+  Tensor x = *Tensor::Create(DType::kFloat32, {kCount});
+  for (int64_t i = 0; i < kCount; ++i) {
+    x.mutable_elements<float>()[i] = -12.5F + 25.0F * static_cast<float>(i) / (kCount - 1);
+  }
+  CHECK(RunOnDevice({.node = "y = Gelu(a)", .inputs = {x}, .opset = 20, .relative = 1e-5}) == "");
+}
+
 TEST_CASE("device: bounds of Clip") {
   const Tensor x = RandomTensor(DType::kFloat16, {100}, Values::kWithSpecial);
   const Tensor low = RandomTensor(DType::kFloat16, {}), high = RandomTensor(DType::kFloat16, {1});

@@ -56,7 +56,7 @@ row() {
     line = sprintf("%-18s", name)
     for (i = 1; i <= 3; ++i) {
       rate = "-"
-      if (ms[i] + 0 > 0) rate = sprintf("%.1f", giga / ms[i] / 1000)
+      if (ms[i] + 0 > 0) rate = sprintf("%.1f", giga / ms[i])
       line = line sprintf(" %11s ms %7s", ms[i], rate)
     }
     gain = "-"
@@ -94,7 +94,7 @@ train_row() {
   awk -v name="$name" -v giga="$operations" -v all="${times[*]}" 'BEGIN {
     count = split(all, ms, " ")
     line = sprintf("%-18s", name)
-    for (i = 1; i <= count; ++i) line = line sprintf(" %11s ms %7.1f", ms[i], giga / ms[i] / 1000)
+    for (i = 1; i <= count; ++i) line = line sprintf(" %11s ms %7.1f", ms[i], giga / ms[i])
     if (count == 3) line = line sprintf("   %.2f x", ms[1] / ms[2])
     print line
   }'

@@ -519,8 +519,8 @@ std::shared_ptr<Accelerator> OpenHostMemoryDouble(const std::shared_ptr<DoubleSt
                        device::ReducePartsArguments, device::SoftmaxPartsArguments, device::SoftmaxOfPartsArguments,
                        device::NormalizePartsArguments, device::NormalizeOfPartsArguments,
                        device::QuantizedMeanArguments, device::MultiplyArguments, device::MultiplyIntegersArguments,
-                       device::ConvolveIntegersArguments, device::JoinColumnsArguments,
-                       device::AddPickedRowsArguments>()});
+                       device::ConvolveIntegersArguments, device::JoinColumnsArguments, device::AddPickedRowsArguments,
+                       device::JoinPlanesArguments, device::CompareAndChooseArguments>()});
 }
 
 }  // namespace amp

@@ -55,6 +55,21 @@ TEST_CASE("device: RMSNorm between casts reads and stores 16 bits") {
   }
 }
 
+TEST_CASE("device: a cast that widens joins the reduction behind it") {
+  for (const DType dtype : {DType::kFloat16, DType::kBfloat16}) {
+    const auto reduced = [&](const std::string& nodes, const std::string& outputs = "float[] y") {
+      return KernelsOn({.graph = absl::StrCat("(T[300,16] x) => (", outputs,
+                                              ") <int64[1] first = {0}> { h = Cast <to = 1> (x) ", nodes, " }"),
+                        .tensors = {{"x", {300, 16}}}},
+                       dtype);
+    };
+    CHECK(reduced("y = ReduceSum <keepdims = 0> (h, first)") == Kernels{"device ReduceSum"});
+    CHECK(reduced("y = ReduceMax (h)") == Kernels{"device ReduceMax"});
+    CHECK(reduced("y = ReduceSum (h, first) z = Neg (h)", "float[] y, float[] z") ==
+          Kernels{"device Cast", "device ReduceSum", "device Neg"});
+  }
+}
+
 TEST_CASE("device: InstanceNorm and GroupNorm written out") {
   const std::string norm =
       "m = ReduceMean <axes = [2, 3]> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [2, 3]> (q) "

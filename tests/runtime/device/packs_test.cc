@@ -147,8 +147,9 @@ TEST_CASE("packs: conversions, of floats and of whole numbers") {
   }
 }
 
-// y = (x + row) * one, rounded to float16 on the way, where `row` is repeated.
-std::string ChainDiffers(uint32_t rows, uint32_t columns, uint32_t offset) {
+// y = (x + row) * one, rounded to float16 on the way, where `row` is repeated. With so many slots; what the next step alone
+// reads takes one of them, or none.
+std::string ChainDiffers(uint32_t rows, uint32_t columns, uint32_t offset, int32_t slots, bool passes_on) {
   const uint32_t count = rows * columns;
   Memory<Float16> x(count, offset), row(columns, 0), one(1, 0), y(count, 0);
   using device::ChainCodeKind, device::ChainOperandWay;
@@ -157,6 +158,7 @@ std::string ChainDiffers(uint32_t rows, uint32_t columns, uint32_t offset) {
   chain.storage = Storage::kFloat16;
   chain.count = count;
   chain.num_codes = 5;
+  chain.num_slots = slots;
   chain.shape = {.rank = 2, .dims = {rows, columns}};
   chain.shape.strides[1][1] = 1;
   chain.operands[0] = {x.begin(), Storage::kFloat16, ChainOperandWay::kFlat};
@@ -169,8 +171,10 @@ std::string ChainDiffers(uint32_t rows, uint32_t columns, uint32_t offset) {
     return device::ChainCode{
         ChainCodeKind::kZip, static_cast<uint8_t>(function), {a, b, 0}, slot, Storage::kFloat16, 0, 0};
   };
-  const device::ChainCode codes[] = {load(0, 0), load(1, 1), zip(device::BinaryFunction::kAdd, 0, 1, 0), load(2, 1),
-                                     zip(device::BinaryFunction::kMultiply, 0, 1, 2)};
+  const uint8_t loaded = passes_on ? device::kFromLastStep : uint8_t{1},
+                result = passes_on ? device::kFromLastStep : uint8_t{2};
+  const device::ChainCode codes[] = {load(0, 0), load(1, loaded), zip(device::BinaryFunction::kAdd, 0, loaded, 0),
+                                     load(2, loaded), zip(device::BinaryFunction::kMultiply, 0, loaded, result)};
   std::copy(std::begin(codes), std::end(codes), chain.codes);
   if (StartPlainly(chain) != 0) return "not started";
   const auto rounded = [](float value) { return device::Widen(device::Narrow<Float16>(value)); };
@@ -184,9 +188,43 @@ std::string ChainDiffers(uint32_t rows, uint32_t columns, uint32_t offset) {
 TEST_CASE("packs: chains") {
   for (const uint32_t columns : {1u, 5u, 8u, 12u, 16u, 31u}) {
     for (const uint32_t offset : {0u, 1u}) {
-      INFO(columns << " columns, " << offset << " behind");
-      CHECK(ChainDiffers(1, columns, offset) == "");
-      CHECK(ChainDiffers(7, columns, offset) == "");
+      for (const int32_t slots : {3, device::kMostChainSlots}) {
+        for (const bool passes_on : {false, true}) {
+          INFO(columns << " columns, " << offset << " behind, " << slots << " slots, passed on " << passes_on);
+          CHECK(ChainDiffers(1, columns, offset, slots, passes_on) == "");
+          CHECK(ChainDiffers(7, columns, offset, slots, passes_on) == "");
+        }
+      }
+    }
+  }
+}
+
+// y = a > b ? c : d, where b is one number and d is one or not.
+std::string ChoiceDiffers(uint32_t count, uint32_t offset, bool has_one) {
+  Memory<Float16> a(count, offset), b(1, 0), c(count, 0), d(count, 1), y(count, 0);
+  for (uint32_t i = 0; i < count; ++i) d.begin()[i] = device::Narrow<Float16>(2 - c[i]);
+  const device::CompareAndChooseArguments choose = {.a = {a.begin(), false},
+                                                    .b = {b.begin(), true},
+                                                    .c = {c.begin(), false},
+                                                    .d = {d.begin(), has_one},
+                                                    .y = y.begin(),
+                                                    .count = count,
+                                                    .storage = Storage::kFloat16,
+                                                    .comparison = device::Comparison::kGreater};
+  if (StartPlainly(choose) != 0) return "not started";
+  for (uint32_t i = 0; i < count; ++i) {
+    const float expected = a[i] > b[0] ? c[i] : d[has_one ? 0 : i];
+    if (y[i] != expected) return absl::StrCat("element ", i, ": found ", y[i], ", expected ", expected);
+  }
+  return y.IsIntact(count) ? "" : "written beyond the tensor";
+}
+
+TEST_CASE("packs: choices by a comparison") {
+  for (const uint32_t count : kCounts) {
+    for (const uint32_t offset : {0u, 1u}) {
+      INFO(count << " elements, " << offset << " behind");
+      CHECK(ChoiceDiffers(count, offset, false) == "");
+      CHECK(ChoiceDiffers(count, offset, true) == "");
     }
   }
 }

@@ -34,7 +34,7 @@ TEST_CASE("device: reductions along any axes") {
 
 TEST_CASE("device: sums and means of many rows") {
   for (const DType dtype : kLoopFloats) {
-    for (const Dims& dims : {Dims{257, 5}, Dims{9, 70, 3, 7}, Dims{2000, 2}}) {
+    for (const Dims& dims : {Dims{257, 5}, Dims{9, 70, 3, 7}, Dims{2000, 2}, Dims{300, 24}}) {  // 24: whole packs
       const Tensor axes = dims.size() == 2 ? Tensor::OfInts({0}) : Tensor::OfInts({0, 1});
       for (const std::string op : {"ReduceSum", "ReduceMean"}) {
         CHECK(RunOnDevice({.node = "y = " + op + " <keepdims = 0> (a, b)",
@@ -97,6 +97,25 @@ TEST_CASE("device: layer norms, with statistics for who reads them") {
   const Tensor x = RandomTensor(DType::kFloat32, {4, 50}), other = RandomTensor(DType::kFloat32, {4, 50});
   CHECK_THAT(WhyOnHost({.node = "y = LayerNormalization(a, b)", .inputs = {x, other}}),
              Contains("an operand of another shape"));
+}
+
+TEST_CASE("device: layer norms of rows that are whole packs") {
+  for (const DType dtype : kLoopFloats) {
+    for (const int64_t size : {int64_t{8}, int64_t{48}, int64_t{1024}, int64_t{4104}}) {
+      const Tensor x = RandomTensor(dtype, {5, size}), scale = RandomTensor(dtype, {size}),
+                   bias = RandomTensor(dtype, {size});
+      CHECK(RunOnDevice({.node = "y, z, w = LayerNormalization(a, b, c)",
+                         .inputs = {x, scale, bias},
+                         .outputs = {dtype, DType::kFloat32, DType::kFloat32},
+                         .relative = 1e-5,
+                         .absolute = 1e-5}) == "");
+      CHECK(RunOnDevice({.node = "y = RMSNormalization(a, b)",
+                         .inputs = {x, scale},
+                         .opset = 23,
+                         .relative = 1e-5,
+                         .absolute = 1e-5}) == "");
+    }
+  }
 }
 
 TEST_CASE("device: norms of channels") {

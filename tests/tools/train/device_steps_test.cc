@@ -22,6 +22,7 @@ struct Network {
   Dims x;             // of a batch
   std::vector<std::pair<std::string, Dims>> weights;
   DType type = DType::kFloat32;  // of x
+  double deviation = 0.5;        // of weights: so small that logits are, whose roundings are what a loss is off by
 };
 
 const Network kDense = {.nodes = "h = Gemm <transB = 1> (x, w, b) r = Relu (h) logits = MatMul (r, v)",
@@ -40,7 +41,7 @@ std::string MakeStep(const ScratchFolder& folder, const Network& network, const 
   REQUIRE(model.ParseFromString(*text));
   for (const auto& [name, shape] : network.weights) {
     *model.mutable_graph()->add_initializer() =
-        ProtoOf(name, RandomTensor(DType::kFloat32, shape, Values::kPositive, 0.5));
+        ProtoOf(name, RandomTensor(DType::kFloat32, shape, Values::kPositive, network.deviation));
   }
   Names arguments = {folder.Write("m.onnx", model.SerializeAsString()), "-o", folder.File("step.onnx"), "--train"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
@@ -212,7 +213,8 @@ TEST_CASE("device: steps with convolutions, pools and norms") {
            "c = Conv <pads = [1,1,1,1]> (x, w, b) r = Relu (c) h = MaxPool <kernel_shape = [2,2], strides = [2,2]> (r) "
            "d = Conv <strides = [2,2]> (h, v) f = Flatten (d) logits = MatMul (f, u)",
        .x = {3, 2, 10, 10},
-       .weights = {{"w", {5, 2, 3, 3}}, {"b", {5}}, {"v", {4, 5, 3, 3}}, {"u", {16, 4}}}});
+       .weights = {{"w", {5, 2, 3, 3}}, {"b", {5}}, {"v", {4, 5, 3, 3}}, {"u", {16, 4}}},
+       .deviation = 0.1});
   CheckSame({.nodes = "c = Conv (x, w) n = BatchNormalization (c, s, t, m, q) r = Relu (n) "
                       "h = AveragePool <kernel_shape = [2,2], strides = [2,2]> (r) p = GlobalAveragePool (h) "
                       "f = Flatten (p) logits = MatMul (f, u)",
