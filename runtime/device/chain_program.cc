@@ -157,10 +157,13 @@ bool ChainProgram::IsLoadOf(size_t step, DType dtype) const {
   return steps_[step].kind == ChainCodeKind::kLoad && operands_[steps_[step].function].dtype == dtype;
 }
 
-// y = function(x)
+// y = function(x), which may be rounded to its type where it is stored, as what is behind a product is
 bool ChainProgram::StartAsMap(Accelerator& device, const device::ChainArguments& chain, DType dtype) const {
-  const bool is_map = steps_.size() == 2 && steps_[1].kind == ChainCodeKind::kMap && steps_[1].dtype == dtype &&
-                      IsLoadOf(0, dtype) && chain.operands[0].way == ChainOperandWay::kFlat;
+  const bool is_rounded = steps_.size() == 3 && steps_[2].kind == ChainCodeKind::kRound && steps_[2].dtype == dtype;
+  if (!is_rounded && steps_.size() != 2) return false;
+  const bool is_map = steps_[1].kind == ChainCodeKind::kMap &&
+                      (steps_[1].dtype == dtype || steps_[1].dtype == DType::kFloat32) && IsLoadOf(0, dtype) &&
+                      chain.operands[0].way == ChainOperandWay::kFlat;
   if (!is_map) return false;
   device.Start(device::MapArguments{.x = chain.operands[0].data,
                                     .y = chain.y,

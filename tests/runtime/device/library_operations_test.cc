@@ -135,6 +135,26 @@ TEST_CASE("device: channels stay beside each other from one convolution in 16 bi
   }
 }
 
+TEST_CASE("device: the commonest chains are kernels that know what they are to do") {
+  const auto ran_as = [](const FuseCase& each, DType dtype, device::Kernel kernel) {
+    const OnDouble ran(each, dtype);
+    const auto count = [&](device::Kernel of) { return ran.state->kernels[static_cast<size_t>(of)]; };
+    return count(kernel) > 0 && count(device::Kernel::kChain) == 0;
+  };
+  const FuseCase behind_product = {.graph = "(T[4,8] x) => (T[] y) { h = MatMul (x, w) y = Gelu (h) }",
+                                   .tensors = {{"x", {4, 8}}, {"w", {8, 16}}},
+                                   .opset = 20};
+  const FuseCase gradient = {
+      .graph = "(T[4,8] x, T[4,8] g, T[1] one) => (T[] y) { p = Greater (x, one) y = Where (p, g, one) }",
+      .tensors = {{"x", {4, 8}}, {"g", {4, 8}}, {"one", {1}}}};
+  for (const DType dtype : kLoopFloats) {
+    CHECK(ran_as(behind_product, dtype, device::Kernel::kMap));
+    CHECK(ran_as(gradient, dtype, device::Kernel::kCompareAndChoose));
+  }
+  const FuseCase longer = {.graph = "(T[4,8] x) => (T[] y) { h = Exp (x) y = Sub (h, x) }", .tensors = {{"x", {4, 8}}}};
+  CHECK_FALSE(ran_as(longer, DType::kFloat32, device::Kernel::kMap));
+}
+
 TEST_CASE("device: what Tensor Cores cannot read so stays row by row") {
   const FuseCase network = Network("m = Relu (h)", "y = Identity (g)");
   CHECK(OnDouble(network, DType::kFloat32).state->channels_last == 0);
