@@ -130,7 +130,7 @@ std::string ShowPaint(const Model& model, const VertexGraph& graph, const Paint&
                                  : "-",
                     ", ", ReasonName(p.reason.kind));
     if (p.reason.via != kNone) absl::StrAppend(&text, " ", VertexLabel(model, graph, p.reason.via));
-    text += "\n";
+    text += '\n';
   }
   return text;
 }

@@ -147,6 +147,7 @@ bool HaveTypesOfAttention(const Model& model, const Pattern& pattern, ValueId re
 
 bool MayTake(const Model& model, const AttentionRule& rule, const Fusion& unit, const AttentionUnit& form) {
   std::vector<DType> types;
+  types.reserve(unit.operands.size());
   for (const ValueId operand : unit.operands) types.push_back(model.value(operand).dtype);
   return rule.may_take(form, types);
 }

@@ -78,7 +78,7 @@ uint32_t WidenedBits(uint16_t low) {
   }
   if (exponent != 0) return sign | ((exponent + 112) << 23) | (mantissa << 13);
   if (mantissa == 0) return sign;
-  const int leading = std::bit_width(mantissa) - 1;  // value = 1.xxx * 2^(leading - 24)
+  const int leading = static_cast<int>(std::bit_width(mantissa)) - 1;  // value = 1.xxx * 2^(leading - 24)
   return sign | (static_cast<uint32_t>(leading + 103) << 23) | ((mantissa << (23 - leading)) & 0x007fffffu);
 }
 

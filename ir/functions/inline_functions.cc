@@ -286,7 +286,7 @@ absl::Status Inliner::CopyPassedOutputs(const Instance& instance, const Scope& s
     inner.set_name(absl::StrCat("Identity_", function.output(i)));
     inner.add_input(function.output(i));
     std::string inner_name = absl::StrCat(function.output(i), "_copy");
-    while (scope.Find(inner_name) != nullptr) inner_name += "_";
+    while (scope.Find(inner_name) != nullptr) inner_name += '_';
     inner.add_output(inner_name);
     if (origins_ != nullptr) origins_->calls[id].outputs[static_cast<size_t>(i)] = inner_name;
     NodeProto* copy = home.add_node();

@@ -190,7 +190,7 @@ FoundScores TakeMasked(const FoundMask& mask, int most_masks, PatternSearch& sea
   PatternSearch attempt = search;
   FoundScores found = TakeScores(mask.scores, most_masks - 1, attempt);
   if (!found.scores) return found;
-  search = attempt;
+  search = std::move(attempt);
   found.scores->form.masks.push_back(mask.mask);
   found.scores->masks.push_back(mask.input);
   return found;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ir/graph/attributes.h"
 #include "ir/graph/constant.h"
@@ -215,7 +216,7 @@ std::optional<Part> TakePart(ValueId value, PatternSearch& search) {
     attempt = search;
     found = TakeComputedHalf(value, attempt);
   }
-  if (found) search = attempt;
+  if (found) search = std::move(attempt);
   return found;
 }
 

@@ -152,7 +152,7 @@ Mean TakeMean(ValueId value, Axes wanted, PatternSearch& search) {
                            ? found->keeps_axes
                            : !found->keeps_axes && PutsBack(search.model(), reshaping, mean.of, mean.axes);
   if (mean.axes.empty() || is_kept != (wanted == Axes::kKept)) return {mean.of};
-  search = attempt;
+  search = std::move(attempt);
   return mean;
 }
 
@@ -209,14 +209,14 @@ void TakeCentred(ValueId difference, PatternSearch& search) {
 Variance TakeVariance(ValueId value, PatternSearch& search) {
   PatternSearch attempt = search;
   if (Variance found = TakeDifferenceOfSquares(attempt.TakeExpanded(value), Axes::kKept, attempt); found.of != kNone) {
-    search = attempt;
+    search = std::move(attempt);
     return found;
   }
   attempt = search;
   if (const NodeId reshaping = TakeReshaping(attempt.TakeExpanded(value), attempt); reshaping != kNone) {
     Variance found = TakeDifferenceOfSquares(search.node(reshaping).Input(0), Axes::kDropped, attempt);
     if (found.of != kNone && PutsBack(search.model(), reshaping, found.of, found.axes)) {
-      search = attempt;
+      search = std::move(attempt);
       return found;
     }
   }

@@ -44,7 +44,7 @@ InverseRoot TakeScaledInverseRoot(ValueId value, PatternSearch& search) {
   value = start.TakeExpanded(value);
   PatternSearch attempt = start;
   if (const ValueId under_root = TakeInverseRoot(value, attempt); under_root != kNone) {
-    search = attempt;
+    search = std::move(attempt);
     return {under_root};
   }
   const NodeId product = search.Peek(value, "Mul");
@@ -55,7 +55,7 @@ InverseRoot TakeScaledInverseRoot(ValueId value, PatternSearch& search) {
     const ValueId under_root = TakeInverseRoot(attempt.TakeExpanded(node.Input(port)), attempt);
     if (under_root == kNone) continue;
     attempt.Take(value, "Mul");
-    search = attempt;
+    search = std::move(attempt);
     return {under_root, node.Input(1 - port)};
   }
   return {};
@@ -73,7 +73,7 @@ Quotient TakeProduct(NodeId product, PatternSearch& search) {
     PatternSearch attempt = search;
     const InverseRoot inverse = TakeScaledInverseRoot(node.Input(port), attempt);
     if (inverse.under_root == kNone) continue;
-    search = attempt;
+    search = std::move(attempt);
     return {node.Input(1 - port), inverse};
   }
   return {};
@@ -104,7 +104,7 @@ Offset TakeOffset(ValueId value, ValueId factor, PatternSearch& search) {
       PatternSearch attempt = search;
       const ValueId mean = TakeNegatedProduct(search.node(sum).Input(port), factor, attempt);
       if (mean == kNone) continue;
-      search = attempt;
+      search = std::move(attempt);
       return {mean, search.node(sum).Input(1 - port)};
     }
     return {};
@@ -126,7 +126,7 @@ Quotient TakeSpread(NodeId sum, PatternSearch& search) {
       const Offset offset = TakeOffset(node.Input(1 - port), inverse_root, attempt);
       if (offset.mean == kNone) continue;
       attempt.Take(node.Input(port), "Mul");
-      search = attempt;
+      search = std::move(attempt);
       return {search.node(product).Input(1 - factor), inverse, offset.mean, offset.shift};
     }
   }

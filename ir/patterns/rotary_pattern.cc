@@ -116,7 +116,7 @@ FoundTurned FindSum(NodeId sum, PatternSearch& search) {
       const ValueId cosines = attempt.OtherOperand(with_cosines, rotated->x);
       if (cosines == kNone) return {{}, "the other summand is not of what is rotated"};
       attempt.Join(sum);
-      search = attempt;
+      search = std::move(attempt);
       const ValueId sines = search.node(with_sines).Input(1 - factor);
       return {Turned{rotated->x, cosines, sines, {.pairs = rotated->pairs, .has_whole_angles = true}, sum}};
     }
@@ -136,7 +136,7 @@ std::optional<Term> TakeTerm(ValueId value, Side side, PatternSearch& search) {
     PatternSearch attempt = search;
     const auto part = TakePart(search.node(product).Input(port), attempt);
     if (!part || part->side != side) continue;
-    search = attempt;
+    search = std::move(attempt);
     return Term{*part, search.node(product).Input(1 - port)};
   }
   return std::nullopt;
@@ -152,7 +152,7 @@ std::optional<TermPair> TakeTerms(NodeId sum, bool may_exchange, PatternSearch& 
     const auto first = TakeTerm(node.Input(port), Side::kFirst, attempt);
     const auto second = first ? TakeTerm(node.Input(1 - port), Side::kSecond, attempt) : std::nullopt;
     if (second) {
-      search = attempt;
+      search = std::move(attempt);
       return TermPair{*first, *second};
     }
     if (!may_exchange) break;
@@ -200,7 +200,7 @@ void TakeRest(Turned& found, PatternSearch& search) {
   const bool fits = stays && attempt.AreSame(stays->of, turns->of) && turns->step == 1 && stays->step == 1 &&
                     turns->start == 0 && turns->end == stays->start && stays->end == kToTheEnd;
   if (!fits) return;
-  search = attempt;
+  search = std::move(attempt);
   found.x = turns->of;
   found.form.rotated = turns->end;
   found.last = concat;

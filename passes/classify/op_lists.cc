@@ -260,7 +260,7 @@ Profile DescribeProfile(absl::string_view profile) {
 absl::StatusOr<std::string> ProfileList(absl::string_view called, DType low) {
   const std::string profile = CurrentName(called);
   const std::string ending = absl::StrCat("-", DTypeName(low));
-  const std::string name = absl::EndsWith(profile, ending) ? profile : absl::StrCat(profile, ending);
+  std::string name = absl::EndsWith(profile, ending) ? profile : absl::StrCat(profile, ending);
   const std::vector<std::string> lists = EmbeddedListNames();
   if (std::binary_search(lists.begin(), lists.end(), name)) return name;
   const std::vector<std::string> profiles = ProfileNames();

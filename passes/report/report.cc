@@ -243,7 +243,7 @@ std::string EditsText(const Report& report) {
     absl::StrAppendFormat(&text, "  %s  %s -> %s  for %s", Escaped(cast.value), TypeName(cast.from), TypeName(cast.to),
                           EscapedList(cast.readers));
     if (cast.num_elements >= 0) absl::StrAppendFormat(&text, "  (%d elements)", cast.num_elements);
-    text += "\n";
+    text += '\n';
   }
   if (!report.weights.empty()) text += "\nweights\n";
   for (const NarrowedWeight& weight : report.weights) {
@@ -258,7 +258,7 @@ std::string EditsText(const Report& report) {
     if (weight.stats.subnormal > 0) absl::StrAppendFormat(&text, ", %d subnormal", weight.stats.subnormal);
     if (weight.original_stays)
       absl::StrAppend(&text, ", float32 original stays for ", EscapedList(weight.original_readers));
-    text += "\n";
+    text += '\n';
   }
   AppendNames("casts removed", report.removed_casts, text);
   AppendNames("weights widened", report.widened_weights, text);

@@ -216,6 +216,7 @@ class Differentiator {
     // Copies: what is written moves the nodes.
     const auto inputs = model_.node(id).inputs, outputs = model_.node(id).outputs;
     std::vector<bool> wanted;
+    wanted.reserve(inputs.size());
     for (size_t port = 0; port < inputs.size(); ++port) wanted.push_back(way_.TakesGradient(id, port));
     std::vector<Term> gradients;
     for (const ValueId output : outputs) gradients.push_back(output == kNone ? Term() : SumOf(output));

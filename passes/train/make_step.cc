@@ -209,6 +209,7 @@ class StepMaker {
         step_.AddDefault(kLearningRateName, MakeScalar(model_, static_cast<float>(optimizer.learning_rate)));
     CountSteps(apply);
     std::vector<WeightGradient> pairs;
+    pairs.reserve(weights_.size());
     for (size_t i = 0; i < weights_.size(); ++i) pairs.push_back({weights_[i], gradients_[i]});
     AddUpdates(step_, optimizer, {learning_rate_, updates_, apply}, pairs);
     for (const auto& [state, next] : statistics_) step_.SetNext(state, step_.Choose(finite_, next, state));

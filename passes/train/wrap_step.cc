@@ -112,6 +112,7 @@ absl::Status ExpectWhole(const Model& model, const TrainingGraph& graph, const W
   if (!missing.empty()) return ModelError("--loss-scale: missing: ", absl::StrJoin(missing, "; "));
   if (graph.seeds.size() <= 1) return absl::OkStatus();
   std::vector<std::string> names;
+  names.reserve(graph.seeds.size());
   for (const ValueId seed : graph.seeds) names.push_back(Escaped(model.value(seed).name));
   return ModelError("--loss-scale: expected one seed of gradients, found ", graph.seeds.size(), ": ",
                     absl::StrJoin(names, ", "), "; --loss NAME chooses NAME_grad");
@@ -240,7 +241,7 @@ absl::StatusOr<std::string> WrapGraph(Model& model, const WrapSettings& settings
 absl::StatusOr<std::string> WrapAlgorithm(Model& model, std::shared_ptr<const OpSignatures> signatures,
                                           const WrapSettings& settings, const Limits& limits) {
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> combined, CombineWithAlgorithm(model, signatures));
-  AMP_ASSIGN_OR_RETURN(const std::string line, WrapGraph(*combined, settings));
+  AMP_ASSIGN_OR_RETURN(std::string line, WrapGraph(*combined, settings));
   AMP_ASSIGN_OR_RETURN(const std::vector<StepState> states, FindStates(combined->proto()));
   std::vector<std::pair<std::string, std::string>> bindings;
   for (const StepState& state : states) {

@@ -100,6 +100,7 @@ std::vector<int32_t> ZeroPointsOfWeights(const KernelContext& context, const Por
   std::vector<int32_t> zeros;
   const size_t given =
       context.HasInput(ports.w_zero) ? static_cast<size_t>(context.Input(ports.w_zero).num_elements()) : 0;
+  zeros.reserve(given);
   for (size_t i = 0; i < given; ++i) zeros.push_back(NumberOf(context.Input(ports.w_zero), i) - moved_by);
   if (zeros.empty()) zeros.push_back(-moved_by);
   zeros.resize(static_cast<size_t>(w.dim(0)), zeros[0]);

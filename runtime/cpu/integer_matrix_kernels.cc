@@ -75,8 +75,8 @@ int32_t NumberAt(const Tensor& x, size_t i) {
 std::vector<int32_t> ZeroPoints(const KernelContext& context, size_t port) {
   if (!context.HasInput(port)) return {0};
   const Tensor& x = context.Input(port);
-  std::vector<int32_t> result;
-  for (size_t i = 0; i < static_cast<size_t>(x.num_elements()); ++i) result.push_back(NumberAt(x, i));
+  std::vector<int32_t> result(static_cast<size_t>(x.num_elements()));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = NumberAt(x, i);
   return result;
 }
 

@@ -38,7 +38,7 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
 absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port, const onednn::Primitive& primitive,
                                       DType compute, absl::FunctionRef<absl::StatusOr<Tensor>()> plain) {
   const auto pack = [&]() -> absl::StatusOr<Tensor> {
-    AMP_ASSIGN_OR_RETURN(const Tensor elements, plain());
+    AMP_ASSIGN_OR_RETURN(Tensor elements, plain());
     if (primitive.packed_bytes() == 0) return elements;
     AMP_ASSIGN_OR_RETURN(Tensor packed,
                          Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));

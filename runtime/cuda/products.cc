@@ -157,7 +157,8 @@ const char* Products::Describe(const ProductArguments& product, Plan& plan) cons
     return "no operation";
   }
   const auto set_operation = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
-    return library_->set_operation(plan.operation, attribute, &value, sizeof(value)) == CUBLAS_STATUS_SUCCESS;
+    return library_->set_operation(plan.operation, attribute, static_cast<const void*>(&value), sizeof(value)) ==
+           CUBLAS_STATUS_SUCCESS;
   };
   const cublasOperation_t left = product.transposes_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t right = product.transposes_a ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -333,8 +334,8 @@ int Products::Multiply(const ProductArguments& product, cudaStream_t stream, cha
   const Plan& plan = PlanFor(product, stream);
   if (!plan.why_not.empty()) return Answer(device::kNoProduct, plan.why_not, text);
   if (product.bias != nullptr &&
-      library_->set_operation(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &product.bias, sizeof(product.bias)) !=
-          CUBLAS_STATUS_SUCCESS) {
+      library_->set_operation(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                              static_cast<const void*>(&product.bias), sizeof(product.bias)) != CUBLAS_STATUS_SUCCESS) {
     return Answer(device::kNoProduct, "cuBLASLt does not take the bias", text);
   }
   const cublasStatus_t status = Run(product, stream, plan);

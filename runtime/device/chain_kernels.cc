@@ -152,7 +152,7 @@ class ChainTranslation {
   }
 
   absl::StatusOr<size_t> AddStep(const ChainStep& step) {
-    const absl::Status unknown = absl::UnimplementedError("a step that the device does not have");
+    absl::Status unknown = absl::UnimplementedError("a step that the device does not have");
     switch (step.kind) {
       case ChainStep::Kind::kMap: {
         const auto function = FunctionOf(kMaps, step.map);

@@ -154,7 +154,8 @@ absl::StatusOr<device::ChainArguments> ChainProgram::Arguments(const Dims& dims)
 // elements. The commonest chains have a kernel that knows.
 
 bool ChainProgram::IsLoadOf(size_t step, DType dtype) const {
-  return steps_[step].kind == ChainCodeKind::kLoad && operands_[steps_[step].function].dtype == dtype;
+  return steps_[step].kind == ChainCodeKind::kLoad &&
+         operands_[static_cast<size_t>(steps_[step].function)].dtype == dtype;
 }
 
 // y = function(x), which may be rounded to its type where it is stored, as what is behind a product is

@@ -143,6 +143,7 @@ absl::Status FoldEqual(KernelContext& context, const BinaryLoop& of, float divis
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutputLike(0, 0));
   if (y->num_elements() == 0) return absl::OkStatus();
   std::vector<FloatSource> in;
+  in.reserve(context.num_inputs());
   for (size_t i = 0; i < context.num_inputs(); ++i) in.emplace_back(loops, context.Input(i));
   const FloatSink out(loops, *y);
   ForEachPartTogether(static_cast<size_t>(y->num_elements()), [&](size_t first, size_t count) {

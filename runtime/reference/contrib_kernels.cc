@@ -50,7 +50,7 @@ absl::Status QuickGelu(KernelContext& context) {
 // An operand of FusedMatMul. transBatch moves the first axis in front of the last one; trans exchanges the last two.
 absl::StatusOr<Tensor> Operand(const KernelContext& context, size_t port, absl::string_view side) {
   const Node& node = context.node();
-  AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(port)));
+  AMP_ASSIGN_OR_RETURN(Tensor x, ToFloat64(context.Input(port)));
   if (x.rank() < 2) return x;
   std::vector<size_t> order(x.rank());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -129,7 +129,7 @@ absl::Status CheckNothingFrom(const KernelContext& context, size_t port) {
 
 // The widths of q, k and v, which are columns beside each other.
 absl::StatusOr<std::vector<int64_t>> Widths(const KernelContext& context, int64_t columns) {
-  const std::vector<int64_t> widths =
+  std::vector<int64_t> widths =
       GetInts(context.node(), "qkv_hidden_sizes").value_or(std::vector<int64_t>(3, columns / 3));
   const bool fits = widths.size() == 3 && widths[0] >= 0 && widths[1] >= 0 && widths[0] <= columns &&
                     widths[1] <= columns - widths[0] && widths[2] == columns - widths[0] - widths[1];

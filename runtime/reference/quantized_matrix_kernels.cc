@@ -24,7 +24,7 @@ enum class Along { kRows, kColumns, kFilters };
 // input is absent.
 absl::StatusOr<Tensor> Parameters(const KernelContext& context, size_t port, double fallback, Along along) {
   if (!context.HasInput(port)) return FilledFloat64({}, fallback);
-  AMP_ASSIGN_OR_RETURN(const Tensor wide, ToFloat64(context.Input(port)));
+  AMP_ASSIGN_OR_RETURN(Tensor wide, ToFloat64(context.Input(port)));
   if (wide.num_elements() == 1) return wide.Reshaped({});
   if (wide.rank() == 1 && along == Along::kRows) return wide.Reshaped({wide.dim(0), 1});
   return wide;
@@ -156,7 +156,7 @@ absl::Status QGemm(KernelContext& context) {
 
 // [M] becomes [M, 1, ..], of the rank of a filter; one number stays as it is.
 absl::StatusOr<Tensor> PerFilter(const KernelContext& context, size_t port, double fallback, const Tensor& w) {
-  AMP_ASSIGN_OR_RETURN(const Tensor numbers, Parameters(context, port, fallback, Along::kFilters));
+  AMP_ASSIGN_OR_RETURN(Tensor numbers, Parameters(context, port, fallback, Along::kFilters));
   if (numbers.rank() == 0) return numbers;
   if (numbers.rank() != 1 || w.rank() == 0 || numbers.dim(0) != w.dim(0)) {
     return ModelError("expected one number, or one for each output channel, found ", context.Input(port).TypeText());

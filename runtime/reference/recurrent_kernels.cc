@@ -320,7 +320,7 @@ absl::StatusOr<std::vector<double>> ReadByRow(const KernelContext& context, size
                                               size_t rows) {
   const auto all = static_cast<int64_t>(directions), of_each = static_cast<int64_t>(rows);
   const Tensor& tensor = context.Input(port);
-  AMP_ASSIGN_OR_RETURN(const std::vector<double> numbers, ReadDoubles(tensor));
+  AMP_ASSIGN_OR_RETURN(std::vector<double> numbers, ReadDoubles(tensor));
   if (tensor.dims() == Dims{all, of_each}) return numbers;
   if (tensor.dims() != Dims{all}) {
     return ModelError("input ", port, ": expected shape ", DimsText({all}), " or ", DimsText({all, of_each}),

@@ -19,11 +19,13 @@
 #include <cstdlib>
 #include <cstring>
 
-extern "C" {
+extern "C" {  // names of the C library's own
+// NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
+// NOLINTEND(bugprone-reserved-identifier)
 }
 
 namespace {

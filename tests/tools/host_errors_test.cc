@@ -13,9 +13,7 @@ namespace {
 using Catch::Matchers::Contains;
 using Floats = std::vector<float>;
 
-Tensor FloatsOf(Dims dims, const Floats& elements) {
-  return Tensor::Of<float>(DType::kFloat32, std::move(dims), elements);
-}
+Tensor FloatsOf(const Dims& dims, const Floats& elements) { return Tensor::Of<float>(DType::kFloat32, dims, elements); }
 
 std::unique_ptr<Session> SessionOf(const std::string& text) {
   absl::StatusOr<std::unique_ptr<Session>> session = MakeSession(ModelFromText(text));

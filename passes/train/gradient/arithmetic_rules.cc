@@ -80,6 +80,7 @@ absl::Status Pow(Backward& node) {
 absl::Status Extreme(Backward& node) {
   const Term y = node.Output();
   std::vector<Term> is_chosen;
+  is_chosen.reserve(node.num_inputs());
   for (size_t port = 0; port < node.num_inputs(); ++port) {
     is_chosen.push_back(Cast(IsEqual(node.Input(port), y), y.dtype()));
   }

@@ -46,7 +46,7 @@ absl::StatusOr<Reduction> ReductionOf(Backward& node) {
   if (!axes.has_value()) return Backward::Refuse("its axes, and the rank of its operand, have to be known");
   const bool keeps = axes->empty() || node.Int("keepdims", 1) != 0;
   const auto with_axes = [&](const Term& x) { return keeps ? x : Unsqueeze(x, *axes); };
-  return Reduction{*axes, with_axes(node.Gradient()), with_axes(node.Output())};
+  return Reduction{axes, with_axes(node.Gradient()), with_axes(node.Output())};
 }
 
 template <Term (*Gradient)(Backward&, const Reduction&)>

@@ -53,6 +53,7 @@ Term SizesAlong(Backward& node, int64_t axis) {
     if (dim != kUnknownDim) known.push_back(dim);
   }
   if (known.size() == node.num_inputs()) return node.write().Integers(known);
+  sizes.reserve(node.num_inputs());
   for (size_t port = 0; port < node.num_inputs(); ++port) {
     sizes.push_back(node.write().DimOf(node.InputId(port), axis));
   }

@@ -14,7 +14,7 @@ constexpr int64_t kLargestDim = int64_t{1} << 40;  // products of both do not ov
 
 absl::StatusOr<Axes> Attribute(const Backward& node, absl::string_view name, size_t count, int64_t fallback,
                                int64_t least) {
-  const Axes values = node.Ints(name).value_or(Axes(count, fallback));
+  Axes values = node.Ints(name).value_or(Axes(count, fallback));
   const bool is_in_range =
       std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v <= kLargest; });
   if (values.size() != count || !is_in_range) {

@@ -69,7 +69,7 @@ void WriteInput(const ScratchFolder& dir) {
   onnx::TensorProto big = FloatTensor("big", {600'000});
   WriteText(dir.File("w.bin"), big.raw_data());
   MakeExternal(&big, "w.bin");
-  *model.mutable_graph()->add_initializer() = big;
+  *model.mutable_graph()->add_initializer() = std::move(big);
   *model.mutable_graph()->add_initializer() = FloatTensor("embedded", {40'000}, 3);
   WriteText(dir.File("m.onnx"), model.SerializeAsString());
 }

@@ -22,7 +22,7 @@ namespace {
 std::unique_ptr<Model> Parse(absl::string_view text) {
   auto arena = std::make_unique<google::protobuf::Arena>();
   auto* proto = google::protobuf::Arena::CreateMessage<onnx::ModelProto>(arena.get());
-  const auto parsed = onnx::OnnxParser::Parse(*proto, std::string(text).c_str());
+  const auto parsed = onnx::OnnxParser::Parse(*proto, std::string(text));
   INFO(parsed.ErrorMessage());
   REQUIRE(parsed.IsOK());
   auto model = Model::Create(std::move(arena), proto);
@@ -63,7 +63,7 @@ void CheckLift(int from, int to, absl::string_view before, absl::string_view aft
   CHECK(model->opset("") == to);
   CHECK(model->ir_version() >= IrVersionForOpset(to));
   onnx::GraphProto wanted;
-  const auto parsed = onnx::OnnxParser::Parse(wanted, std::string(after).c_str());
+  const auto parsed = onnx::OnnxParser::Parse(wanted, std::string(after));
   INFO(parsed.ErrorMessage());
   REQUIRE(parsed.IsOK());
   CHECK(GraphText(model->proto().graph()) == GraphText(wanted));

@@ -67,7 +67,7 @@ onnx::ModelProto ConcatOfDifferent(int times) {
     *model.mutable_graph()->add_node() = first;
     *concat.add_input() = first.output(0);
   }
-  *model.mutable_graph()->add_node() = concat;
+  *model.mutable_graph()->add_node() = std::move(concat);
   return model;
 }
 

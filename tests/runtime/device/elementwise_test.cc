@@ -70,7 +70,7 @@ TEST_CASE("device: Gelu keeps its digits where it is small") {
   constexpr int64_t kCount = 4001;
   Tensor x = *Tensor::Create(DType::kFloat32, {kCount});
   for (int64_t i = 0; i < kCount; ++i) {
-    x.mutable_elements<float>()[i] = -12.5F + 25.0F * static_cast<float>(i) / (kCount - 1);
+    x.mutable_elements<float>()[static_cast<size_t>(i)] = -12.5F + 25.0F * static_cast<float>(i) / (kCount - 1);
   }
   CHECK(RunOnDevice({.node = "y = Gelu(a)", .inputs = {x}, .opset = 20, .relative = 1e-5}) == "");
 }

@@ -244,9 +244,9 @@ class CaseMutation {
       behind.mutable_type()->mutable_tensor_type()->set_elem_type(to);
     }
     if (Below(4) == 0) {
-      *graph_.add_output() = behind;
+      *graph_.add_output() = std::move(behind);
     } else {
-      *output = behind;
+      *output = std::move(behind);
     }
     return absl::StrCat(node->op_type(), " behind");
   }

@@ -126,7 +126,7 @@ std::string EpochLines(const std::string& out) {
     for (const std::string& part : std::vector<std::string>(absl::StrSplit(line, "  "))) {
       if (!absl::StrContains(part, "ms/step")) absl::StrAppend(&lines, part, "  ");
     }
-    lines += "\n";
+    lines += '\n';
   }
   return lines;
 }

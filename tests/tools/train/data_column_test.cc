@@ -13,8 +13,8 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-Tensor Bytes(Dims dims, const std::vector<uint8_t>& elements) {
-  return Tensor::Of<uint8_t>(DType::kUint8, std::move(dims), elements);
+Tensor Bytes(const Dims& dims, const std::vector<uint8_t>& elements) {
+  return Tensor::Of<uint8_t>(DType::kUint8, dims, elements);
 }
 
 std::string Taken(const absl::StatusOr<DataColumn>& column, const std::vector<int64_t>& rows) {

@@ -107,7 +107,7 @@ TEST_CASE("what a mixed step saves as its forward model is float32, and is train
 
 TEST_CASE("what cannot be taken back when a mixed step's forward model is saved is said") {
   const ScratchFolder folder;
-  const std::string path = MakeStep(folder, {"mlp", "8-16-4"}, {"--dtype", "float16", "--freeze", "dense_1_*"});
+  MakeStep(folder, {"mlp", "8-16-4"}, {"--dtype", "float16", "--freeze", "dense_1_*"});
   const auto notes_of = [&](std::string bytes) {
     const absl::StatusOr<std::unique_ptr<Trainer>> trainer = Trainer::CreateFromBytes(std::move(bytes));
     REQUIRE(trainer.ok());

@@ -29,7 +29,7 @@ TEST_CASE("weights are Glorot-uniform, biases zero") {
   const auto elements = [&](int i) {
     const std::string& bytes = model.graph().initializer(i).raw_data();
     const auto* first = reinterpret_cast<const float*>(bytes.data());
-    return std::vector<float>(first, first + bytes.size() / sizeof(float));
+    return std::vector<float>(first, std::next(first, static_cast<std::ptrdiff_t>(bytes.size() / sizeof(float))));
   };
   const std::vector<float> weights = elements(0);
   REQUIRE(weights.size() == 400 * 200);

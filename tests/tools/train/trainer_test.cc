@@ -21,8 +21,8 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-Tensor Floats(Dims dims, const std::vector<float>& elements) {
-  return Tensor::Of<float>(DType::kFloat32, std::move(dims), elements);
+Tensor Floats(const Dims& dims, const std::vector<float>& elements) {
+  return Tensor::Of<float>(DType::kFloat32, dims, elements);
 }
 
 NamedDatums Batch(float first = 1) {
