@@ -33,7 +33,7 @@ std::string DescribeGpus(const Hardware& hardware) {
   for (const Gpu& gpu : hardware.gpus) {
     absl::StrAppend(&text, "gpu: ", Escaped(gpu.name));
     if (gpu.capability) absl::StrAppend(&text, ", compute capability ", CapabilityText(*gpu.capability));
-    text += "\n";
+    text += '\n';
   }
   if (hardware.gpus.empty()) absl::StrAppend(&text, "gpu: none, ", hardware.no_gpu_why, "\n");
   if (const std::optional<int> version = hardware.cuda_driver_version; version.has_value()) {

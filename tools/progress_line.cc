@@ -72,7 +72,7 @@ void ProgressLine::Write(const std::string& text) {
   if (length == 0 && written_ == 0) return;
   const std::string spaces(std::max(written_, length) - length, ' ');
   std::string bytes = absl::StrCat("\r", text, spaces);
-  if (length == 0) bytes += "\r";
+  if (length == 0) bytes += '\r';
   (void)!::write(file_, bytes.data(), bytes.size());
   written_ = length;
 }

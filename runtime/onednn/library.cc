@@ -370,7 +370,7 @@ void ChooseForDepthwise(PrimitiveDescriptor& pd) {
   };
   if (!is(pd, "brdgmm_dw")) return;
   PrimitiveDescriptor next = pd;
-  if (next.next_impl() && is(next, "jit_dw")) pd = next;
+  if (next.next_impl() && is(next, "jit_dw")) pd = std::move(next);
 }
 
 template <typename Operation>

@@ -261,7 +261,7 @@ std::string HistoryCsv(const std::vector<EpochRecord>& history) {
     if (has_errors) {
       absl::StrAppend(&text, ",", OptionalCsv(r.totals.MeanAbsoluteError()), ",", OptionalCsv(r.test_absolute_error));
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }
