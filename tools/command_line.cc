@@ -142,11 +142,40 @@ absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error)
   return UsageError(flag, ": expected ", option->get_type_name());
 }
 
+absl::Status EmptyValue(const CLI::Option& option) {
+  const std::string type = option.get_type_name(), name = option.get_name();
+  if (option.get_positional()) return UsageError(name, ": expected a value, found ''");
+  if (type.empty() || absl::StartsWith(type, "[=")) {
+    return UsageError(name, ": expected a value behind '=', found none");
+  }
+  return UsageError(name, ": expected ", type, ", found ''");
+}
+
+// No flag takes an empty value. Behind "=", CLI11 would take the next argument instead, or the value of the flag alone.
+absl::Status CheckEqualsSigns(const CLI::App& app, const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (!absl::StartsWith(argument, "--") || argument.find('=') + 1 != argument.size()) continue;
+    const CLI::Option* option = app.get_option_no_throw(argument.substr(0, argument.size() - 1));
+    if (option != nullptr) return EmptyValue(*option);
+  }
+  return absl::OkStatus();
+}
+
+// A variable that a shell does not know gives an empty argument. Taken as a value, it would switch the flag off.
+absl::Status CheckValues(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (absl::c_linear_search(option->results(), "")) return EmptyValue(*option);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<std::string>& arguments,
                                              const std::vector<std::string>& flags_with_equals) {
   app.allow_extras();
+  AMP_RETURN_IF_ERROR(CheckEqualsSigns(app, arguments));
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
@@ -161,6 +190,7 @@ absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<st
     return UsageError(Escaped(text));
   }
   if (!Unexpected(app).empty()) return UnknownArgument(app, arguments, flags_with_equals);
+  AMP_RETURN_IF_ERROR(CheckValues(app));
   return std::string();
 }
 

@@ -191,6 +191,22 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({}, 2, "expected --random-inputs, --inputs FILE.npz or --input NAME=FILE for x float32[n,2]");
 }
 
+TEST_CASE("an empty value is refused: no flag of amp-run counts as not given") {
+  const Runs runs;
+  for (const auto& [flag, type] : {std::pair("--compare", "OTHER.onnx"),
+                                   {"--outputs", "FILE.npz"},
+                                   {"--output-dir", "DIR"},
+                                   {"--profile", "FILE.json"},
+                                   {"--inputs", "FILE.npz"},
+                                   {"--device", "auto|cpu|cuda[:N]"}}) {
+    const std::string expected = absl::StrCat("amp-run: error: ", flag, ": expected ", type, ", found ''\n");
+    CHECK(runs.Run({"--random-inputs", flag, ""}).err == expected);
+    CHECK(runs.Run({absl::StrCat(flag, "="), "--random-inputs"}).err == expected);
+  }
+  runs.Fails({"--random-inputs="}, 2, "--random-inputs: expected a value behind '=', found none");
+  runs.Fails({"--random-inputs", "--bench="}, 2, "--bench: expected a value behind '=', found none");
+}
+
 TEST_CASE("a made-up sequence is an error that says how to give one, and gives way to one") {
   const Runs runs;
   runs.WriteModel("sequence.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>

@@ -357,6 +357,21 @@ TEST_CASE("wrong flags are one line") {
   CHECK_THAT(runs.Error({"@forward.onnx", "--data", "x=@data.npz:x"}, 3), Contains("forward.onnx: no step graph"));
 }
 
+TEST_CASE("an empty value is refused: no flag of amp-train counts as not given") {
+  const Runs runs;
+  for (const auto& [flag, type] : {std::pair("--save-weights", "OUT.onnx"),
+                                   {"--save-best", "OUT.onnx"},
+                                   {"--forward", "MODEL.onnx"},
+                                   {"--checkpoint", "FILE"},
+                                   {"--resume", "FILE"},
+                                   {"--log", "FILE.csv"},
+                                   {"--shuffle", "SEED"},
+                                   {"--patience", "N"}}) {
+    CHECK(runs.TrainError({flag, ""}) == absl::StrCat(flag, ": expected ", type, ", found ''"));
+  }
+  CHECK(runs.Error({"new", "cnn", "-o", ""}) == "--output: expected OUT.onnx, found ''");
+}
+
 TEST_CASE("new models are written, nonsense is not") {
   const Runs runs;
   CHECK(runs.Run({"new", "mlp", "3-4-2", "-o", "@m.onnx", "--seed", "1"}).exit_code == 0);
