@@ -27,6 +27,8 @@ namespace {
 
 constexpr int64_t kFirstDim = 1;
 constexpr absl::string_view kMaskWord = "mask";
+// Inputs of com.microsoft's GroupQueryAttention: of each sample the number of its last token, and how many there are.
+constexpr absl::string_view kLastTokens = "seqlens_k", kAllTokens = "total_sequence_length";
 constexpr size_t kMostReaders = 1000;  // that the search for an input's meaning looks at
 
 class InputMaker {
@@ -144,28 +146,34 @@ class InputMaker {
                       model_.value(input).is_tensor ? "=FILE.npy or FILE.pb" : "=FILE.pb");
   }
 
-  absl::StatusOr<Dims> DimsOf(ValueId input) const {
-    std::optional<std::vector<int64_t>> dims = ShapeOf(model_, input);
-    if (!dims.has_value() || model_.value(input).dtype == DType::kUndefined) return CannotMakeUp(input);
-    const std::vector<std::string> symbols = DimSymbols(model_, input), names = NamesOf(input);
-    for (size_t i = 0; i < dims->size(); ++i) {
-      if ((*dims)[i] != kUnknownDim) continue;
+  // The shape of an input that is made up, or of what is computed of such. REQUIRES: the rank is known.
+  Dims SizedDims(ValueId value) const {
+    Dims dims = *ShapeOf(model_, value);
+    const std::vector<std::string> symbols = DimSymbols(model_, value), names = NamesOf(value);
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != kUnknownDim) continue;
       const auto sized = sizes_.find(names[i]);
-      const bool is_last = i + 1 == dims->size();
+      const bool is_last = i + 1 == dims.size();
       const bool is_first_of_several = i == 0 && !is_last;
       const bool is_batch = is_first_of_several || (options_.only_last && symbols[i].empty() && !is_last);
       const int64_t usual = is_batch ? kFirstDim : options_.other_dim;
-      (*dims)[i] = sized != sizes_.end() ? sized->second : usual;
+      dims[i] = sized != sizes_.end() ? sized->second : usual;
     }
+    return dims;
+  }
+
+  absl::StatusOr<Dims> DimsOf(ValueId input) const {
+    if (!HasKnownType(input)) return CannotMakeUp(input);
+    const Dims dims = SizedDims(input);
     int64_t elements = 1;
-    for (const int64_t dim : *dims) {
+    for (const int64_t dim : dims) {
       if (dim > 0 && elements > options_.most_elements / dim) {
         return LimitError("input '", Escaped(model_.value(input).name), "': expected at most ", options_.most_elements,
-                          " elements, found [", absl::StrJoin(*dims, ","), "]");
+                          " elements, found [", absl::StrJoin(dims, ","), "]");
       }
       elements *= std::max<int64_t>(dim, 1);
     }
-    return *dims;
+    return dims;
   }
 
   // Adds what an input takes to `bytes`, which all that are made up take together.
@@ -249,13 +257,46 @@ class InputMaker {
 
   // What integers of the input may be, both ends included.
   std::pair<int64_t, int64_t> RangeOf(ValueId input) const {
-    std::optional<int64_t> rows, compared;
-    ForEachReader(input, [&](const Use& use) { Judge(use, rows, compared); });
+    std::optional<int64_t> rows, compared, tokens;
+    ForEachReader(input, [&](const Use& use) {
+      Judge(use, rows, compared);
+      if (!tokens.has_value()) tokens = CountOfTokens(use);
+    });
+    if (tokens.has_value()) return {*tokens, *tokens};
     if (rows.has_value()) return {0, std::max<int64_t>(*rows - 1, 0)};
     if (compared.has_value()) return {*compared, *compared};
     const std::string name = absl::AsciiStrToLower(model_.value(input).name);
     if (absl::StrContains(name, "len")) return {longest_, longest_};
     return {1, 1};
+  }
+
+  static ValueId InputNamed(const Node& node, absl::string_view name) {
+    for (size_t port = 0; port < node.schema->inputs().size(); ++port) {
+      if (node.schema->inputs()[port].name == name) return node.Input(port);
+    }
+    return kNone;
+  }
+
+  // Of attention over a cache: how many tokens there are with those of the past, or the same less one.
+  std::optional<int64_t> CountOfTokens(const Use& use) const {
+    const Node& node = model_.node(use.node);
+    if (node.schema == nullptr || use.port >= node.schema->inputs().size()) return std::nullopt;
+    const std::string& port = node.schema->inputs()[use.port].name;
+    const bool is_last = port == kLastTokens;
+    if ((!is_last && port != kAllTokens) || InputNamed(node, kLastTokens) == kNone) return std::nullopt;
+    const ValueId query = InputNamed(node, "query"), cache = InputNamed(node, "past_key");
+    const Dims of_query = HasRank(query, 3) ? SizedDims(query) : Dims();
+    if (of_query.empty()) return std::nullopt;
+    // Several tokens of several samples have no past: the operator has no form for that.
+    const bool may_follow = of_query[0] == 1 || of_query[1] == 1;
+    const int64_t past = may_follow && HasRank(cache, 4) ? SizedDims(cache)[2] : 0;
+    return past + of_query[1] - (is_last ? 1 : 0);
+  }
+
+  bool HasRank(ValueId value, size_t rank) const {
+    if (value == kNone) return false;
+    const std::optional<std::vector<int64_t>> dims = ShapeOf(model_, value);
+    return dims.has_value() && dims->size() == rank;
   }
 
   // Follows the elements through what only moves or casts them.

@@ -10,7 +10,7 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-constexpr absl::string_view kHead = R"(<ir_version: 10, opset_import: ["" : 23]> g )";
+constexpr absl::string_view kHead = R"(<ir_version: 10, opset_import: ["" : 23, "com.microsoft" : 1]> g )";
 
 std::unique_ptr<Session> SessionOf(const std::string& graph) {
   absl::StatusOr<std::unique_ptr<Session>> session = CreateSession({.text = absl::StrCat(kHead, graph)}, {});
@@ -98,6 +98,54 @@ TEST_CASE("lengths are the longest dimension, also of what is given") {
   const NamedDatums inputs = InputsOf(graph, {.given = {{"x", x}}});
   CHECK(NumbersOf(inputs, "x_len") == std::vector<double>{3});
   CHECK(NumbersOf(inputs, "x") == std::vector<double>{1, 2, 3});
+}
+
+// One head of 4 numbers.
+std::string Cached(const std::string& cache) {
+  return absl::StrCat(R"((float[batch,tokens,4] q, float[batch,1,past,4] k, float[batch,1,past,4] v,
+      int32[batch] lengths, int64[1] all) => (float[batch,tokens,4] y) <int64[0] scalar = {}> {
+        narrow = Cast <to = 6> (all)
+        total = Reshape (narrow, scalar)
+        y = com.microsoft.GroupQueryAttention <num_heads = 1, kv_num_heads = 1> (q, q, q, )",
+                      cache, ", lengths, total) }");
+}
+
+struct Tokens {
+  std::vector<double> lengths, all;
+  bool runs;
+};
+
+Tokens TokensOf(const std::string& cache, const std::map<std::string, int64_t>& dims) {
+  const std::unique_ptr<Session> session = SessionOf(Cached(cache));
+  const absl::StatusOr<NamedDatums> inputs = MakeRandomInputs(*session, {.dims = dims});
+  INFO(inputs.status());
+  REQUIRE(inputs.ok());
+  const absl::Status run = session->Run(*inputs).status();
+  INFO(run);
+  return {NumbersOf(*inputs, "lengths"), NumbersOf(*inputs, "all"), run.ok()};
+}
+
+TEST_CASE("attention over a cache is told how many tokens there are: those of the past and the new ones") {
+  const Tokens step = TokensOf("k, v", {{"tokens", 1}, {"past", 5}, {"batch", 2}});
+  CHECK(step.lengths == std::vector<double>{5, 5});
+  CHECK(step.all == std::vector<double>{6});
+  CHECK(step.runs);
+  const Tokens several = TokensOf("k, v", {{"tokens", 3}, {"past", 5}});
+  CHECK(several.lengths == std::vector<double>{7});
+  CHECK(several.all == std::vector<double>{8});
+  CHECK(several.runs);
+  CHECK(TokensOf("k, v", {}).runs);
+}
+
+TEST_CASE("attention without a past is told of the new tokens alone, and so are several tokens of several samples") {
+  const Tokens prompt = TokensOf(", ", {{"tokens", 3}});
+  CHECK(prompt.lengths == std::vector<double>{2});
+  CHECK(prompt.all == std::vector<double>{3});
+  CHECK(prompt.runs);
+  const Tokens samples = TokensOf("k, v", {{"tokens", 3}, {"past", 5}, {"batch", 2}});
+  CHECK(samples.lengths == std::vector<double>{2, 2});
+  CHECK(samples.all == std::vector<double>{3});
+  CHECK(samples.runs);
 }
 
 TEST_CASE("what is given does not change what is made up") {
