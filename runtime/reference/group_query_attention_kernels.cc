@@ -120,11 +120,12 @@ absl::StatusOr<Step> ReadStep(const KernelContext& context, const Tensor& q) {
   const bool has_past = context.HasInput(kPastKey) && context.Input(kPastKey).rank() == 4;
   const int64_t past = has_past ? context.Input(kPastKey).dim(2) : 0;
   for (int64_t& length : step.lengths) {
-    length = length < step.total ? length + 1 : 0;
+    const int64_t found = length;
+    length = found < step.total ? found + 1 : 0;
     const int64_t earlier = step.is_first ? 0 : length - step.queries;
     if (length < 1 || earlier < 0 || earlier > past) {
       return ModelError("seqlens_k: expected lengths that fit ", step.queries, " new tokens, a past of ", past, " and ",
-                        step.total, " in all, found ", length - 1);
+                        step.total, " in all, found ", found);
     }
   }
   return step;
