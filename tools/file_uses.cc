@@ -32,7 +32,15 @@ bool MayShare(const FileRead& read, const FileWritten& written) {
                      [&](const SharedFile& pair) { return pair.reads == read.flag && pair.writes == written.flag; });
 }
 
-bool IsFile(const std::string& path) { return !path.empty() && path != "-"; }
+constexpr absl::string_view kDash = "-";
+
+bool IsFile(const std::string& path) { return !path.empty() && path != kDash; }
+
+// Elsewhere "-" is standard input or output; a file of that name would be read, or made, unawares.
+absl::Status CheckNoDash(const std::string& flag, const std::string& path) {
+  return path != kDash ? absl::OkStatus()
+                       : UsageError(flag, ": expected a path, found '-'; a file of that name is ./-");
+}
 
 // The full path of a file that need not exist: links are followed, also one whose target is missing.
 std::string FullPath(std::filesystem::path path) {
@@ -109,6 +117,10 @@ void AddDataFilesOf(const std::string& flag, const std::string& model, const Lim
 }
 
 absl::Status CheckFileUses(const FileUses& uses) {
+  for (const FileRead& read : uses.reads) {
+    if (!read.opened) AMP_RETURN_IF_ERROR(CheckNoDash(read.flag, read.path));
+  }
+  for (const FileWritten& written : uses.writes) AMP_RETURN_IF_ERROR(CheckNoDash(written.flag, written.path));
   const std::multimap<std::string, const FileRead*> readers = ReadersByIdentity(uses);
   std::map<std::string, const FileWritten*> writers;
   for (const FileWritten& written : uses.writes) {

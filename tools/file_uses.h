@@ -31,7 +31,8 @@ namespace amp {
 
 class ExternalData;
 
-// A path of "" or "-" stands for no file, here and below.
+// A path of "" stands for no file, here and below. A path "-" is refused: where a flag takes it for standard output, no
+// file is declared.
 struct FileRead {
   std::string flag;  // "--inputs", or "MODEL" for the argument without one
   std::string path;
@@ -55,7 +56,7 @@ void AddDataFiles(const std::string& flag, const ExternalData& external, FileUse
 void AddDataFilesOf(const std::string& flag, const std::string& model, const Limits& limits, FileUses& uses);
 
 // To be called before any work, and again when more files are known. Errors: kPermissionDenied, with the file and both
-// flags; kUnavailable. Devices and pipes may be read and written.
+// flags; kInvalidArgument for "-"; kUnavailable. Devices and pipes may be read and written.
 absl::Status CheckFileUses(const FileUses& uses);
 
 // Whether each file can be written: its folder is there, and what is there in its place may be replaced. A file that is

@@ -4,12 +4,17 @@
 #include "tools/train/data_file.h"
 
 namespace amp {
+namespace {
+
+std::string UnlessStandardOutput(const std::string& path) { return path == kStandardOutput ? "" : path; }
+
+}  // namespace
 
 FileUses FilesOf(const RunArguments& a) {
-  FileUses uses{
-      .reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
-      .writes = {{"--outputs", a.outputs, KindOfOutputs(a.outputs)}, {"--profile", a.profile, FileKind::kJson}},
-      .force = a.force};
+  FileUses uses{.reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
+                .writes = {{"--outputs", UnlessStandardOutput(a.outputs), KindOfOutputs(a.outputs)},
+                           {"--profile", UnlessStandardOutput(a.profile), FileKind::kJson}},
+                .force = a.force};
   for (const auto& [name, file] : a.input_files) uses.reads.push_back({"--input", file});
   for (const auto& [name, file] : a.evaluate) uses.reads.push_back({"--evaluate", PathOfDataFile(file)});
   uses.reads.push_back({"--autotune", a.autotune});

@@ -16,6 +16,7 @@
 #include "tests/tools/train/step_graphs.h"
 #include "tools/amp.h"
 #include "tools/amp_run.h"
+#include "tools/train/amp_train.h"
 
 namespace amp {
 namespace {
@@ -135,6 +136,68 @@ TEST_CASE("no flag writes to a file that another flag reads") {
       for (const WritingFlag& write : program.writes) {
         if (!MayBeOneFile(read, write) && !IsOneFlag(read, write)) CheckNeverWritten(program, read, write);
       }
+    }
+  }
+}
+
+// "--input x=@x.npy" as "--input x=-".
+Words WithDash(Words words, const std::string& file) {
+  for (std::string& word : words) {
+    if (const size_t at = word.find("@" + file); at != std::string::npos) word = word.substr(0, at) + "-";
+  }
+  return words;
+}
+
+// Where a file of that name is.
+ToolOutput RunBesideDash(Scene& scene, const Program& program, const Words& words) {
+  const fs::path before = fs::current_path();
+  fs::current_path(scene.folder.path());
+  const ToolOutput output = scene.Run(program, words);
+  fs::current_path(before);
+  return output;
+}
+
+TEST_CASE("a dash is no file that a flag reads") {
+  for (const Program& program : Programs()) {
+    for (const ReadingFlag& read : program.reads) {
+      const Words words = WithDash(read.words, read.file);
+      if (words == read.words || read.flag == "--autotune") continue;  // no flag of its own; one that needs a device
+      Scene scene;
+      scene.folder.Write("-", scene.folder.Read(read.file));
+      const ToolOutput output = RunBesideDash(scene, program, words);
+      INFO(program.name << " " << read.flag << ": " << output.err);
+      CHECK(output.exit_code == 2);
+      CHECK(output.out.empty());
+      CHECK(scene.IsUnchanged());
+      const std::string expected = read.flag + ": expected a path, found '-'; a file of that name is ./-\n";
+      CHECK((FailsEarlier(output) || absl::EndsWith(output.err, expected)));
+    }
+  }
+}
+
+TEST_CASE("a dash is no model, and no data") {
+  CHECK(RunAmpRun({"-", "--evaluate", "x=x.npy"}).err ==
+        "amp-run: error: MODEL: expected a path, found '-'; a file of that name is ./-\n");
+  CHECK(RunAmpRun({"./-", "--evaluate", "x=-"}).err ==
+        "amp-run: error: --evaluate: expected a path, found '-'; a file of that name is ./-\n");
+  CHECK(RunAmpTrain({"-", "--data", "x=x.npy"}).err ==
+        "amp-train: error: STEP: expected a path, found '-'; a file of that name is ./-\n");
+  CHECK(RunAmpTrain({"./-", "--data", "x=-"}).err ==
+        "amp-train: error: --data: expected a path, found '-'; a file of that name is ./-\n");
+  CHECK(absl::StrContains(RunAmpRewrite({"-", "--dry-run"}).err, "models are files, found '-'"));
+}
+
+TEST_CASE("a dash is no file that a flag writes: it is standard output for three, and refused for the others") {
+  const std::set<std::string> to_stdout = {"--report", "--outputs", "--profile"};
+  for (const Program& program : Programs()) {
+    for (const WritingFlag& write : program.writes) {
+      if (write.flag == "--autotune" || !write.fixed_name.empty()) continue;
+      Scene scene;
+      const ToolOutput output = RunBesideDash(scene, program, WithPath(write.words, "-"));
+      INFO(program.name << " " << write.flag << ": " << output.err);
+      CHECK_FALSE(scene.folder.Has("-"));
+      CHECK(output.exit_code == (to_stdout.contains(write.flag) ? 0 : 2));
+      CHECK((output.exit_code == 0 || absl::StrContains(output.err, "found '-'")));
     }
   }
 }
