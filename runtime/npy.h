@@ -27,10 +27,13 @@ absl::StatusOr<Tensor> ParseNpy(absl::string_view bytes);
 // Errors: kInvalidArgument for strings that are no UTF-8.
 absl::StatusOr<std::string> NpyBytes(const Tensor& tensor);
 
+// Whether the path is a pipe or a device: what comes from there can be read once, and in order alone.
+bool IsPipe(const std::string& path);
+
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 // In the archive's order, ".npy" taken off the names. Errors: kUnavailable (no such file), kInvalidArgument (no archive,
-// or an array that ParseNpy refuses, which is named), kResourceExhausted.
+// or an array that ParseNpy refuses, which is named), kResourceExhausted. All of a pipe is read into memory first.
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path);
 
 // Says by its position whether an array is wanted. It is given the names of all arrays before any is unpacked, so that

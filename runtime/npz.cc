@@ -3,6 +3,9 @@
 #include <zlib.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <memory>
 
@@ -115,23 +118,53 @@ absl::StatusOr<std::vector<std::string>> NamesOfArrays(zip_t* archive) {
   return names;
 }
 
+absl::Status NoFile() { return IoError("expected a file that can be read, found none"); }
+absl::Status NoArchive() { return UsageError("expected an archive of arrays (.npz), found something else"); }
+
+absl::StatusOr<Owned<zip_t>> OpenFile(const std::string& path) {
+  int error = 0;
+  errno = 0;
+  Owned<zip_t> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
+  if (archive != nullptr) return archive;
+  if (error == ZIP_ER_MEMORY || errno == ENOMEM) return OutOfMemory();  // opening a file takes memory, too
+  return error == ZIP_ER_NOENT || error == ZIP_ER_OPEN || error == ZIP_ER_READ ? NoFile() : NoArchive();
+}
+
+// The directory of an archive stands at its end, so that a pipe has to be read to its end first. REQUIRES: `bytes` stays
+// as it is while the archive is read.
+absl::StatusOr<Owned<zip_t>> OpenPipe(const std::string& path, std::string& bytes) {
+  std::ifstream in(path, std::ios::binary);
+  bytes.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  if (!in.is_open() || in.bad()) return NoFile();
+  if (bytes.empty()) return NoArchive();  // libzip takes it for an archive without entries
+  zip_error_t error;
+  zip_error_init(&error);
+  Owned<zip_source_t> source(zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error));
+  if (source == nullptr) return ZipFailure(&error, absl::StatusCode::kInternal);
+  Owned<zip_t> archive(zip_open_from_source(source.get(), ZIP_RDONLY, &error));
+  if (archive != nullptr) {
+    (void)source.release();  // is the archive's
+    return archive;
+  }
+  const absl::Status failure = ZipFailure(&error, absl::StatusCode::kInvalidArgument);
+  return absl::IsInvalidArgument(failure) ? NoArchive() : failure;
+}
+
 }  // namespace
+
+bool IsPipe(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_type type = std::filesystem::status(path, error).type();
+  return type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character;
+}
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path) {
   return ReadNpz(path, [](const std::vector<std::string>& names) { return std::vector<bool>(names.size(), true); });
 }
 
 absl::StatusOr<NamedTensors> ReadNpz(const std::string& path, ChooseArrays choose) {
-  int error = 0;
-  errno = 0;
-  const Owned<zip_t> archive(zip_open(path.c_str(), ZIP_RDONLY, &error));
-  if (archive == nullptr) {
-    if (error == ZIP_ER_MEMORY || errno == ENOMEM) return OutOfMemory();  // opening a file takes memory, too
-    if (error == ZIP_ER_NOENT || error == ZIP_ER_OPEN || error == ZIP_ER_READ) {
-      return IoError("expected a file that can be read, found none");
-    }
-    return UsageError("expected an archive of arrays (.npz), found something else");
-  }
+  std::string piped;
+  AMP_ASSIGN_OR_RETURN(const Owned<zip_t> archive, IsPipe(path) ? OpenPipe(path, piped) : OpenFile(path));
   AMP_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOfArrays(archive.get()));
   AMP_ASSIGN_OR_RETURN(const std::vector<bool> is_wanted, choose(names));
   NamedTensors tensors;

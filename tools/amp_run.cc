@@ -137,14 +137,16 @@ absl::Status RunModel(const RunArguments& arguments, const ToolStreams& streams,
                       PhaseTimes& phases, ToolOutput& output) {
   const double load_ms = phases.TotalMs();
   std::vector<std::string> notes;
-  const absl::StatusOr<NamedDatums> inputs = ReadRunInputs(arguments, session, notes);
-  if (!inputs.ok()) return ExplainRun(inputs.status(), arguments, session);
+  AMP_ASSIGN_OR_RETURN(const NamedDatums given, ReadGivenInputs(arguments, session, notes));
+  const absl::StatusOr<NamedDatums> inputs = MakeUpOthers(arguments, session, given, notes);
+  if (!inputs.ok()) return ExplainRun(inputs.status(), arguments, session, given);
   for (const std::string& note : notes) {
     if (!arguments.quiet) absl::StrAppend(&output.err, "amp-run: note: ", note, "\n");
   }
   phases.End("inputs");
   streams.show_progress("running");
-  return ExplainRun(RunOnInputs(arguments, streams, session, load_ms, *inputs, uses, output), arguments, session);
+  const absl::Status status = RunOnInputs(arguments, streams, session, load_ms, *inputs, uses, output);
+  return ExplainRun(status, arguments, session, given);
 }
 
 absl::Status Run(RunArguments arguments, const ToolStreams& streams, const DeviceHost& host, ToolOutput& output) {

@@ -22,8 +22,13 @@
 namespace amp {
 namespace {
 
+// The name of a pipe, or of /dev/stdin before a file, does not tell: an array is expected there.
+bool HoldsArray(const std::string& path) {
+  return absl::EndsWith(path, ".npy") || absl::StartsWith(path, "/dev/") || IsPipe(path);
+}
+
 absl::StatusOr<Datum> ReadDatum(const std::string& path, const Session& session, ValueId input) {
-  const bool is_npy = absl::EndsWith(path, ".npy");
+  const bool is_npy = HoldsArray(path);
   if (!is_npy && !absl::EndsWith(path, ".pb")) return UsageError("expected a file .npy or .pb, found another ending");
   AMP_ASSIGN_OR_RETURN(const std::string bytes, ReadWholeFile(path));
   if (!is_npy) {
@@ -59,7 +64,7 @@ absl::StatusOr<NamedDatums> ReadFiles(const RunArguments& arguments, const Sessi
   for (const auto& [name, path] : arguments.input_files) {
     AMP_ASSIGN_OR_RETURN(const ValueId input, FindInput(session, name));
     const bool is_part = session.model().value(input).name != name;
-    if (is_part && !absl::EndsWith(path, ".npy")) {
+    if (is_part && !HoldsArray(path)) {
       return InFile(Escaped(path), UsageError("expected a file .npy for '", Escaped(name), "', found another ending"));
     }
     absl::StatusOr<Datum> datum = ReadDatum(path, session, input);
@@ -73,15 +78,6 @@ absl::StatusOr<NamedDatums> ReadFiles(const RunArguments& arguments, const Sessi
   absl::StatusOr<NamedDatums> inputs = AssembleInputs(session, std::move(arrays));
   if (!inputs.ok()) return arguments.inputs.empty() ? inputs : InFile(Escaped(arguments.inputs), inputs.status());
   for (auto& [name, datum] : whole) inputs->insert_or_assign(name, std::move(datum));
-  return inputs;
-}
-
-absl::StatusOr<NamedDatums> ReadGiven(const RunArguments& arguments, const Session& session,
-                                      std::vector<std::string>& casts) {
-  AMP_ASSIGN_OR_RETURN(NamedDatums inputs, ReadFiles(arguments, session));
-  const NumberCasts cast = arguments.cast_inputs ? NumberCasts::kDone : NumberCasts::kRefused;
-  AMP_ASSIGN_OR_RETURN(casts, CastInputs(session, cast, inputs));
-  AMP_RETURN_IF_ERROR(CheckSymbols(session, inputs));
   return inputs;
 }
 
@@ -99,16 +95,23 @@ std::string InputsText(const Session& session) {
 
 }  // namespace
 
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session,
-                                          std::vector<std::string>& notes) {
-  std::vector<std::string> casts;
-  AMP_ASSIGN_OR_RETURN(NamedDatums given, ReadGiven(arguments, session, casts));
+absl::StatusOr<NamedDatums> ReadGivenInputs(const RunArguments& arguments, const Session& session,
+                                            std::vector<std::string>& notes) {
+  AMP_ASSIGN_OR_RETURN(NamedDatums inputs, ReadFiles(arguments, session));
+  const NumberCasts cast = arguments.cast_inputs ? NumberCasts::kDone : NumberCasts::kRefused;
+  AMP_ASSIGN_OR_RETURN(const std::vector<std::string> casts, CastInputs(session, cast, inputs));
+  AMP_RETURN_IF_ERROR(CheckSymbols(session, inputs));
   if (!casts.empty()) notes.push_back(absl::StrCat("inputs are cast: ", absl::StrJoin(casts, ", ")));
+  return inputs;
+}
+
+absl::StatusOr<NamedDatums> MakeUpOthers(const RunArguments& arguments, const Session& session,
+                                         const NamedDatums& given, std::vector<std::string>& notes) {
   if (!arguments.random_seed.has_value()) {
     if (!given.empty() || session.inputs().empty()) return given;
     return UsageError("expected --random-inputs, --inputs FILE.npz or --input NAME=FILE for ", InputsText(session));
   }
-  const RandomInputOptions how = HowToMakeUp(arguments, std::move(given));
+  const RandomInputOptions how = HowToMakeUp(arguments, given);
   AMP_ASSIGN_OR_RETURN(MadeUpInputs made_up, MakeFittingInputs(session, how));
   if (made_up.other_dim != MadeUpInputs::kUsualDim) {
     notes.push_back(absl::StrCat("unknown dimensions of made-up inputs are ", made_up.other_dim,
@@ -118,14 +121,11 @@ absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const S
   return std::move(made_up.inputs);
 }
 
-absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session) {
+absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session,
+                        const NamedDatums& given) {
   // An error of another model is not about these inputs.
   const bool may_be_inputs = arguments.random_seed.has_value() && !NamesAFile(status);
-  if (!may_be_inputs) return status;
-  std::vector<std::string> casts;
-  absl::StatusOr<NamedDatums> given = ReadGiven(arguments, session, casts);
-  if (!given.ok()) return status;  // that is what it says
-  return ExplainMadeUp(status, session, HowToMakeUp(arguments, *std::move(given)), kHowToGive);
+  return may_be_inputs ? ExplainMadeUp(status, session, HowToMakeUp(arguments, given), kHowToGive) : status;
 }
 
 absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session) {

@@ -12,14 +12,19 @@
 
 namespace amp {
 
-// Made-up ones first, over which those of --inputs come, over which those of --input come. `notes` gets a line for what
-// was cast, and one for sizes that were made up and are not the usual ones. Errors: those of reading, which name the
-// file, of CastInputs, CheckSymbols and MakeFittingInputs.
-absl::StatusOr<NamedDatums> ReadRunInputs(const RunArguments& arguments, const Session& session,
-                                          std::vector<std::string>& notes);
+// Those of --inputs, over which those of --input come. A file is read once, as it may be a pipe. `notes` gets a line for
+// what was cast. Errors: those of reading, which name the file, of CastInputs and CheckSymbols.
+absl::StatusOr<NamedDatums> ReadGivenInputs(const RunArguments& arguments, const Session& session,
+                                            std::vector<std::string>& notes);
+
+// Those that are given, and with --random-inputs made-up ones for the others. `notes` gets a line for sizes that are not
+// the usual ones. Errors: kInvalidArgument where nothing says what the inputs are, those of MakeFittingInputs.
+absl::StatusOr<NamedDatums> MakeUpOthers(const RunArguments& arguments, const Session& session,
+                                         const NamedDatums& given, std::vector<std::string>& notes);
 
 // What the run ended with, and where inputs were made up that they may not fit. See ExplainMadeUp.
-absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session);
+absl::Status ExplainRun(const absl::Status& status, const RunArguments& arguments, const Session& session,
+                        const NamedDatums& given);
 
 // The inputs as the model declares them, where that means another width of float. Errors: those of Tensor::Create.
 absl::StatusOr<NamedDatums> InputsAsDeclared(const NamedDatums& inputs, const Session& session);

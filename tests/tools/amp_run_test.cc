@@ -2,9 +2,11 @@
 #include "tools/amp_run.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -33,6 +35,50 @@ TEST_CASE("inputs come from arrays, protobuf files and archives, outputs are a l
   CHECK(runs.Succeeds({"--input=x=@x.pb"}) == kOutputs);
   CHECK(runs.Succeeds({"--inputs", "@sample.npz"}) == kOutputs);
   CHECK(runs.Succeeds({"--inputs", "@sample.npz", "--quiet"}).empty());
+}
+
+// A pipe in the folder that gives these bytes once.
+class Pipe {
+ public:
+  Pipe(const Runs& runs, const std::string& name, const std::string& bytes) : path_(runs.folder().File(name)) {
+    REQUIRE(mkfifo(path_.c_str(), 0600) == 0);
+    writer_ = std::thread([this, bytes] { std::ofstream(path_, std::ios::binary) << bytes; });
+  }
+  ~Pipe() { writer_.join(); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+
+ private:
+  std::string path_;
+  std::thread writer_;
+};
+
+TEST_CASE("inputs come through pipes: an archive, and an array whatever the pipe is called") {
+  const Runs runs;
+  {
+    const Pipe archive(runs, "archive", runs.folder().Read("sample.npz"));
+    CHECK(runs.Succeeds({"--inputs", "@archive"}) == kOutputs);
+  }
+  {
+    const Pipe array(runs, "array", runs.folder().Read("x.npy"));
+    CHECK(runs.Succeeds({"--input", "x=@array"}) == kOutputs);
+  }
+  {
+    const Pipe text(runs, "text", "no archive");
+    runs.Fails({"--inputs", "@text"}, 2, "text: expected an archive of arrays (.npz), found something else");
+  }
+  {
+    const Pipe empty(runs, "empty", "");
+    runs.Fails({"--inputs", "@empty"}, 2, "empty: expected an archive of arrays (.npz), found something else");
+  }
+}
+
+TEST_CASE("a pipe is read once, also where the run fails and inputs were made up beside it") {
+  const Runs runs;
+  runs.WriteModel("two.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1,2] x, float[3,m] w) => (float[1,m] y) { y = MatMul (x, w) })");
+  const Pipe array(runs, "array", runs.folder().Read("x.npy"));
+  runs.Fails({"--input", "x=@array", "--random-inputs"}, 2, "inputs are made up: --dim m=N sizes them", "@two.onnx");
 }
 
 TEST_CASE("names of arrays are looked at before any is unpacked; outputs among them are not") {
