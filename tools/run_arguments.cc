@@ -249,6 +249,7 @@ absl::Status CheckCombinations(const CLI::App& app, const RunArguments& a) {
   AMP_RETURN_IF_ERROR(requires_flag("--ulps", "--compare", !a.compare.empty()));
   AMP_RETURN_IF_ERROR(requires_flag("--json", "--bench without =stdin, --compare or --evaluate",
                                     a.bench == BenchMode::kLoop || !a.compare.empty() || !a.evaluate.empty()));
+  if (a.json && a.explain) return UsageError("--json prints JSON and nothing else, and excludes --explain");
   AMP_RETURN_IF_ERROR(requires_flag("--batch", "--evaluate", !a.evaluate.empty()));
   AMP_RETURN_IF_ERROR(requires_flag("--scale", "--evaluate", !a.evaluate.empty()));
   AMP_RETURN_IF_ERROR(requires_flag("--resize", "--evaluate", !a.evaluate.empty()));

@@ -222,6 +222,8 @@ TEST_CASE("wrong flags have exit code 2, and nothing is ignored") {
   runs.Fails({"--random-inputs=a"}, 2, "--random-inputs: expected a whole number, found 'a'");
   runs.Fails({"--json"}, 2, "--json is for --bench");
   runs.Fails({"--bench=stdin", "--json"}, 2, "--json is for --bench without =stdin");
+  runs.Fails({"--random-inputs", "--bench", "--json", "--explain"}, 2,
+             "--json prints JSON and nothing else, and excludes --explain");
   runs.Fails({"--bench=stdout"}, 2, "--bench: expected loop or stdin, found 'stdout'");
   runs.Fails({"--bench", "--iterations", "0"}, 2, "--iterations: expected at least 1");
   runs.Fails({"--bench=stdin", "--outputs", "@o.npz"}, 2, "--outputs: expected --bench without =stdin, found with it");
