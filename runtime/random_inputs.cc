@@ -12,6 +12,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
@@ -34,7 +35,9 @@ constexpr size_t kMostReaders = 1000;  // that the search for an input's meaning
 class InputMaker {
  public:
   InputMaker(const Session& session, const RandomInputOptions& options)
-      : session_(session), model_(session.model()), options_(options), random_(options.seed) {}
+      : session_(session), model_(session.model()), options_(options), random_(options.seed) {
+    for (const auto& [name, size] : options.dims) stated_[NameOfDim(name)] = size;
+  }
 
   absl::StatusOr<NamedDatums> Make() {
     AMP_RETURN_IF_ERROR(CheckGiven());
@@ -75,7 +78,7 @@ class InputMaker {
     for (const ValueId input : session_.inputs()) {
       if (IsGiven(input)) continue;
       for (const std::string& symbol : NamesOf(input)) {
-        const bool is_sized = symbol.empty() || sizes_.contains(symbol) || options_.dims.contains(symbol);
+        const bool is_sized = symbol.empty() || sizes_.contains(symbol) || stated_.contains(symbol);
         if (!is_sized && !absl::c_linear_search(unsized, symbol)) unsized.push_back(symbol);
       }
     }
@@ -100,13 +103,34 @@ class InputMaker {
         if (!symbol.empty()) known.insert(symbol);
       }
     }
-    for (const auto& [name, dim] : options_.dims) {
-      if (!known.contains(name)) {
+    for (const auto& [name, size] : options_.dims) {
+      const std::string symbol = NameOfDim(name);
+      if (!known.contains(symbol)) {
         return UsageError("no input has a dimension of unknown size with the name '", Escaped(name), "'; they have ",
                           QuotedFirstOf(std::vector<std::string>(known.begin(), known.end())));
       }
+      if (const int64_t other = stated_.at(symbol); other != size) {
+        return UsageError("--dim: expected one size of dimension '", Escaped(symbol), "', found ", size, " for '",
+                          Escaped(name), "' and ", other);
+      }
     }
     return absl::OkStatus();
+  }
+
+  // "n" of "x:0", where that is what the first dimension of input x is called; else the name itself.
+  std::string NameOfDim(const std::string& name) const {
+    for (const ValueId input : session_.inputs()) {
+      if (absl::c_linear_search(NamesOf(input), name)) return name;
+    }
+    const size_t colon = name.rfind(':');
+    size_t axis = 0;
+    if (colon == std::string::npos || !absl::SimpleAtoi(name.substr(colon + 1), &axis)) return name;
+    for (const ValueId input : session_.inputs()) {
+      if (model_.value(input).name != name.substr(0, colon)) continue;
+      const std::vector<std::string> names = NamesOf(input);
+      if (axis < names.size() && !names[axis].empty()) return names[axis];
+    }
+    return name;
   }
 
   bool IsGiven(ValueId input) const { return options_.given.contains(model_.value(input).name); }
@@ -132,7 +156,7 @@ class InputMaker {
     for (const ValueId input : session_.inputs()) {
       if (IsGiven(input)) BindSymbols(input);
     }
-    for (const auto& [name, size] : options_.dims) sizes_[name] = size;
+    for (const auto& [name, size] : stated_) sizes_[name] = size;
     for (const ValueId input : session_.inputs()) {
       const std::vector<std::string> symbols = NamesOf(input);
       if (symbols.size() > 1 && !symbols[0].empty()) sizes_.emplace(symbols[0], kFirstDim);
@@ -338,7 +362,8 @@ class InputMaker {
   const Model& model_;
   const RandomInputOptions& options_;
   std::mt19937_64 random_;
-  std::map<std::string, int64_t> sizes_;  // of symbolic dimensions
+  std::map<std::string, int64_t> stated_;  // the caller's sizes, by the names that dimensions have
+  std::map<std::string, int64_t> sizes_;   // of symbolic dimensions
   int64_t longest_ = 1;
 };
 

@@ -6,6 +6,7 @@
 //   integers that are compared       the constant that they are compared with: a sample rate of 16000
 //   masks                            ones: floats of that name that others are multiplied by, or that are added; integers
 //   lengths (by name)                the longest dimension of the other inputs: nothing is cut off
+//   counts of tokens                 those of the past and the new ones, where attention has a cache (seqlens_k)
 //   other integers                   ones
 //   truth values                     true
 #ifndef AMP_RUNTIME_RANDOM_INPUTS_H_
@@ -23,7 +24,7 @@ namespace amp {
 
 struct RandomInputOptions {
   uint64_t seed = 0;
-  // Of symbolic dimensions; of those without a name by input and axis: "x:1".
+  // Of dimensions of unknown size, by their name or by input and axis: "x:1".
   std::map<std::string, int64_t> dims = {};
   NamedDatums given = {};  // inputs that are not made up, and go with the others
   // Of unknown dimensions that nothing above sizes, and that are not the first of several: those are 1. What has one
@@ -38,7 +39,7 @@ struct RandomInputOptions {
 std::vector<std::string> UnsizedSymbols(const Session& session, const RandomInputOptions& options);
 
 // One seed gives the same inputs every time. What is given is checked first, and not made up. Errors: kInvalidArgument
-// for a name in `dims` that no input has, for a given input of another type or shape, and for an input that is not given
+// for a name in `dims` that no input has, for two sizes of one dimension there, for a given input of another type or shape, and for an input that is not given
 // and is no tensor, or one whose rank is not known; kResourceExhausted for more elements or bytes, before anything is
 // made.
 absl::StatusOr<NamedDatums> MakeRandomInputs(const Session& session, const RandomInputOptions& options);

@@ -17,6 +17,22 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string&
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
+absl::Status GivenTwice(const std::string& flag, const std::string& name) {
+  return UsageError(flag, ": '", Escaped(name), "' is given twice");
+}
+
+absl::StatusOr<NamedFiles> ReadNamedFiles(const std::string& flag, const std::vector<std::string>& texts) {
+  NamedFiles files;
+  for (const std::string& text : texts) {
+    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair(flag, text, "NAME=FILE"));
+    for (const auto& [name, file] : files) {
+      if (name == pair.first) return GivenTwice(flag, name);
+    }
+    files.push_back(pair);
+  }
+  return files;
+}
+
 absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::string>& texts) {
   std::map<std::string, int64_t> dims;
   for (const std::string& text : texts) {
@@ -25,7 +41,7 @@ absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::s
     if (!absl::SimpleAtoi(pair.second, &value) || value < 0 || value > kMaxElements) {
       return UsageError("--dim: expected a whole number from 0 to ", kMaxElements, ", found '", Escaped(text), "'");
     }
-    dims[pair.first] = value;
+    if (!dims.emplace(pair.first, value).second) return GivenTwice("--dim", pair.first);
   }
   return dims;
 }

@@ -19,7 +19,14 @@ namespace amp {
 absl::StatusOr<std::pair<std::string, std::string>> SplitPair(const std::string& flag, const std::string& text,
                                                               const std::string& expected);
 
-// Of --dim, "NAME=N" each: N from 0 on. Errors: kInvalidArgument.
+// An error of a flag that took the same name before.
+absl::Status GivenTwice(const std::string& flag, const std::string& name);
+
+using NamedFiles = std::vector<std::pair<std::string, std::string>>;  // name and file
+// "NAME=FILE" each. Errors: kInvalidArgument, also for a name that comes twice.
+absl::StatusOr<NamedFiles> ReadNamedFiles(const std::string& flag, const std::vector<std::string>& texts);
+
+// Of --dim, "NAME=N" each: N from 0 on. Errors: kInvalidArgument, also for a name that comes twice.
 absl::StatusOr<std::map<std::string, int64_t>> ReadDims(const std::vector<std::string>& texts);
 
 // What --device says.

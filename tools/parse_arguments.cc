@@ -71,7 +71,7 @@ absl::Status Interpret(Arguments& a) {
   for (const std::string& text : a.dims) {
     AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair("--dim", text, "NAME=N or INPUT:AXIS=NAME"));
     if (IsSymbol(pair.second)) {
-      o.free_dims[pair.first] = pair.second;
+      if (!o.free_dims.emplace(pair.first, pair.second).second) return GivenTwice("--dim", pair.first);
     } else {
       sizes.push_back(text);
     }

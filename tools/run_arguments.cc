@@ -193,12 +193,8 @@ absl::Status ApplyNoFuse(const Words& words, SessionOptions& options) {
 
 absl::Status Interpret(const Words& words, RunArguments& a) {
   AMP_RETURN_IF_ERROR(ApplyNoFuse(words, a.session));
-  for (const std::string& text : words.inputs) {
-    AMP_ASSIGN_OR_RETURN(a.input_files.emplace_back(), SplitPair("--input", text, "NAME=FILE"));
-  }
-  for (const std::string& text : words.evaluate) {
-    AMP_ASSIGN_OR_RETURN(a.evaluate.emplace_back(), SplitPair("--evaluate", text, "NAME=FILE"));
-  }
+  AMP_ASSIGN_OR_RETURN(a.input_files, ReadNamedFiles("--input", words.inputs));
+  AMP_ASSIGN_OR_RETURN(a.evaluate, ReadNamedFiles("--evaluate", words.evaluate));
   if (double scale = 0; absl::SimpleAtod(words.scale, &scale) && std::isfinite(scale)) {
     a.fit.scale = scale;
   } else if (!words.scale.empty()) {

@@ -421,6 +421,26 @@ TEST_CASE("dimensions of made-up inputs that have no name are sized by input and
   runs.Fails({"--random-inputs", "--inputs", "@x.npz"}, 2, "inputs are made up: --dim n=N sizes them", "@rows.onnx");
 }
 
+TEST_CASE("a dimension that has a name may be sized by input and axis, and has one size") {
+  const Runs runs;
+  const auto flags = [](const std::string& first, const std::string& second) {
+    return std::vector<std::string>{"--random-inputs", "--dim", first, "--dim", second};
+  };
+  CHECK(runs.Succeeds({"--random-inputs", "--dim", "x:0=5"}) == runs.Succeeds({"--random-inputs", "--dim", "n=5"}));
+  CHECK(runs.Succeeds(flags("x:0=5", "n=5")) == runs.Succeeds({"--random-inputs", "--dim", "n=5"}));
+  runs.Fails(flags("x:0=5", "n=6"), 2, "--dim: expected one size of dimension 'n', found");
+  runs.Fails({"--random-inputs", "--dim", "x:1=2"}, 2, "no input has a dimension of unknown size with the name 'x:1'");
+  runs.Fails({"--random-inputs", "--dim", "x:2=2"}, 2, "no input has a dimension of unknown size with the name 'x:2'");
+}
+
+TEST_CASE("what is given twice is refused, also with one value") {
+  const Runs runs;
+  runs.Fails({"--random-inputs", "--dim", "n=5", "--dim", "n=6"}, 2, "error: --dim: 'n' is given twice\n");
+  runs.Fails({"--random-inputs", "--dim", "n=5", "--dim", "n=5"}, 2, "error: --dim: 'n' is given twice\n");
+  runs.Fails({"--input", "x=@x.npy", "--input", "x=@x.pb"}, 2, "error: --input: 'x' is given twice\n");
+  runs.Fails({"--evaluate", "x=@x.npy", "--evaluate", "x=@x.npy"}, 2, "error: --evaluate: 'x' is given twice\n");
+}
+
 TEST_CASE("made-up inputs that no size makes fit are the inputs' fault, and how to give others is told") {
   const Runs runs;
   WriteWindow(runs, 5000);

@@ -66,6 +66,8 @@ TEST_CASE("a flag twice, and one without its value") {
   CheckFails({"--deny", "Add", "--deny", "Mul", "--deny"}, 2, "error: --deny: expected OP[,OP...]\n");
   CheckFails({"--lists"}, 2, "error: --lists: expected FILE\n");
   CheckFails({"--dtype"}, 2, "error: --dtype: expected float16|bfloat16|auto\n");
+  CheckFails({"--verify", "--dim", "n=1", "--dim", "n=2"}, 2, "error: --dim: 'n' is given twice\n");
+  CheckFails({"--dim", "x:0=a", "--dim", "x:0=b"}, 2, "error: --dim: 'x:0' is given twice\n");
   CHECK(ToolRun({"--dry-run", "--dry-run", "--deny", "Add", "--deny", "Add"}).output.exit_code == 0);
 }
 

@@ -163,17 +163,6 @@ void DeclareRanks(CLI::App& app, TrainArguments& a) {
             "seconds without a sign of life until a rank counts as lost");
 }
 
-absl::Status ReadFiles(const std::string& flag, const std::vector<std::string>& words, NamedFiles& files) {
-  for (const std::string& text : words) {
-    AMP_ASSIGN_OR_RETURN(const auto pair, SplitPair(flag, text, "NAME=FILE"));
-    for (const auto& [name, file] : files) {
-      if (name == pair.first) return UsageError(flag, ": '", Escaped(name), "' is given twice");
-    }
-    files.push_back(pair);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ReadNumber(const char* flag, const std::string& text, std::optional<double>& value) {
   if (text.empty()) return absl::OkStatus();
   double number = 0;
@@ -200,8 +189,8 @@ absl::Status ReadEnd(const Words& words, TrainArguments& a) {
 }
 
 absl::Status Interpret(const Words& words, TrainArguments& a) {
-  AMP_RETURN_IF_ERROR(ReadFiles("--data", words.data, a.data));
-  AMP_RETURN_IF_ERROR(ReadFiles("--eval-data", words.eval_data, a.eval_data));
+  AMP_ASSIGN_OR_RETURN(a.data, ReadNamedFiles("--data", words.data));
+  AMP_ASSIGN_OR_RETURN(a.eval_data, ReadNamedFiles("--eval-data", words.eval_data));
   AMP_RETURN_IF_ERROR(ReadNumber("--scale", words.scale, a.fit.scale));
   AMP_RETURN_IF_ERROR(ReadNumber("--learning-rate", words.learning_rate, a.learning_rate));
   if (a.learning_rate.has_value() && *a.learning_rate < 0) {

@@ -21,8 +21,6 @@ namespace amp {
 // What the learning rate does over the whole run. kLinear, kCosine: down to 0.
 enum class RateSchedule { kConstant, kLinear, kCosine };
 
-using NamedFiles = std::vector<std::pair<std::string, std::string>>;  // input and file
-
 struct TrainArguments {
   std::string model;  // a step graph
   NamedFiles data, eval_data;
