@@ -81,9 +81,23 @@ absl::StatusOr<DataSet> ReadTrainingData(const Trainer& trainer, const TrainArgu
       {.flag = "--data", .fit = a.fit, .num_classes = NumClasses(trainer), .device = a.session.device.get()});
 }
 
+// "; expected --validation-split 0.25 as then, found none", where that flag may be why the samples are others.
+std::string OtherSplit(const TrainProgress& from, const TrainProgress& now) {
+  constexpr char kFlag[] = "--validation-split";
+  const auto split = [&](const TrainProgress& progress) {
+    const auto it = progress.flags.find(kFlag);
+    return it == progress.flags.end() || it->second == "0" ? std::string("none") : it->second;
+  };
+  const std::string before = split(from), after = split(now);
+  if (before == after) return "";
+  return before == "none" ? absl::StrCat("; expected no ", kFlag, " as then, found ", after)
+                          : absl::StrCat("; expected ", kFlag, " ", before, " as then, found ", after);
+}
+
 absl::Status CheckSameSamples(const TrainProgress& from, const TrainProgress& now) {
   if (from.num_samples != now.num_samples) {
-    return UsageError("expected ", from.num_samples, " samples, as when it was written; found ", now.num_samples);
+    return UsageError("expected ", from.num_samples, " samples, as when it was written; found ", now.num_samples,
+                      OtherSplit(from, now));
   }
   if (from.next_batch == 0) return absl::OkStatus();
   const bool is_same = from.batch == now.batch && from.drop_last == now.drop_last && from.shuffle == now.shuffle;
@@ -125,6 +139,22 @@ absl::StatusOr<Beginning> Begin(const TrainArguments& a, int64_t num_samples, Tr
   if (a.learning_rate.has_value()) resumed->base_rate = *a.learning_rate;
   const auto before = std::exchange(resumed->flags, StepFlags(a, resumed->base_rate));
   return Beginning{*resumed, ChangesSince(before, resumed->flags)};
+}
+
+// Of --save-best. `saved`: the epoch whose model this run wrote last, or 0.
+void ReportBest(const TrainArguments& a, const TrainProgress& progress, int64_t saved, const ToolStreams& streams,
+                ToolOutput& output) {
+  if (a.save_best.empty()) return;
+  const int64_t best = BestEpoch(progress.history);
+  const std::string path = Escaped(a.save_best);
+  if (best == 0) {
+    streams.warn(
+        absl::StrCat("amp-train: warning: --save-best: ", path, " is not written: no test loss is a number\n"));
+  } else if (!a.quiet) {
+    absl::StrAppend(&output.out,
+                    saved == 0 ? absl::StrCat("left ", path, " as it is: ") : absl::StrCat("wrote ", path, ": "),
+                    "the least test loss is that of epoch ", best, "\n");
+  }
 }
 
 absl::Status FinishRun(const TrainArguments& a, const Trainer& trainer, const TrainProgress& progress,
@@ -261,6 +291,7 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
                               made->progress.epoch, "\n"));
   }
   const StopSignals signals;
+  int64_t saved_best = 0;
   const TrainTask task{.arguments = &a,
                        .trainer = made->trainer.get(),
                        .data = made->data.get(),
@@ -268,7 +299,8 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
                        .ranks = &ranks,
                        .evaluator = made->evaluator.has_value() ? &*made->evaluator : nullptr,
                        .streams = &streams,
-                       .caught = [&] { return signals.Caught(); }};
+                       .caught = [&] { return signals.Caught(); },
+                       .saved_best = [&](int64_t epoch) { saved_best = epoch; }};
   phases.End("data");
   AMP_ASSIGN_OR_RETURN(const int signal, RunTrainLoop(task, made->progress));
   phases.End("steps");
@@ -277,6 +309,7 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
   } else if (signal != 0) {
     ReportStop(a, made->progress, signal, output);
   } else {
+    ReportBest(a, made->progress, saved_best, streams, output);
     AMP_RETURN_IF_ERROR(FinishRun(a, *made->trainer, made->progress, results, streams, output));
     phases.End("save");
     const Accelerator* const device = a.session.device.get();

@@ -7,12 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
+#include "runtime/compare_values.h"
 #include "runtime/device/accelerator.h"
+#include "runtime/kernel/element.h"
 #include "tools/train/epoch_order.h"
 #include "tools/train/judge_batch.h"
 
@@ -194,6 +197,32 @@ class Loop {
                                      progress_.epoch + 1, " after ", progress_.next_batch, " batches\n"));
   }
 
+  // The state that no step can change any more, as each is skipped; "" where there is none.
+  absl::StatusOr<std::string> FirstNotFinite() const {
+    for (const std::string& name : trainer_.StateNames()) {
+      AMP_ASSIGN_OR_RETURN(const Tensor state, trainer_.State(name));
+      const bool is_float = VisitFloats(state.dtype(), [](auto) {});
+      const auto is_finite = [](double element) { return std::isfinite(element); };
+      if (is_float && !absl::c_all_of(AsDoubles(state), is_finite)) return name;
+    }
+    return std::string();
+  }
+
+  // A loss scale that is too large skips the first steps of a sound run. Weights that are not finite skip them all.
+  absl::Status WarnOfSkippedEpoch(const EpochRecord& record) {
+    const bool is_skipped = record.totals.steps > 0 && record.totals.skipped == record.totals.steps;
+    if (!is_skipped || has_warned_of_epoch_) return absl::OkStatus();
+    AMP_ASSIGN_OR_RETURN(const std::string name, FirstNotFinite());
+    if (name.empty() && record.epoch < args_.epochs) return absl::OkStatus();
+    has_warned_of_epoch_ = true;
+    const std::string why = name.empty()
+                                ? "gradients that are not finite"
+                                : absl::StrCat("'", Escaped(name), "', which has elements that are not finite");
+    task_.streams->warn(absl::StrCat("amp-train: warning: all steps of epoch ", record.epoch, " were skipped for ", why,
+                                     ": nothing is learnt\n"));
+    return absl::OkStatus();
+  }
+
   absl::Status FinishEpoch() {
     AMP_RETURN_IF_ERROR(ranks_.CompareReplicas(trainer_));
     EpochRecord record{.epoch = progress_.epoch + 1,
@@ -223,6 +252,7 @@ class Loop {
       const StepChecks checks = {.has_scale = !step.scale.empty(), .may_skip = !step.finite.empty()};
       AMP_RETURN_IF_ERROR(task_.streams->print(EpochLine(record, args_.epochs, checks)));
     }
+    AMP_RETURN_IF_ERROR(WarnOfSkippedEpoch(record));
     // First, so that a checkpoint of which this epoch is the best one has its model beside it.
     AMP_RETURN_IF_ERROR(SaveBest(record.epoch));
     AMP_RETURN_IF_ERROR(SaveCheckpoint());
@@ -233,14 +263,18 @@ class Loop {
   absl::Status SaveBest(int64_t epoch) {
     if (args_.save_best.empty() || !ranks_.IsFirst() || BestEpoch(progress_.history) != epoch) return absl::OkStatus();
     const absl::Status saved = trainer_.SaveForward(args_.save_best, args_.forward, OverwriteOf(args_)).status();
-    return saved.ok() ? saved : InFile(Escaped(args_.save_best), saved);
+    if (!saved.ok()) return InFile(Escaped(args_.save_best), saved);
+    if (task_.saved_best) task_.saved_best(epoch);
+    return saved;
   }
 
   absl::Status SayStoppedEarly() {
     if (args_.quiet || !HasStoppedEarly(args_, progress_)) return absl::OkStatus();
-    return task_.streams->print(absl::StrCat("stopped early: the least test loss is that of epoch ",
-                                             BestEpoch(progress_.history), ", ", EpochsSinceBest(progress_.history),
-                                             " epochs before\n"));
+    const int64_t best = BestEpoch(progress_.history), epochs = EpochsSinceBest(progress_.history);
+    const std::string why =
+        best == 0 ? absl::StrCat("the test loss was no number in any of ", epochs, " epochs")
+                  : absl::StrCat("the least test loss is that of epoch ", best, ", ", epochs, " epochs before");
+    return task_.streams->print(absl::StrCat("stopped early: ", why, "\n"));
   }
 
   absl::Status WriteLog() {
@@ -262,7 +296,7 @@ class Loop {
   Ranks& ranks_;
   TrainProgress& progress_;
   int64_t num_batches_;
-  bool has_warned_of_loss_ = false, has_written_log_ = false;
+  bool has_warned_of_loss_ = false, has_warned_of_epoch_ = false, has_written_log_ = false;
 };
 
 }  // namespace

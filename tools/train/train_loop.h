@@ -27,7 +27,8 @@ struct TrainTask {
   Ranks* ranks = nullptr;
   const Evaluator* evaluator = nullptr;  // null: nothing is tested
   const ToolStreams* streams = nullptr;
-  std::function<int()> caught;  // a signal that asks to stop, or 0
+  std::function<int()> caught;              // a signal that asks to stop, or 0
+  std::function<void(int64_t)> saved_best;  // is told the epoch, from 1, whose model --save-best wrote
 };
 
 // Whether --patience has run out.

@@ -203,6 +203,61 @@ TEST_CASE("patience ends a run whose test loss gets no better, and the best mode
         "--save-best is for --validation-split or --eval-data, neither of which is there");
 }
 
+TEST_CASE("a run that keeps the best model says of which epoch that is") {
+  const TrainRuns runs;
+  WritePointsThatOverfit(runs);
+  const std::vector<std::string> flags = {"--batch", "8",         "--validation-split", "0.25",       "--save-best",
+                                          "@b.onnx", "--forward", "@forward.onnx",      "--patience", "9"};
+  const std::string file = runs.folder().File("b.onnx");
+  CHECK_THAT(runs.Train(With(flags, {"--epochs", "3", "--checkpoint", "@c.npz"})).out,
+             Contains(absl::StrCat("wrote ", file, ": the least test loss is that of epoch 1\n")));
+  CHECK_THAT(runs.Train(With(flags, {"--epochs", "4", "--resume", "@c.npz"})).out,
+             Contains(absl::StrCat("left ", file, " as it is: the least test loss is that of epoch 1\n")));
+  CHECK(runs.Train(With(flags, {"--epochs", "1", "--quiet"})).out.empty());
+}
+
+TEST_CASE("a test loss that is no number has no best epoch") {
+  const TrainRuns runs(StepGraph(RegressionText("h = Log (x)")));  // of numbers below zero: NaN
+  const ToolOutput output = runs.Train(
+      {"--batch", "8", "--epochs", "9", "--validation-split", "0.25", "--patience", "2", "--save-best", "@b.onnx"});
+  CHECK(output.exit_code == 0);
+  CHECK_THAT(output.out, Contains("stopped early: the test loss was no number in any of 2 epochs\n"));
+  CHECK_THAT(output.err, Contains("b.onnx is not written: no test loss is a number\n"));
+  CHECK_FALSE(runs.folder().Has("b.onnx"));
+}
+
+TEST_CASE("a run that goes on without the split of the run before is told so") {
+  const TrainRuns runs;
+  REQUIRE(runs.Train({"--batch", "8", "--validation-split", "0.25", "--checkpoint", "@c.npz"}).exit_code == 0);
+  CHECK_THAT(
+      runs.TrainError({"--batch", "8", "--epochs", "2", "--resume", "@c.npz"}),
+      Contains("expected 30 samples, as when it was written; found 40; expected --validation-split 0.25 as then, "
+               "found none"));
+  CHECK_THAT(runs.TrainError({"--batch", "8", "--epochs", "2", "--resume", "@c.npz", "--validation-split", "0.5"}),
+             Contains("found 20; expected --validation-split 0.25 as then, found 0.5"));
+}
+
+TEST_CASE("weights that are not finite are told where they skip every step") {
+  const TrainRuns runs;
+  onnx::ModelProto step;
+  REQUIRE(step.ParseFromString(runs.folder().Read("step.onnx")));
+  std::string spoilt;
+  for (onnx::TensorProto& tensor : *step.mutable_graph()->mutable_initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT || tensor.dims_size() != 2 || !spoilt.empty()) continue;
+    spoilt = tensor.name();
+    const int64_t count = tensor.dims(0) * tensor.dims(1);
+    const std::vector<float> elements(static_cast<size_t>(count), std::numeric_limits<float>::quiet_NaN());
+    tensor.clear_float_data();
+    tensor.set_raw_data(elements.data(), elements.size() * sizeof(float));
+  }
+  REQUIRE_FALSE(spoilt.empty());
+  runs.folder().Write("step.onnx", step.SerializeAsString());
+  const ToolOutput output = runs.Train({"--batch", "8", "--epochs", "2"});
+  CHECK_THAT(output.err, Contains(absl::StrCat("warning: all steps of epoch 1 were skipped for '", spoilt,
+                                               "', which has elements that are not finite: nothing is learnt\n")) &&
+                             !Contains("epoch 2"));
+}
+
 TEST_CASE("a run that gets better goes to its end: the near miss of patience") {
   const TrainRuns runs;
   const ToolOutput output = runs.Train({"--batch", "8", "--epochs", "6", "--patience", "2", "--eval-data",
