@@ -177,6 +177,7 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
     AMP_RETURN_IF_ERROR(CheckFileUses(uses));
   }
   NoteMissingLibrary(arguments, output);
+  AMP_RETURN_IF_ERROR(CheckOutputsEnding(arguments.outputs));
   AMP_RETURN_IF_ERROR(InFile(arguments.model, CheckOutputsFile(*session, arguments.outputs)));
   const absl::Status status = RunModel(arguments, streams, *session, uses, phases, output);
   phases.End("run");

@@ -88,7 +88,8 @@ void DeclareInputs(CLI::App& app, RunArguments& a, Words& words) {
 void DeclareOutputs(CLI::App& app, RunArguments& a) {
   const std::string group = "Outputs (without any of these: a line for each)";
   app.add_option("--outputs", a.outputs,
-                 "write all, bfloat16 as float32; FILE.npy: the only one; -: an archive to stdout, alone")
+                 "write all, bfloat16 as float32; FILE.npy: the only one; other endings are refused; -: an archive to "
+                 "stdout, alone")
       ->type_name("FILE.npz")
       ->group(group);
   app.add_option("--output-dir", a.output_dir, "write each as a .npy file")->type_name("DIR")->group(group);

@@ -120,6 +120,13 @@ std::string DescribeTensor(const Tensor& tensor) {
 
 }  // namespace
 
+absl::Status CheckOutputsEnding(const std::string& path) {
+  const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending.empty() || ending == ".npz" || ending == ".npy") return absl::OkStatus();
+  return UsageError("--outputs: expected a file .npz (all outputs) or .npy (the only one), in lower case, found '",
+                    Escaped(path), "'");
+}
+
 FileKind KindOfOutputs(const std::string& path) { return IsOneArray(path) ? FileKind::kArray : FileKind::kArchive; }
 
 absl::StatusOr<std::string> OutputsArchive(const Session& session, const std::vector<Datum>& outputs) {

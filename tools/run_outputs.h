@@ -15,6 +15,10 @@ namespace amp {
 // In the place of a path: standard output.
 inline constexpr absl::string_view kStandardOutput = "-";
 
+// Before a run. Errors: kInvalidArgument for a path with another ending than .npz or .npy. One without any is an
+// archive.
+absl::Status CheckOutputsEnding(const std::string& path);
+
 // What a file of that path gets: an array where it ends in .npy, else an archive.
 FileKind KindOfOutputs(const std::string& path);
 

@@ -105,6 +105,17 @@ TEST_CASE("a file .npy takes one array, and another number is told what does") {
   runs.Fails({"--inputs", "@sample.npz", "--outputs", "@s.npy"}, 2, "found 2 to write, 'y/0', 'y/1'", "@parts.onnx");
 }
 
+TEST_CASE("outputs go to files whose ending says what they are") {
+  const Runs runs;
+  for (const std::string ending : {".png", ".txt", ".NPY", ".NPZ", ".onnx", ".npz.tmp"}) {
+    runs.Fails({"--inputs", "@sample.npz", "--outputs", "@o" + ending}, 2,
+               "--outputs: expected a file .npz (all outputs) or .npy (the only one), in lower case, found '");
+    CHECK_FALSE(runs.folder().Has("o" + ending));
+  }
+  runs.Succeeds({"--inputs", "@sample.npz", "--outputs", "@without"});
+  CHECK(ReadNpz(runs.folder().File("without")).ok());
+}
+
 TEST_CASE("a dash is stdout, where nothing else goes then") {
   const Runs runs;
   const ToolOutput archive = runs.Run({"--inputs", "@sample.npz", "--outputs", "-", "--bench", "--iterations", "1"});
