@@ -8,6 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "ir/base/status.h"
 #include "passes/classify/suggest.h"
 #include "tools/foreign_words.h"
@@ -36,9 +38,10 @@ std::string MeantAsValue(const std::vector<std::string>& arguments, const std::v
                          const std::string& unexpected) {
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
     const std::string& value = arguments[i + 1];
-    if (value != unexpected && !absl::EndsWith(value, ".npz")) continue;
     if (!absl::c_linear_search(flags, arguments[i])) continue;
     const std::string flag = arguments[i].substr(0, arguments[i].find('='));
+    if (const std::string hint = HintForValue(flag, value); !hint.empty()) return hint;
+    if (value != unexpected && !absl::EndsWith(value, ".npz")) continue;
     return absl::StrCat("; did you mean '", flag, "=", Escaped(value), "'?");
   }
   return "";
@@ -142,6 +145,16 @@ absl::Status WrongCount(const CLI::App& app, const CLI::ArgumentMismatch& error)
   return UsageError(flag, ": expected ", option->get_type_name());
 }
 
+// A value of a flag that takes none, in CLI11's words: "Could not convert: --explain = float32".
+absl::Status ValueOfSwitch(const CLI::ConversionError& error) {
+  constexpr absl::string_view kBegin = "Could not convert: ", kMiddle = " = ";
+  absl::string_view text = error.what();
+  const size_t middle = text.find(kMiddle);
+  if (middle == absl::string_view::npos || !absl::ConsumePrefix(&text, kBegin)) return UsageError(Escaped(text));
+  const absl::string_view flag = text.substr(0, middle - kBegin.size());
+  return UsageError(flag, ": expected no value, found '", Escaped(text.substr(flag.size() + kMiddle.size())), "'");
+}
+
 absl::Status EmptyValue(const CLI::Option& option) {
   const std::string type = option.get_type_name(), name = option.get_name();
   if (option.get_positional()) return UsageError(name, ": expected a value, found ''");
@@ -184,6 +197,8 @@ absl::StatusOr<std::string> ParseCommandLine(CLI::App& app, const std::vector<st
     return std::string(version.what()) + "\n";
   } catch (const CLI::ArgumentMismatch& error) {
     return WrongCount(app, error);
+  } catch (const CLI::ConversionError& error) {
+    return ValueOfSwitch(error);
   } catch (const CLI::ParseError& error) {
     std::string text = error.what();
     std::replace(text.begin(), text.end(), '\n', ' ');

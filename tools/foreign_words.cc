@@ -1,5 +1,6 @@
 #include "tools/foreign_words.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -26,6 +27,8 @@ constexpr char kNoFusing[] =
     "no flag is needed: nodes are fused as the model runs, and amp-rewrite folds norms by itself";
 constexpr char kModelAlone[] = "write MODEL without a flag";
 constexpr char kNoShapes[] = "input shapes stay as they are; with --verify, write --dim NAME=N";
+constexpr char kReplaces[] =
+    "an earlier result is replaced without a flag; write --force to replace files of another kind";
 constexpr char kDims[] = "write --dim NAME=N, or --dim INPUT:AXIS=N, with --random-inputs";
 
 // From onnxconverter-common, ONNX Runtime's tools and optimizer, Olive, NVIDIA's AutoCast, trtexec, Polygraphy, onnxsim,
@@ -45,10 +48,11 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"keepiotypes keepio keepinputoutputtypes iotypes inputioformats outputioformats",
      "write --keep-io all (the default), none or NAME[,NAME...]", nullptr, nullptr},
     {"forcefp16inputs", "write --allow OP, or --allow-node GLOB", nullptr, nullptr},
-    {"opblocklist optypestoexclude ope blacklist blocklist denylist excludeops excludeoptypes opstoexclude",
+    {"opblocklist optypestoexclude ope blacklist blocklist denylist exclude excludeops excludeoptypes opstoexclude "
+     "denyop denyops fp32ops",
      "write --deny OP[,OP...], which adds to the lists", nullptr, nullptr},
-    {"nodeblocklist nodestoexclude ne excludenodes denynodes nodedenylist", "write --deny-node GLOB, once for each",
-     nullptr, nullptr},
+    {"nodeblocklist nodestoexclude ne excludenodes denynodes nodedenylist fp32nodes fp32node",
+     "write --deny-node GLOB, once for each", nullptr, nullptr},
     {"opincludelist optypestoinclude opi whitelist allowlist includeops", "write --allow OP[,OP...]", nullptr, nullptr},
     {"nodeincludelist nodestoinclude ni includenodes allownodes", "write --allow-node GLOB, once for each", nullptr,
      nullptr},
@@ -106,7 +110,11 @@ constexpr ForeignFlag kForeignFlags[] = {
      "simplify "
      "graphoptimizationlevel",
      kNoFusing, kNoFusing, nullptr},
-    {"overwrite force inplace y", "write --in-place to replace MODEL", nullptr, nullptr},
+    {"overwrite inplace y yes f",
+     "an earlier OUT.onnx is replaced without a flag; write --force to replace files of another kind, --in-place to "
+     "replace MODEL",
+     nullptr, nullptr},
+    {"overwrite yes f", nullptr, kReplaces, kReplaces},
 
     {"batch batchsize b bs", "the batch stays symbolic; with --verify, write --dim NAME=N", kDims, "write --batch N"},
     {"random randominput randominputs randomdata generaterandom", nullptr, "write --random-inputs", nullptr},
@@ -145,6 +153,8 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"validationsplit valsplit testsplit", nullptr, nullptr, "write --validation-split X"},
     {"traindata trainingdata traindataset dataset datadir datapath train y features", nullptr, nullptr,
      "write --data NAME=FILE, once for each"},
+    {"labels label targets", nullptr, "write --evaluate NAME=FILE with the name of the labels, as labels=y.npy",
+     nullptr},
     {"labels target targets label", nullptr, nullptr,
      "write --data NAME=FILE with the name of the labels, as labels=y.npy"},
     {"optimizer optim opt optimiser", "write --train --optimizer NAME",
@@ -154,9 +164,15 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"metrics metric accuracy", nullptr, nullptr, "no flag is needed: accuracy is printed where labels are classes"},
     {"gradaccumulation gradientaccumulation gradientaccumulationsteps gradaccum accumulationsteps",
      "write --accumulate N", nullptr, "amp-rewrite --train --accumulate N makes such a step"},
-    {"clipnorm clipgrad clipgradnorm maxgradnorm globalclipnorm gradientclipping", "write --clip-norm X", nullptr,
-     "amp-rewrite --train --clip-norm X makes such a step"},
+    {"clipnorm clipgrad gradclip clipgradnorm gradclipnorm maxgradnorm globalclipnorm gradientclipping",
+     "write --clip-norm X", nullptr, "amp-rewrite --train --clip-norm X makes such a step"},
     {"lrscheduler scheduler lrschedule lrschedulertype", nullptr, nullptr, "write --schedule constant|linear|cosine"},
+    {"earlystopping earlystop earlystoppingpatience", "write amp-train STEP --patience N", nullptr,
+     "write --patience N, with --validation-split X or --eval-data NAME=FILE"},
+    {"savebestonly savebestmodel restorebestweights loadbestmodelatend", "write amp-train STEP --save-best OUT.onnx",
+     nullptr, "write --save-best OUT.onnx, which keeps the model with the least test loss"},
+    {"monitor metricforbestmodel", nullptr, nullptr,
+     "no flag is needed: --patience and --save-best go by the test loss"},
     {"dropremainder", nullptr, nullptr, "write --drop-last"},
     {"ckpt checkpointdir checkpointpath checkpointfile saveckpt savedir outputdirectory modeldir", nullptr, nullptr,
      "write --checkpoint FILE, and --save-weights OUT.onnx"},
@@ -305,6 +321,8 @@ std::string HintForFlag(absl::string_view program, absl::string_view flag) {
 
 std::string HintForValue(absl::string_view flag, absl::string_view value) {
   const std::string word = Normal(value);
+  const bool is_count = !word.empty() && absl::c_all_of(word, absl::ascii_isdigit);
+  if (is_count && flag == "--bench") return absl::StrCat("; write --bench --iterations ", word);
   for (const ForeignValue& row : kForeignValues) {
     if (!word.empty() && row.flag == flag && HasWord(row.values, word)) return absl::StrCat("; ", row.write);
   }

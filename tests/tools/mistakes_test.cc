@@ -114,6 +114,23 @@ TEST_CASE("flags of other tools get their name here: amp-rewrite") {
        "unknown flag '--batch-size'; the batch stays symbolic; with --verify, write --dim NAME=N"},
       {"amp-rewrite @m.onnx -o @o.onnx --random-inputs", "unknown flag '--random-inputs'; it is a flag of amp-run"},
       {"amp-rewrite @m.onnx -o @o.onnx --checkpoint c.npz", "unknown flag '--checkpoint'; it is a flag of amp-train"},
+      {"amp-rewrite @m.onnx -o @o.onnx --exclude Softmax",
+       "unknown flag '--exclude'; write --deny OP[,OP...], which adds to the lists"},
+      {"amp-rewrite @m.onnx -o @o.onnx --deny-op Softmax",
+       "unknown flag '--deny-op'; write --deny OP[,OP...], which adds to the lists"},
+      {"amp-rewrite @m.onnx -o @o.onnx --fp32-nodes mm",
+       "unknown flag '--fp32-nodes'; write --deny-node GLOB, once for each"},
+      {"amp-rewrite @m.onnx -o @o.onnx --grad-clip 1", "unknown flag '--grad-clip'; write --clip-norm X"},
+      {"amp-rewrite @m.onnx -o @o.onnx --overwrite",
+       "unknown flag '--overwrite'; an earlier OUT.onnx is replaced without a flag; write --force to replace files of "
+       "another kind, --in-place to replace MODEL"},
+      {"amp-rewrite @m.onnx -o @o.onnx -y",
+       "unknown flag '-y'; an earlier OUT.onnx is replaced without a flag; write --force to replace files of another "
+       "kind, --in-place to replace MODEL"},
+      {"amp-rewrite @m.onnx -o @o.onnx -f",
+       "unknown flag '-f'; an earlier OUT.onnx is replaced without a flag; write --force to replace files of another "
+       "kind, --in-place to replace MODEL"},
+      {"amp-rewrite @m.onnx -o @o.onnx --dry-run=x", "--dry-run: expected no value, found 'x'"},
       {"amp-rewrite @m.onnx -o @o.onnx --dtpye float16", "unknown flag '--dtpye'; did you mean '--dtype'?"},
       {"amp-rewrite @m.onnx -o @o.onnx --xyzzy", "unknown flag '--xyzzy'"},
   });
@@ -140,6 +157,15 @@ TEST_CASE("flags of other tools get their name here: amp-run") {
       {"amp-run @m.onnx --output y.npz", "unknown flag '--output'; write --outputs FILE.npz"},
       {"amp-run @m.onnx -o y.npz", "unknown flag '-o'; write --outputs FILE.npz"},
       {"amp-run @m.onnx --repeat 10", "unknown flag '--repeat'; write --bench --iterations N"},
+      {"amp-run @m.onnx --bench 3", "unexpected argument '3'; expected one MODEL; write --bench --iterations 3"},
+      {"amp-run --bench 3 @m.onnx", "unexpected argument '@m.onnx'; expected one MODEL; write --bench --iterations 3"},
+      {"amp-run @m.onnx --bench=3", "--bench: expected loop or stdin, found '3'; write --bench --iterations 3"},
+      {"amp-run @m.onnx --labels y.npy",
+       "unknown flag '--labels'; write --evaluate NAME=FILE with the name of the labels, as labels=y.npy"},
+      {"amp-run @m.onnx --explain=float32", "--explain: expected no value, found 'float32'"},
+      {"amp-run @m.onnx --overwrite",
+       "unknown flag '--overwrite'; an earlier result is replaced without a flag; write --force to replace files of "
+       "another kind"},
       {"amp-run @m.onnx --seed 3", "unknown flag '--seed'; write --random-inputs=SEED"},
       {"amp-run @m.onnx --verify", "unknown flag '--verify'; it is a flag of amp-rewrite"},
       {"amp-run @m.onnx --dtype float16", "unknown flag '--dtype'; it is a flag of amp-rewrite"},
@@ -173,6 +199,17 @@ TEST_CASE("flags of other tools get their name here: amp-train") {
       {"amp-train @step.onnx --log-dir logs", "unknown flag '--log-dir'; write --log FILE.csv"},
       {"amp-train @step.onnx --clipnorm 1",
        "unknown flag '--clipnorm'; amp-rewrite --train --clip-norm X makes such a step"},
+      {"amp-train @step.onnx --grad-clip 1",
+       "unknown flag '--grad-clip'; amp-rewrite --train --clip-norm X makes such a step"},
+      {"amp-train @step.onnx --early-stopping 3",
+       "unknown flag '--early-stopping'; write --patience N, with --validation-split X or --eval-data NAME=FILE"},
+      {"amp-train @step.onnx --save-best-only",
+       "unknown flag '--save-best-only'; write --save-best OUT.onnx, which keeps the model with the least test loss"},
+      {"amp-train @step.onnx --restore-best-weights",
+       "unknown flag '--restore-best-weights'; write --save-best OUT.onnx, which keeps the model with the least test "
+       "loss"},
+      {"amp-train @step.onnx --monitor val_loss",
+       "unknown flag '--monitor'; no flag is needed: --patience and --save-best go by the test loss"},
       {"amp-train new mlp 4-2 -o m.onnx --epochs 3", "unknown flag '--epochs'; it is a flag of amp-train"},
   });
 }
