@@ -33,15 +33,17 @@ std::string FindOtherThan(const std::string& path) {
 
 // By a temporary file of one byte beside it, as saving has one, which goes again: a disk may be full.
 absl::Status CheckWritable(const FileWritten& result, bool force) {
-  const std::string place = absl::StrCat(Escaped(result.path), ": ", result.flag, ": expected a file");
-  if (const std::string other = FindOtherThan(result.path); !other.empty()) return IoError(place, ", found ", other);
+  const std::string expected = absl::StrCat(result.flag, ": expected a file"), path = Escaped(result.path);
+  if (const std::string other = FindOtherThan(result.path); !other.empty()) {
+    return InFile(path, IoError(expected, ", found ", other));
+  }
   const NewContent content{result.kind, force};
   const absl::Status status =
       PrepareFile(result.path, content, [](AtomicFile& file) { return file.Append("\n"); }).status();
   if (status.ok()) return absl::OkStatus();
   absl::string_view reason = status.message();
-  absl::ConsumePrefix(&reason, absl::StrCat(Escaped(result.path), ": "));
-  return absl::Status(status.code(), absl::StrCat(place, " that can be written: ", reason));
+  absl::ConsumePrefix(&reason, absl::StrCat(path, ": "));
+  return InFile(path, absl::Status(status.code(), absl::StrCat(expected, " that can be written: ", reason)));
 }
 
 }  // namespace
