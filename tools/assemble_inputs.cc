@@ -52,6 +52,11 @@ class Assembler {
     return first != parts_.end() && absl::StartsWith(first->first, below);
   }
 
+  bool StandsForNoElement(const std::string& name) const {
+    const auto it = parts_.find(name);
+    return it != parts_.end() && it->second.dims() == Dims{0};
+  }
+
   absl::StatusOr<Tensor> Take(const std::string& name) {
     auto part = parts_.extract(name);
     if (part.empty()) return UsageError("expected an array '", Escaped(name), "', found none");
@@ -60,6 +65,10 @@ class Assembler {
 
   absl::StatusOr<Datum> MakeSequence(const ValueForm& element, const std::string& name) {
     Sequence sequence;
+    if (StandsForNoElement(name)) {
+      parts_.erase(name);
+      return Datum(std::move(sequence));
+    }
     for (size_t i = 0; Has(absl::StrCat(name, "/", i)); ++i) {
       AMP_ASSIGN_OR_RETURN(sequence.elements.emplace_back(), Make(element, absl::StrCat(name, "/", i)));
     }
@@ -107,9 +116,13 @@ absl::StatusOr<NamedDatums> AssembleInputs(const Session& session, NamedTensors 
   NamedDatums inputs;
   for (auto& [input, of_input] : parts) {
     const std::string& name = session.model().value(input).name;
-    const bool is_whole = of_input.contains(name);  // a run says whether a tensor is what it takes
+    const auto whole = of_input.find(name);
+    const ValueForm form = FormOf(session.model(), input);
+    const bool is_empty =
+        form.kind == ValueForm::Kind::kSequence && whole != of_input.end() && whole->second.dims() == Dims{0};
+    const bool is_whole = whole != of_input.end() && !is_empty;  // a run says whether a tensor is what it takes
     Assembler assembler(std::move(of_input));
-    AMP_ASSIGN_OR_RETURN(inputs[name], assembler.Make(is_whole ? ValueForm() : FormOf(session.model(), input), name));
+    AMP_ASSIGN_OR_RETURN(inputs[name], assembler.Make(is_whole ? ValueForm() : form, name));
     AMP_RETURN_IF_ERROR(assembler.ExpectNoneLeft(name));
   }
   return inputs;

@@ -1,6 +1,7 @@
 #include "tools/given_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -69,9 +70,18 @@ absl::StatusOr<Tensor> CastIntegers(const Tensor& given, DType declared) {
 absl::StatusOr<Tensor> Cast(const Tensor& given, DType declared) {
   if (IsInteger(declared)) return CastIntegers(given, declared);
   AMP_ASSIGN_OR_RETURN(Tensor converted, Tensor::Create(declared, given.dims()));
-  AMP_RETURN_IF_ERROR(WriteDoubles(AsDoubles(given), converted));
+  const std::vector<double> numbers = AsDoubles(given);
+  AMP_RETURN_IF_ERROR(WriteDoubles(numbers, converted));
+  const std::vector<double> results = AsDoubles(converted);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (std::isfinite(numbers[i]) == std::isfinite(results[i])) continue;
+    return UsageError("--cast-inputs: expected numbers that ", DTypeName(declared), " holds, found ", numbers[i]);
+  }
   return converted;
 }
+
+// Whole numbers where the model declares fractions, or the other way round: what they mean is for the caller to say.
+bool IsOtherKind(DType from, DType to) { return (IsInteger(from) && IsFloat(to)) || (IsFloat(from) && IsInteger(to)); }
 
 bool CanCast(DType from, DType to) {
   return from != to && ((IsFloat(from) && IsFloat(to)) || (IsInteger(from) && IsInteger(to)));
@@ -97,8 +107,14 @@ absl::StatusOr<std::vector<std::string>> CastInputs(const Session& session, Numb
     const Tensor* const given = datum.tensor();
     const ValueId input = names.at(name);
     const DType declared = session.model().value(input).dtype;
-    if (given == nullptr || !session.model().value(input).is_tensor || !CanCast(given->dtype(), declared)) continue;
+    if (given == nullptr || !session.model().value(input).is_tensor) continue;
     const std::string place = absl::StrCat("input '", Escaped(name), "': ");
+    if (IsOtherKind(given->dtype(), declared)) {
+      return UsageError(place, "expected ", TypeText(session.model(), input), ", found ", given->TypeText(),
+                        "; --cast-inputs casts floats to floats and integers to integers alone; in NumPy, "
+                        "array.astype casts others");
+    }
+    if (!CanCast(given->dtype(), declared)) continue;
     if (casts == NumberCasts::kRefused) {
       return UsageError(place, "expected ", TypeText(session.model(), input), ", found ", given->TypeText(),
                         "; --cast-inputs casts it");

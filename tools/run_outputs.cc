@@ -24,7 +24,7 @@ const std::string& NameOf(const Session& session, size_t output) {
   return session.model().value(session.outputs()[output]).name;
 }
 
-// A sequence is its elements, "y/0", "y/1"; a map two tensors, "y/keys" and "y/values".
+// A sequence is its elements, "y/0", "y/1", and without any an array "y" of no element; a map two tensors, "y/keys" and "y/values".
 absl::Status AppendTensors(const std::string& name, const Datum& datum, NamedTensors& tensors) {
   if (datum.tensor() != nullptr) {
     tensors.emplace_back(name, *datum.tensor());
@@ -32,6 +32,7 @@ absl::Status AppendTensors(const std::string& name, const Datum& datum, NamedTen
     tensors.emplace_back(absl::StrCat(name, "/keys"), map->keys);
     tensors.emplace_back(absl::StrCat(name, "/values"), map->values);
   } else if (const Sequence* sequence = datum.sequence(); sequence != nullptr) {
+    if (sequence->elements.empty()) tensors.emplace_back(name, Tensor::Of<float>(DType::kFloat32, {0}, {}));
     for (size_t i = 0; i < sequence->elements.size(); ++i) {
       AMP_RETURN_IF_ERROR(AppendTensors(absl::StrCat(name, "/", i), sequence->elements[i], tensors));
     }

@@ -1,5 +1,7 @@
 // Arrays that amp-run reads and writes: outputs are inputs of the next run, of any kind, and one call does all that is
 // asked for.
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "runtime/npy.h"
@@ -52,6 +54,25 @@ TEST_CASE("outputs of one run are inputs of the next: strings, sequences and map
        "z/0/values=@out/z_0_values.npy", "--input", "t=@out/t.npy"},
       "@taker.onnx");
   CHECK_THAT(each, Contains("s_out  sequence of 2") && Contains("t_out  string[2]  'a' 'bc'"));
+}
+
+TEST_CASE("an empty sequence is written, and read again") {
+  const Runs runs;
+  runs.WriteModel("model.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[n,2] x) => (seq(float) s, float[n,2] y) { s = SequenceEmpty () y = Neg (x) })");
+  runs.WriteModel("taker.onnx", R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (seq(float) s) => (int64 count) { count = SequenceLength (s) })");
+  runs.Succeeds({"--inputs", "@sample.npz", "--outputs", "@first.npz"});
+  const absl::StatusOr<NamedTensors> first = ReadNpz(runs.folder().File("first.npz"));
+  REQUIRE(first.ok());
+  REQUIRE(first->size() == 2);
+  CHECK(first->at(0).first == "s");
+  CHECK(first->at(0).second.dims() == Dims{0});
+  runs.folder().Write("s.npz", *NpzBytes({first->at(0)}));
+  CHECK_THAT(runs.Succeeds({"--inputs", "@s.npz"}, "@taker.onnx"), StartsWith("count  int64[]  0"));
+  runs.Succeeds({"--inputs", "@sample.npz", "--output-dir", "@out"});
+  CHECK_THAT(runs.Succeeds({"--input", "s=@out/s.npy"}, "@taker.onnx"), StartsWith("count  int64[]  0"));
+  runs.Fails({"--input", "s=@x.npy"}, 2, "input 's': expected", "@taker.onnx");
 }
 
 TEST_CASE("parts of a sequence or map that do not fit are told by name") {
@@ -157,6 +178,23 @@ TEST_CASE("inputs of another width are cast where that is asked for, and it is s
   // Whole numbers do not become floats: who gives them may have taken the wrong file.
   runs.folder().Write("whole.npz", *NpzBytes({{"x", Tensor::Of<int64_t>(DType::kInt64, {1, 2}, {1, 2})}}));
   runs.Fails({"--inputs", "@whole.npz", "--cast-inputs"}, 2, "input 'x': expected float32[n,2], found int64[1,2]");
+}
+
+TEST_CASE("what a cast cannot keep is refused: numbers beyond the type, and whole numbers in the place of others") {
+  const Runs runs;
+  const auto write = [&](const Tensor& x) { runs.folder().Write("x.npz", *NpzBytes({{"x", x}})); };
+  write(Tensor::Of<double>(DType::kFloat64, {1, 2}, {1, 1e300}));
+  runs.Fails({"--inputs", "@x.npz", "--cast-inputs"}, 2,
+             "input 'x': --cast-inputs: expected numbers that float32 holds, found 1e+300");
+  write(Tensor::Of<double>(DType::kFloat64, {1, 2}, {1e-300, -std::numeric_limits<double>::infinity()}));
+  CHECK(runs.Run({"--inputs", "@x.npz", "--cast-inputs"}).exit_code == 0);
+  write(Tensor::Of<int64_t>(DType::kInt64, {1, 2}, {1, 2}));
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--inputs", "@x.npz"}, {"--inputs", "@x.npz", "--cast-inputs"}}) {
+    runs.Fails(flags, 2,
+               "input 'x': expected float32[n,2], found int64[1,2]; --cast-inputs casts floats to floats and integers "
+               "to integers alone; in NumPy, array.astype casts others");
+  }
 }
 
 TEST_CASE("a dimension of one name has one size in what is given") {
