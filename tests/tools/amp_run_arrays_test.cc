@@ -10,6 +10,7 @@
 
 namespace amp {
 namespace {
+using Catch::Matchers::StartsWith;
 
 using Catch::Matchers::Contains;
 
