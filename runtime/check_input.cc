@@ -33,16 +33,18 @@ absl::Status CheckTensor(const Model& model, ValueId input, const Tensor& tensor
 }
 
 // Complains of the first tensor in `datum` that is none, or whose dimensions its layout does not suit.
-absl::Status CheckSound(const Datum& datum) {
+// A run turns those that lie channels last, but for what is in a sequence.
+absl::Status CheckSound(const Datum& datum, bool is_in_sequence = false) {
   if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
     AMP_RETURN_IF_ERROR(tensor->status());
-    constexpr size_t kLeastForChannelsLast = 3;
-    const bool can_turn = tensor->rank() >= kLeastForChannelsLast && tensor->dtype() != DType::kString;
+    constexpr size_t kLeastForChannelsLast = 3, kMostElementBytes = 8;
+    const bool can_turn = !is_in_sequence && tensor->rank() >= kLeastForChannelsLast &&
+                          tensor->dtype() != DType::kString && ElementBytes(tensor->dtype()) <= kMostElementBytes;
     return tensor->layout() == Layout::kRowMajor || can_turn ? absl::OkStatus()
                                                              : UsageError("expected elements row by row");
   }
   if (const Sequence* sequence = datum.sequence(); sequence != nullptr) {
-    for (const Datum& element : sequence->elements) AMP_RETURN_IF_ERROR(CheckSound(element));
+    for (const Datum& element : sequence->elements) AMP_RETURN_IF_ERROR(CheckSound(element, true));
   }
   if (const Map* map = datum.map(); map != nullptr) {
     AMP_RETURN_IF_ERROR(map->keys.status());

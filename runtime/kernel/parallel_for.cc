@@ -52,10 +52,12 @@ void ParallelFor(size_t count, size_t elements_of_each, absl::FunctionRef<void(c
   if (shares == 1) return visit({.first = 0, .end = count, .index = 0});
   const Team& team = *current;
   FirstError error;
+  // The calling thread, which measures how long it waits for the others, has the first share, and none is larger.
+  const auto first_of = [&](size_t i) { return (count * i + shares - 1) / shares; };
   const auto work = [&](size_t i) {
     const TeamScope alone(nullptr);
     try {
-      visit({.first = count * i / shares, .end = count * (i + 1) / shares, .index = i});
+      visit({.first = first_of(i), .end = first_of(i + 1), .index = i});
     } catch (...) {
       error.Keep(std::current_exception());
     }

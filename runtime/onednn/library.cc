@@ -102,7 +102,6 @@ dnnl::primitive_attr AttributesOf(const std::vector<PostOp>& ops, bool adds_to_y
   return attributes;
 }
 
-// What identifies a descriptor: the bytes of it.
 // One for what is packed from one order into another, of all that were asked for. The library alone can tell orders
 // apart: those of 8 bits may have sums of the weights behind them, which no member of a descriptor shows.
 std::string PackingName(const Descriptor& plain, const Descriptor& packed) {
@@ -152,8 +151,8 @@ class LoneScope {
   int before_ = omp_get_max_active_levels();
 };
 
-// Whether what was made for several threads gives the same bits on one. Products of general matrices split their sums
-// by the threads that there are as they run.
+// Whether what was made for several threads may run on one, and gives the same bits there. Products of general matrices
+// split their sums by the threads that there are as they run. What is not known to keep its bits, stays shared.
 bool KeepsBitsAlone(const std::string& implementation) { return implementation.rfind("jit", 0) == 0; }
 
 class OneDnnPrimitive : public Primitive {

@@ -1,5 +1,6 @@
 #include "runtime/onednn/shared_work.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -12,12 +13,9 @@ namespace {
 // than twice the fastest gains nothing alone.
 constexpr float kSlow = 2;
 constexpr float kWeightOfLast = 0.125F;
-// A trial is followed by so many times its duration without one: trials cost some 5 % at most.
-constexpr int kBetweenTrials = 20;
 
 Sharing sharing_of_all = Sharing::kByTimes;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): for tests
 
-thread_local Clock::time_point next_trial;
 // By the number of bits of the number of elements.
 thread_local std::array<WaitTimes, std::numeric_limits<size_t>::digits + 1> times_of_sizes;
 
@@ -33,9 +31,12 @@ Choice ChooseUnlessSet(Choose choose) {
   return {.is_alone = sharing_of_all == Sharing::kNever};
 }
 
-void PayForTrial(Clock::time_point start, Clock::time_point end) { next_trial = end + kBetweenTrials * (end - start); }
-
 }  // namespace
+
+void Trials::Add(bool is_trial, float seconds) {
+  spent_ = is_trial ? 0 : spent_ + seconds;
+  if (is_trial) last_ = std::min(seconds, kLongest);
+}
 
 Choice WorkTimes::Choose(bool trial_is_due) const {
   if (shared_ <= kSlow * fastest_shared_) return {};
@@ -65,23 +66,22 @@ void WaitTimes::Add(float working, float waiting) {
 }
 
 WorkScope::WorkScope(WorkTimes& times)
-    : times_(times), choice_(ChooseUnlessSet([&] { return times_.Choose(start_ >= next_trial); })) {}
+    : times_(times), choice_(ChooseUnlessSet([&] { return times_.Choose(times_.trials.IsDue()); })) {}
 
 WorkScope::~WorkScope() {
-  const Clock::time_point end = Clock::now();
-  times_.Add(choice_.is_alone, Seconds(end - start_));
-  if (choice_.is_trial) PayForTrial(start_, end);
+  const float seconds = Seconds(Clock::now() - start_);
+  times_.Add(choice_.is_alone, seconds);
+  times_.trials.Add(choice_.is_trial, seconds);
 }
 
 WaitScope::WaitScope(size_t elements, size_t shares)
     : times_(times_of_sizes[static_cast<size_t>(std::bit_width(elements))]),
-      choice_(ChooseUnlessSet([&] { return times_.Choose(shares, start_ >= next_trial); })) {}
+      choice_(ChooseUnlessSet([&] { return times_.Choose(shares, times_.trials.IsDue()); })) {}
 
 WaitScope::~WaitScope() {
-  if (choice_.is_alone) return;
   const Clock::time_point end = Clock::now();
-  times_.Add(Seconds(wait_ - start_), Seconds(end - wait_));
-  if (choice_.is_trial) PayForTrial(start_, end);
+  if (!choice_.is_alone) times_.Add(Seconds(wait_ - start_), Seconds(end - wait_));
+  times_.trials.Add(choice_.is_trial, Seconds(end - start_));
 }
 
 void SetSharing(Sharing sharing) { sharing_of_all = sharing; }

@@ -28,9 +28,23 @@ struct Choice {
   bool is_alone = false, is_trial = false;
 };
 
+// Trials cost some 5 % at most: the next one is due when twenty times what the last one took has been spent on the same
+// work. A trial in which the process stood still counts as a short one.
+class Trials {
+ public:
+  bool IsDue() const { return spent_ >= kBetween * last_; }
+  void Add(bool is_trial, float seconds);
+
+ private:
+  static constexpr float kBetween = 20, kLongest = 0.05F;
+  std::atomic<float> last_ = 0, spent_ = 0;
+};
+
 // What a kernel took, in seconds. Threads that measure at the same time may lose each other's figures.
 class WorkTimes {
  public:
+  Trials trials;
+
   Choice Choose(bool trial_is_due) const;
   void Add(bool is_alone, float seconds);
 
@@ -41,6 +55,8 @@ class WorkTimes {
 // What the calling thread took for its share of work in equal shares, and how long it then waited for the others.
 class WaitTimes {
  public:
+  Trials trials;
+
   Choice Choose(size_t shares, bool trial_is_due) const;
   void Add(float working, float waiting);
 

@@ -21,6 +21,7 @@ import collections
 import dataclasses
 import functools
 import pathlib
+import platform
 import sys
 
 import ml_dtypes
@@ -172,6 +173,8 @@ PRODUCTS_OF_8_BITS = {"MatMulInteger", "QLinearMatMul", "QLinearConv", "ConvInte
 @functools.cache
 def saturates():
     """Whether onnxruntime's products of uint8 and int8 saturate sums of two: they do on x86 without VNNI."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return False
     try:
         return "vnni" not in pathlib.Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -179,7 +182,7 @@ def saturates():
 
 
 def session(model):
-    """An onnxruntime session that optimises nothing, except that it makes products of 8 bits exact."""
+    """An onnxruntime session that optimises nothing; where products of 8 bits would saturate, one whose optimisations keep them exact."""
     import onnxruntime
     model = with_unique_names(model)
     if saturates() and any(node.op_type in PRODUCTS_OF_8_BITS for node in model.graph.node):

@@ -91,6 +91,11 @@ TEST_CASE("inputs of another kind than the model states are errors before anythi
   Tensor turned = FloatsOf({2, 2}, {1, 2, 3, 4});
   turned.set_layout(Layout::kChannelsLast);
   CHECK(RunError(*SessionOf(kRelu), {{"x", turned}}) == "input 'x': expected elements row by row");
+  Tensor picture = FloatsOf({1, 2, 1, 1}, {1, 2});
+  picture.set_layout(Layout::kChannelsLast);
+  const std::string found = RunError(*first, {{"x", Sequence{{Datum(picture)}}}});
+  INFO("what is in a sequence is not turned");
+  CHECK(found == "input 'x': expected elements row by row");
   CHECK(RunError(*SessionOf(kRelu), {{"x", Datum()}}) == "input 'x': expected a tensor, found nothing");
 }
 

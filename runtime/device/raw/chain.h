@@ -186,7 +186,9 @@ struct ChainBody {
       } else {
         Compute(code, slots, x);
       }
-      const bool is_stored_next = step + 1 == chain.num_codes && code.rounds_to == chain.storage;
+      // Storing rounds floats; of truth values it would keep the whole part.
+      const bool is_stored_next =
+          step + 1 == chain.num_codes && code.rounds_to == chain.storage && IsFloat(chain.storage);
       if (!is_stored_next) RoundAllTo(code.rounds_to, x);
       slots.Write(code.writes, x);
     }

@@ -78,7 +78,7 @@ AMP_BOTH inline float HardSigmoid(float x, float a, float b) {
   return y < 0 ? 0 : y > 1 ? 1 : y;
 }
 AMP_BOTH inline float Softplus(float x) { return (x > 0 ? x : x == x ? 0 : x) + log1pf(expf(-fabsf(x))); }
-// 1 - erf(x) to 2e-7 of its value, which takes a device a third of what erfcf takes: e^(-x^2) times a polynomial in
+// 1 - erf(x) to 5e-7 of its value, which takes a device a third of what erfcf takes: e^(-x^2) times a polynomial in
 // t = 1 / (1 + |x| / 2), fitted so that the largest relative error is least. Beyond 15 it is 0 in float32.
 AMP_BOTH inline float ErrorComplement(float x) {
   constexpr float kFit[] = {0.282084331f, 0.282412113f,  0.242835007f, 0.203752951f,  -0.0291495287f,

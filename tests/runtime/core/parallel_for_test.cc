@@ -85,6 +85,17 @@ TEST_CASE("every index is visited once, whatever the team") {
   }
 }
 
+TEST_CASE("no share is larger than the first, which is the calling thread's") {
+  const BackwardTeam team(3);
+  const TeamScope scope(&team);
+  for (const size_t count : {3u, 4u, 5u, 7u, 100u}) {
+    std::vector<size_t> sizes(3, 0);
+    ParallelFor(count, 1 << 20, [&](const Share& share) { sizes[share.index] = share.end - share.first; });
+    CHECK(sizes[0] == (count + 2) / 3);
+    CHECK(*std::max_element(sizes.begin(), sizes.end()) == sizes[0]);
+  }
+}
+
 TEST_CASE("small work stays in one thread, unless a test says otherwise") {
   const BackwardTeam team(4);
   const TeamScope scope(&team);

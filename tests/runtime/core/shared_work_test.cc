@@ -66,6 +66,23 @@ TEST_CASE("equal shares: the calling thread waits no longer than the other share
   CHECK(!times.Choose(kShares, !kIsDue).is_alone);
 }
 
+TEST_CASE("trials are due by what was spent on the same work, and after a stop as soon as after a short one") {
+  Trials trials;
+  CHECK(trials.IsDue());
+  trials.Add(/*is_trial=*/true, kUsual);
+  CHECK(!trials.IsDue());
+  for (int i = 0; i < 19; ++i) trials.Add(false, kUsual);
+  CHECK(!trials.IsDue());
+  for (int i = 0; i < 2; ++i) trials.Add(false, kUsual);
+  CHECK(trials.IsDue());
+  constexpr float kHour = 3600, kSecond = 1;
+  trials.Add(true, kHour);
+  trials.Add(false, kSecond / 2);
+  CHECK(!trials.IsDue());
+  trials.Add(false, kSecond);
+  CHECK(trials.IsDue());
+}
+
 Operand RowMajor(const std::vector<int64_t>& dims) {
   std::vector<int64_t> strides(dims.size(), 1);
   for (size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];

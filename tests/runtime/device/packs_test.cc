@@ -199,6 +199,24 @@ TEST_CASE("packs: chains") {
   }
 }
 
+TEST_CASE("packs: a chain that ends in truth values finds those that are not zero") {
+  constexpr uint32_t kCount = 11;
+  std::vector<float> x(kCount);
+  for (uint32_t i = 0; i < kCount; ++i) x[i] = (static_cast<float>(i) - 5) / 8;
+  std::vector<uint8_t> y(kCount, 7);
+  device::ChainArguments chain = {};
+  chain.y = y.data();
+  chain.storage = Storage::kBool;
+  chain.count = kCount;
+  chain.num_codes = 2;
+  chain.operands[0] = {x.data(), Storage::kFloat32, device::ChainOperandWay::kFlat};
+  chain.codes[0] = {device::ChainCodeKind::kLoad, 0, {}, device::kFromLastStep, Storage::kFloat32, 0, 0};
+  chain.codes[1] = {
+      device::ChainCodeKind::kRound, 0, {device::kFromLastStep, 0, 0}, device::kFromLastStep, Storage::kBool, 0, 0};
+  CHECK(StartPlainly(chain) == 0);
+  for (uint32_t i = 0; i < kCount; ++i) CHECK(y[i] == (x[i] != 0 ? 1 : 0));
+}
+
 // y = a > b ? c : d, where b is one number and d is one or not.
 std::string ChoiceDiffers(uint32_t count, uint32_t offset, bool has_one) {
   Memory<Float16> a(count, offset), b(1, 0), c(count, 0), d(count, 1), y(count, 0);
