@@ -188,7 +188,7 @@ class InputMaker {
 
   absl::StatusOr<Dims> DimsOf(ValueId input) const {
     if (!HasKnownType(input)) return CannotMakeUp(input);
-    const Dims dims = SizedDims(input);
+    Dims dims = SizedDims(input);
     int64_t elements = 1;
     for (const int64_t dim : dims) {
       if (dim > 0 && elements > options_.most_elements / dim) {

@@ -23,8 +23,10 @@ TOLERANCE, FLOAT16_TOLERANCE = 1e-5, 2e-3
 
 
 def flatten(name, value):
-    """Name -> array as amp-run writes it: of sequences the elements, of maps keys and values."""
+    """Name -> array as amp-run writes it: of sequences the elements, or an array of none, of maps keys and values."""
     if isinstance(value, list):
+        if not value:
+            return {name: np.zeros(0, np.float32)}
         return {key: array for i, element in enumerate(value) for key, array in flatten(f"{name}/{i}", element).items()}
     if isinstance(value, dict):
         return {f"{name}/keys": np.array(list(value)), f"{name}/values": np.array(list(value.values()), np.float32)}

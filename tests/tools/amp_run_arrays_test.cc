@@ -10,9 +10,9 @@
 
 namespace amp {
 namespace {
-using Catch::Matchers::StartsWith;
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 // Strings, a sequence, a map and a sequence of maps, given back as they are.
 constexpr absl::string_view kMaker = R"(<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>

@@ -262,7 +262,7 @@ class Loop {
 
   absl::Status SaveBest(int64_t epoch) {
     if (args_.save_best.empty() || !ranks_.IsFirst() || BestEpoch(progress_.history) != epoch) return absl::OkStatus();
-    const absl::Status saved = trainer_.SaveForward(args_.save_best, args_.forward, OverwriteOf(args_)).status();
+    absl::Status saved = trainer_.SaveForward(args_.save_best, args_.forward, OverwriteOf(args_)).status();
     if (!saved.ok()) return InFile(Escaped(args_.save_best), saved);
     if (task_.saved_best) task_.saved_best(epoch);
     return saved;
