@@ -42,7 +42,9 @@ FOLDERS = {
     "passes/report": ["passes/record"],
     "passes/train/gradient": [],
     "passes/train": ["passes/record", "passes/train/gradient"],
-    "passes": ["passes/guard", "passes/report", "passes/train"],
+    "passes/decide": ["passes/guard", "passes/report", "passes/train"],
+    "passes/undo": ["passes/decide"],
+    "passes/sequence": ["passes/undo"],
     "runtime/hardware": [],
     "runtime/kernel": [],
     "runtime/parallel": ["runtime/hardware"],
@@ -248,7 +250,7 @@ def self_test():
     good = {name: "" for name in ["README.md", ".ci/run", ".clang-format", ".clang-tidy", ".gitignore", "lists/a.list",
                                   "third_party/CMakeLists.txt", "tools/dev", "runtime/CMakeLists.txt"]}
     good["CMakeLists.txt"] = ""
-    for folder in ("ir/base", "ir/graph", "passes", "passes/paint", "passes/cast", "tests"):
+    for folder in ("ir/base", "ir/graph", "passes/sequence", "passes/paint", "passes/cast", "tests"):
         source = pathlib.PurePosixPath(folder).name + ".cc"
         good[f"{folder}/CMakeLists.txt"] = f"target_sources(amp PRIVATE {source})\n"
         good[f"{folder}/{source}"] = '#include <vector>\n#include "absl/strings/str_cat.h"\n#include "ir/base/a.h"\n'
@@ -257,15 +259,15 @@ def self_test():
     good["ir/base/a.h"] = "#ifndef AMP_IR_BASE_A_H_\n#define AMP_IR_BASE_A_H_\n#endif\n"
     good["ir/graph/graph.cc"] += '#include "onnx/onnx_pb.h"\n#include "ir/schema/a.h"\n'
     good["passes/cast/cast.cc"] += '#include "passes/classify/a.h"\n#include "ir/functions/a.h"\n'
-    good["passes/passes.cc"] += '#include "passes/guard/a.h"\n#include "passes/paint/a.h"\n'
-    good["passes/passes.cc"] += 'f("Relu moves on", Escaped(node.op_type()));  // "Relu"\n'
+    good["passes/sequence/sequence.cc"] += '#include "passes/guard/a.h"\n#include "passes/paint/a.h"\n'
+    good["passes/sequence/sequence.cc"] += 'f("Relu moves on", Escaped(node.op_type()));  // "Relu"\n'
     good["ir/graph/graph.cc"] += 'bool b = node.op_type() == "Relu";\n'
     good["lists/a.list"] = "# words\ninclude b\nfollow on\nConv allow dense\nResize[mode=nearest] clear copies values\n"
     plants = {
         "ir includes passes": ("ir/graph/graph.cc", '#include "passes/paint/a.h"\n', "ir must not include passes"),
         "ir includes runtime": ("ir/graph/graph.cc", '#  include "runtime/hardware/a.h"\n', "ir must not include runtime"),
-        "passes include runtime": ("passes/passes.cc", '#include "runtime/hardware/a.h"\n', "passes must not include runtime"),
-        "passes include tools": ("passes/passes.cc", '#include "tools/amp.h"\n', "passes must not include tools"),
+        "passes include runtime": ("passes/sequence/sequence.cc", '#include "runtime/hardware/a.h"\n', "passes must not include runtime"),
+        "passes include tools": ("passes/sequence/sequence.cc", '#include "tools/amp.h"\n', "passes must not include tools"),
         "runtime includes passes": ("runtime/hardware/r.h", '#include "passes/paint/a.h"\n', "runtime must not include passes"),
         "base includes graph": ("ir/base/base.cc", '#include "ir/graph/a.h"\n', "ir/base must not include ir/graph"),
         "graph includes operators": ("ir/graph/graph.cc", '#include "ir/operators/a.h"\n',
@@ -277,14 +279,14 @@ def self_test():
                                 "passes/cast must not include passes/guard"),
         "paint includes cast": ("passes/paint/paint.cc", '#include "passes/cast/a.h"\n',
                                 "passes/paint must not include passes/cast"),
-        "cast includes the sequence": ("passes/cast/cast.cc", '#include "passes/stages.h"\n',
-                                       "passes/cast must not include passes ("),
+        "cast includes the sequence": ("passes/cast/cast.cc", '#include "passes/sequence/rewrite_model.h"\n',
+                                       "passes/cast must not include passes/sequence ("),
         "include of no folder": ("ir/graph/graph.cc", '#include "ir/a.h"\n', "ir/graph must not include ir ("),
         "source beside the folders": ("ir/c.h", "int x;\n", "ir is no folder of sources"),
         "new folder": ("passes/other/t.h", "int x;\n", "passes/other is no folder of sources"),
         "long list of sources": ("ir/base/CMakeLists.txt", "#\n" * 20, "ir/base/CMakeLists.txt: 21 lines"),
-        "ONNX outside ir": ("passes/passes.cc", '#include "onnx/onnx_pb.h"\n', "ONNX or protobuf headers"),
-        "ONNX with <>": ("passes/passes.cc", "#include <onnx/defs/schema.h>\n", "ONNX or protobuf headers"),
+        "ONNX outside ir": ("passes/sequence/sequence.cc", '#include "onnx/onnx_pb.h"\n', "ONNX or protobuf headers"),
+        "ONNX with <>": ("passes/sequence/sequence.cc", "#include <onnx/defs/schema.h>\n", "ONNX or protobuf headers"),
         "protobuf outside ir": ("tools/main.h", '#include "google/protobuf/arena.h"\n', "ONNX or protobuf headers"),
         "oneDNN outside runtime/cpu": ("runtime/hardware/r.h", "#include <oneapi/dnnl/dnnl.hpp>\n", "oneDNN headers"),
         "CUDA outside runtime/cuda": ("runtime/cpu/r.h", "#include <cuda_runtime.h>\n", "CUDA, cuBLAS or cuDNN headers"),
@@ -302,10 +304,10 @@ def self_test():
         "to-do without a number": ("ir/base/base.cc", "// TODO: later\n", "TODO without an issue number"),
         "address in a build file": ("third_party/CMakeLists.txt", "fetch(https://example.org)\n", "an address"),
         "operator's name in a pass": ("passes/paint/paint.cc", 'spec.op_type = "Relu";\n', "names the operator Relu"),
-        "runtime's operator in a pass": ("passes/passes.cc", 'IsOneOf(node, {"FusedConv"});\n',
-                                         "passes/passes.cc:7: names the operator FusedConv"),
-        "operator compared in a pass": ("passes/passes.cc", "if (a.op_type() != b) c();\n", "compares op_type"),
-        "operator compared backwards": ("passes/passes.cc", "if (kName == node(id).op_type()) c();\n", "compares op_type"),
+        "runtime's operator in a pass": ("passes/sequence/sequence.cc", 'IsOneOf(node, {"FusedConv"});\n',
+                                         "passes/sequence/sequence.cc:7: names the operator FusedConv"),
+        "operator compared in a pass": ("passes/sequence/sequence.cc", "if (a.op_type() != b) c();\n", "compares op_type"),
+        "operator compared backwards": ("passes/sequence/sequence.cc", "if (kName == node(id).op_type()) c();\n", "compares op_type"),
         "a table without operators": (OPERATOR_TABLE, None, "found no row of an operator"),
         "row without a reason": ("lists/a.list", "Relu clear\n", "lists/a.list:6: a row without a reason"),
         "condition without a reason": ("lists/a.list", "Resize[mode=cubic] deny # why\n", "a row without a reason"),

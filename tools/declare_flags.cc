@@ -8,7 +8,7 @@
 #include "ir/base/status.h"
 #include "ir/file/external_data.h"
 #include "ir/opset/opset_adapters.h"
-#include "passes/stages.h"
+#include "passes/report/stages.h"
 #include "tools/flag_values.h"
 #include "tools/option_names.h"
 #include "tools/train_flags.h"

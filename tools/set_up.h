@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "ir/schema/op_signatures.h"
 #include "passes/classify/op_lists.h"
-#include "passes/rewrite_model.h"
+#include "passes/sequence/rewrite_model.h"
 #include "tools/amp.h"
 
 namespace amp {

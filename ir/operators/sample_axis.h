@@ -6,7 +6,7 @@
 //   s [1, 8] axis 0         ReduceSum (s)    none: it adds samples up
 //
 // A node that is followed computes the same numbers for each sample, however many there are. Operators without a rule
-// here are never followed. Facts alone: which dimension is freed is for passes/free_dimension.h to say.
+// here are never followed. Facts alone: which dimension is freed is for passes/decide/free_dimension.h to say.
 #ifndef AMP_IR_OPERATORS_SAMPLE_AXIS_H_
 #define AMP_IR_OPERATORS_SAMPLE_AXIS_H_
 

@@ -14,7 +14,7 @@
 // which takes the operator off all lists. "#" starts a comment at the start of a line or after a blank. Line ends may
 // be CRLF, and a byte order mark may come first. Every name is checked against ONNX's registry and the signatures: a
 // typo is an error, not a row that never applies; names in domains that ONNX does not define are the model's to know
-// (passes/check_operator_names.h).
+// (passes/record/check_operator_names.h).
 #ifndef AMP_PASSES_CLASSIFY_OP_LIST_FILE_H_
 #define AMP_PASSES_CLASSIFY_OP_LIST_FILE_H_
 

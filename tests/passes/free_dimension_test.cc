@@ -1,5 +1,5 @@
 // Dimensions of inputs that become symbolic: what follows them, what is edited, which node refuses.
-#include "passes/free_dimension.h"
+#include "passes/decide/free_dimension.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

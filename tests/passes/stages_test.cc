@@ -1,5 +1,5 @@
 // --print-after and --stop-after.
-#include "passes/stages.h"
+#include "passes/report/stages.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

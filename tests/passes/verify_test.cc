@@ -8,9 +8,9 @@
 
 #include "ir/file/model_file.h"
 #include "passes/classify/op_lists.h"
-#include "passes/rewrite_model.h"
-#include "passes/stages.h"
-#include "passes/undo_rewrite.h"
+#include "passes/report/stages.h"
+#include "passes/sequence/rewrite_model.h"
+#include "passes/undo/undo_rewrite.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 

@@ -18,7 +18,7 @@
 #include "ir/graph/graph.h"
 #include "passes/train/mean_over_ranks.h"
 #include "passes/train/step_metadata.h"
-#include "passes/undo_rewrite.h"
+#include "passes/undo/undo_rewrite.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/parallel/reduction.h"
 #include "runtime/program.h"
