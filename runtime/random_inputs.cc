@@ -20,8 +20,8 @@
 #include "ir/graph/constant.h"
 #include "ir/graph/shape.h"
 #include "ir/schema/schema.h"
-#include "runtime/check_input.h"
 #include "runtime/kernel/shape_math.h"
+#include "runtime/run/check_input.h"
 
 namespace amp {
 namespace {

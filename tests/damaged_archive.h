@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 
 namespace amp {

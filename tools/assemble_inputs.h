@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "runtime/npy.h"
 #include "runtime/session.h"
+#include "runtime/values/npy.h"
 
 namespace amp {
 

@@ -17,7 +17,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "passes/record/metadata_json.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 
 namespace amp {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/compare_values.h"
 #include "runtime/session.h"
-#include "runtime/ulp_histogram.h"
+#include "runtime/values/compare_values.h"
+#include "runtime/values/ulp_histogram.h"
 #include "tools/bench_run.h"
 
 namespace amp {

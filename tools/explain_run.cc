@@ -12,8 +12,8 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/node_paths.h"
-#include "runtime/program.h"
-#include "runtime/widened.h"
+#include "runtime/plan/program.h"
+#include "runtime/plan/widened.h"
 
 namespace amp {
 namespace {

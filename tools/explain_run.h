@@ -11,7 +11,7 @@ namespace amp {
 struct Instruction;
 
 // A line for each node that runs, in order; what is constant does not run. Then how many of those with 16-bit results were
-// widened (runtime/widened.h), and with a device what was copied.
+// widened (runtime/plan/widened.h), and with a device what was copied.
 std::string ExplainRun(const Session& session);
 // The kernel of the instruction's last run: "onednn brgconv:avx512_core", "reference", "not run".
 std::string KernelText(const Instruction& instruction);

@@ -12,9 +12,9 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/shape.h"
-#include "runtime/compare_values.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/element.h"
+#include "runtime/values/compare_values.h"
 
 namespace amp {
 namespace {

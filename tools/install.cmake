@@ -20,7 +20,7 @@ endif()
 install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
 foreach(header ir/base/check.h ir/base/choices.h ir/base/convert.h ir/base/dtype.h ir/base/ids.h ir/base/limits.h
     ir/base/minifloat.h runtime/kernel/element.h runtime/kernel/tensor.h runtime/parallel/reduction.h
-    runtime/session.h tools/train/trainer.h)
+    runtime/plan/session_options.h runtime/run/run_options.h runtime/session.h tools/train/trainer.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite/${folder})
 endforeach()

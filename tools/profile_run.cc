@@ -10,7 +10,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/node_paths.h"
 #include "passes/record/metadata_json.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "tools/explain_run.h"
 
 namespace amp {

@@ -14,8 +14,8 @@
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
-#include "runtime/compare_values.h"
-#include "runtime/npy.h"
+#include "runtime/values/compare_values.h"
+#include "runtime/values/npy.h"
 
 namespace amp {
 namespace {

@@ -24,7 +24,7 @@ FileKind KindOfOutputs(const std::string& path);
 
 // An archive of all, or of one output an array; of a sequence y the elements y/0, y/1 and so on, or where it is
 // empty an array y of no element; of a map y/keys and y/values. `force`: in place of a file of another kind. Errors: kInvalidArgument for empty optionals, several arrays
-// for a file of one, and what NpyBytes refuses (runtime/npy.h); kUnavailable.
+// for a file of one, and what NpyBytes refuses (runtime/values/npy.h); kUnavailable.
 absl::Status WriteOutputsFile(const Session& session, const std::vector<Datum>& outputs, const std::string& path,
                               bool force);
 

@@ -8,7 +8,7 @@
 #include "absl/strings/strip.h"
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tools/assemble_inputs.h"
 
 namespace amp {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "runtime/npy.h"
 #include "runtime/session.h"
+#include "runtime/values/npy.h"
 
 namespace amp {
 

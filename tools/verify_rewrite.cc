@@ -16,8 +16,8 @@
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/graph/node_paths.h"
-#include "runtime/compare_values.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
+#include "runtime/values/compare_values.h"
 #include "tools/find_mend.h"
 
 namespace amp {

@@ -1,5 +1,5 @@
 // .npy and .npz: what NumPy writes, and what somebody else may.
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -15,7 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "runtime/session.h"
 #include "tests/catch2.h"
 #include "tests/runtime/loops/run_both.h"

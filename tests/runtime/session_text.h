@@ -17,8 +17,8 @@
 #include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/kernel/doubles.h"
-#include "runtime/npy.h"
 #include "runtime/session.h"
+#include "runtime/values/npy.h"
 
 namespace amp {
 

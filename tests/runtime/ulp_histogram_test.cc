@@ -1,4 +1,4 @@
-#include "runtime/ulp_histogram.h"
+#include "runtime/values/ulp_histogram.h"
 
 #include <cmath>
 #include <limits>

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/tools/amp_run_folder.h"
 

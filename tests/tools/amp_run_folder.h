@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "ir/file/text.h"
 #include "onnx/onnx_pb.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
 #include "tools/amp_run.h"

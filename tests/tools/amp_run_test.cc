@@ -13,7 +13,7 @@
 #include "onnx/onnx-data.pb.h"
 #include "onnx/onnx_pb.h"
 #include "runtime/loops/best_loops.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/damaged_archive.h"
 #include "tests/tools/amp_run_folder.h"

@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/tools/train/step_graphs.h"
 #include "tools/amp_run.h"

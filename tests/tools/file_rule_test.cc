@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/tools/file_rule_table.h"
 #include "tests/tools/train/step_graphs.h"

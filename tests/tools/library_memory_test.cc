@@ -14,7 +14,7 @@
 #include "ir/base/fenced.h"
 #include "ir/base/replace_files.h"
 #include "passes/report/report.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"

@@ -13,7 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 
 namespace amp {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tools/read_whole_file.h"
 #include "tools/train/read_idx.h"
 

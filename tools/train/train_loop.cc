@@ -13,9 +13,9 @@
 #include "absl/types/span.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
-#include "runtime/compare_values.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/kernel/element.h"
+#include "runtime/values/compare_values.h"
 #include "tools/train/epoch_order.h"
 #include "tools/train/judge_batch.h"
 

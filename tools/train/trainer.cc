@@ -21,7 +21,7 @@
 #include "passes/undo/undo_rewrite.h"
 #include "runtime/device/accelerator.h"
 #include "runtime/parallel/reduction.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "tools/file_uses.h"
 #include "tools/train/checkpoint.h"
 

@@ -17,7 +17,7 @@
 #include "ir/base/status.h"
 #include "ir/graph/graph.h"
 #include "runtime/kernel/doubles.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "runtime/random_inputs.h"
 #include "runtime/reference/reference_kernels.h"
 #include "runtime/session.h"

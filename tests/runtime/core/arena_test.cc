@@ -1,5 +1,5 @@
 // Plans of memory, runs that follow them or not, and sessions whose runs share what they keep.
-#include "runtime/arena.h"
+#include "runtime/run/arena.h"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Which nodes run as one, and that what they give is what they give one by one.
-#include "runtime/fuse.h"
+#include "runtime/plan/fuse.h"
 
 #include <algorithm>
 

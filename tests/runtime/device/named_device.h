@@ -7,7 +7,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/device/open_device.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "runtime/session.h"
 #include "tests/runtime/device/host_memory_double.h"
 

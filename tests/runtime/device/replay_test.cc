@@ -1,8 +1,8 @@
 // What a device does again from a recording, by its test double: when it records, what it replays, and what ends that.
 #include <thread>
 
-#include "runtime/all_kernels.h"
 #include "runtime/device/storage.h"
+#include "runtime/plan/all_kernels.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/runtime/run_session.h"

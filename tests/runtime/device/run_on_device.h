@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/all_kernels.h"
 #include "runtime/device/open_device.h"
+#include "runtime/plan/all_kernels.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/runtime/loops/run_both.h"
 

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "ir/base/status.h"
-#include "runtime/arena.h"
+#include "runtime/run/arena.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/runtime/run_session.h"

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "onnx/onnx_pb.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 
 namespace amp {
 

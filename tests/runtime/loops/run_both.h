@@ -23,7 +23,7 @@
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "runtime/reference/reference_kernels.h"
 #include "runtime/session.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/file/text.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"

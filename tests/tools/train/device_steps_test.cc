@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/file/text.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/run_on_device.h"
 #include "tests/runtime/run_session.h"

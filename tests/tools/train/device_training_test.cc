@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "runtime/device/open_device.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/runtime/parallel/thread_transport.h"

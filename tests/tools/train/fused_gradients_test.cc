@@ -2,7 +2,7 @@
 // node, and with the reference kernels of the functions.
 #include "absl/strings/str_cat.h"
 #include "ir/file/text.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "runtime/reference/reference_kernels.h"
 #include "tests/catch2.h"
 #include "tests/runtime/run_session.h"

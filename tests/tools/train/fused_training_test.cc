@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "runtime/loops/best_loops.h"
-#include "runtime/program.h"
+#include "runtime/plan/program.h"
 #include "tests/catch2.h"
 #include "tests/runtime/session_text.h"
 #include "tests/scratch_folder.h"

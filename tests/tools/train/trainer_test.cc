@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "ir/file/text.h"
-#include "runtime/npy.h"
+#include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/damaged_archive.h"
 #include "tests/scratch_folder.h"

@@ -1,0 +1,21 @@
+// All kernels that there are, of every family.
+#ifndef AMP_RUNTIME_PLAN_ALL_KERNELS_H_
+#define AMP_RUNTIME_PLAN_ALL_KERNELS_H_
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+// Best first, the reference last; none where there is none for this version of the operator. `domain`: "" for ai.onnx.
+std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::string_view op_type, int version);
+
+// The same, with those for devices before all others.
+std::vector<const KernelRow*> FindAllKernelsAndDevices(absl::string_view domain, absl::string_view op_type,
+                                                       int version);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_PLAN_ALL_KERNELS_H_

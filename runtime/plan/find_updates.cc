@@ -1,0 +1,80 @@
+#include "runtime/plan/find_updates.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ir/graph/attributes.h"
+
+namespace amp {
+namespace {
+
+bool IsGivenBackAlone(const Model& model, ValueId value) {
+  const auto& uses = model.value(value).uses;
+  return value != kNone && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+           return use.IsGraphOutput() && use.graph == model.value(value).graph;
+         });
+}
+
+// A node with all that the operator takes and gives.
+bool MayJoin(const Model& model, const OptimizerUnit& unit, const Node& node) {
+  return node.inputs.size() == unit.num_inputs && node.outputs.size() == unit.num_outputs &&
+         std::none_of(node.inputs.begin(), node.inputs.end(), [](ValueId input) { return input == kNone; }) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId output) { return IsGivenBackAlone(model, output); });
+}
+
+// The same for nodes of one unit, which one launch can step.
+std::string KeyOf(const OptimizerUnit& unit, const Node& node) {
+  std::string key = absl::StrCat(node.op_type(), " ", node.graph.index());
+  if (unit.is_conditional) absl::StrAppend(&key, " ", node.inputs[0].index());
+  for (size_t port = unit.first_rate; port < node.inputs.size(); ++port) {
+    absl::StrAppend(&key, " ", node.inputs[port].index());
+  }
+  for (const char* const name : unit.attributes) {
+    const std::optional<float> value = name == nullptr ? std::nullopt : GetFloat(node, name);
+    absl::StrAppend(&key, " ", value.has_value() ? absl::StrFormat("%a", *value) : "none");
+  }
+  return key;
+}
+
+Fusion UnitOf(const Model& model, const OptimizerUnit& unit, std::vector<NodeId> nodes) {
+  Fusion fusion{.nodes = std::move(nodes), .rows = {&unit.row}};
+  for (const NodeId id : fusion.nodes) {
+    const Node& node = model.node(id);
+    fusion.operands.insert(fusion.operands.end(), node.inputs.begin(), node.inputs.end());
+    fusion.results.insert(fusion.results.end(), node.outputs.begin(), node.outputs.end());
+  }
+  return fusion;
+}
+
+}  // namespace
+
+void FindUpdates(const Model& model, FindUpdateUnit find_unit, FusedNodes& taken, std::vector<Fusion>& fusions) {
+  struct Group {
+    const OptimizerUnit* unit = nullptr;
+    std::vector<NodeId> nodes;
+  };
+  std::map<std::string, Group> groups;
+  for (const GraphId graph : model.AllGraphs()) {
+    for (const NodeId id : model.NodesInOrder(graph)) {
+      const Node& node = model.node(id);
+      const OptimizerUnit* const unit = taken[id] ? nullptr : find_unit(node.domain(), node.op_type());
+      if (unit == nullptr || !MayJoin(model, *unit, node)) continue;
+      Group& group = groups[KeyOf(*unit, node)];
+      group.unit = unit;
+      group.nodes.push_back(id);
+    }
+  }
+  for (auto& [unused, group] : groups) {
+    if (group.nodes.size() < 2) continue;
+    for (const NodeId id : group.nodes) taken[id] = true;
+    fusions.push_back(UnitOf(model, *group.unit, std::move(group.nodes)));
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,301 @@
+#include "runtime/plan/program.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+#include "ir/graph/shape.h"
+#include "ir/graph/tensor_content.h"
+#include "ir/operators/operator_facts.h"
+#include "ir/operators/private_layout.h"
+#include "ir/schema/schema.h"
+#include "runtime/kernel/make_datum.h"
+
+namespace amp {
+namespace {
+
+int VersionOf(const Model& model, const Node& node) {
+  return node.schema != nullptr && !node.schema->is_signature() ? node.schema->since_version()
+                                                                : model.opset(node.domain());
+}
+
+absl::Status LoadConstants(const Model& model, Program& program) {
+  program.constants.resize(model.num_values());
+  for (const ValueId id : model.AllValues()) {
+    absl::StatusOr<std::optional<TensorContent>> content = ReadConstant(model, id);
+    if (!content.ok()) return InFile(Escaped(model.value(id).name), content.status());
+    if (!content->has_value()) continue;
+    AMP_ASSIGN_OR_RETURN(program.constants[id], MakeTensor(**content));
+  }
+  return absl::OkStatus();
+}
+
+bool IsConstant(const Program& program, ValueId id) { return id != kNone && !program.constants[id].IsEmpty(); }
+
+// The node of `graph` that `node` is, or in whose bodies it lies.
+NodeId OwnerWithin(const Model& model, NodeId node, GraphId graph) {
+  while (model.node(node).graph != graph) node = model.graph(model.node(node).graph).owner;
+  return node;
+}
+
+// Position of a graph's last node, by IdVector, that reads the value, directly or from within a body; nothing where the
+// graph itself gives the value to whoever runs it, or where nobody reads it.
+std::optional<size_t> LastReader(const Model& model, ValueId id, const IdVector<NodeId, size_t>& position) {
+  const Value& value = model.value(id);
+  std::optional<size_t> last;
+  for (const Use& use : value.uses) {
+    NodeId reader = use.node;
+    if (use.IsGraphOutput()) {
+      if (use.graph == value.graph) return std::nullopt;
+      reader = model.graph(use.graph).owner;
+    }
+    const size_t at = position[OwnerWithin(model, reader, value.graph)];
+    last = std::max(last.value_or(0), at);
+  }
+  if (last.has_value() || value.producer == kNone) return last;
+  return position[value.producer];
+}
+
+bool GivesToRunner(const Model& model, ValueId id) {
+  for (const Use& use : model.value(id).uses) {
+    if (use.IsGraphOutput() && use.graph == model.value(id).graph) return true;
+  }
+  return false;
+}
+
+void FindFrees(const Model& model, Program& program) {
+  IdVector<NodeId, size_t> position(model.num_nodes(), 0);
+  for (const auto& block : program.blocks) {
+    for (size_t i = 0; i < block.size(); ++i) {
+      position[block[i].node] = i;
+      for (const Instruction& part : block[i].parts) position[part.node] = i;
+    }
+  }
+  for (const ValueId id : model.AllValues()) {
+    if (GivesToRunner(model, id)) continue;
+    const std::optional<size_t> last = LastReader(model, id, position);
+    std::vector<Instruction>& block = program.blocks[model.value(id).graph];
+    if (!last.has_value() || *last >= block.size()) continue;
+    (IsConstant(program, id) ? block[*last].last_reads : block[*last].frees).push_back(id);
+  }
+}
+
+// Values in order, so that one of many is found in few steps.
+class SortedValues {
+ public:
+  explicit SortedValues(const std::vector<ValueId>& values) : values_(values.begin(), values.end()) {
+    std::sort(values_.begin(), values_.end());
+  }
+  bool Has(ValueId value) const { return std::binary_search(values_.begin(), values_.end(), value); }
+  bool HasOnce(ValueId value) const {
+    const auto [first, end] = std::equal_range(values_.begin(), values_.end(), value);
+    return end - first == 1;
+  }
+
+ private:
+  absl::InlinedVector<ValueId, 8> values_;
+};
+
+// What the instruction's kernels may know of its inputs.
+void DescribeInputs(const Program& program, Instruction& instruction) {
+  const SortedValues inputs(instruction.inputs), frees(instruction.frees), last_reads(instruction.last_reads);
+  for (const ValueId input : instruction.inputs) {
+    const Tensor* constant = input == kNone ? nullptr : program.constants[input].tensor();
+    const bool comes_once = inputs.HasOnce(input);
+    const bool dies = comes_once && frees.Has(input);
+    instruction.site->constants.push_back(constant == nullptr ? nullptr : constant->data());
+    instruction.site->last_uses.push_back(dies);
+    instruction.site->last_reads.push_back(dies || (comes_once && last_reads.Has(input)));
+  }
+  for (Instruction& part : instruction.parts) DescribeInputs(program, part);
+}
+
+// "(float32[2,n], absent, unknown)": as far as inference knows.
+std::string InputTypesText(const Model& model, const Node& node) {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> types;
+  for (const ValueId input : node.inputs) types.push_back(input == kNone ? "absent" : TypeText(model, input));
+  const size_t more = types.size() > kShown ? types.size() - kShown : 0;
+  types.resize(types.size() - more);
+  if (more > 0) types.push_back(absl::StrCat(more, " more"));
+  return absl::StrCat("(", absl::StrJoin(types, ", "), ")");
+}
+
+std::string AdviceText(const Model& model, const Node& node) {
+  return IsPrivateLayout(node.domain()) ? absl::StrCat("; ", DescribePrivateLayout(model)) : "";
+}
+
+// "no kernel for Gate-3 of (float32[2,n], absent)".
+absl::Status NoKernel(const Model& model, NodeId id, absl::string_view results = "") {
+  return ModelError(Escaped(model.NodeLabel(id)), ": no kernel for ", OperatorText(model, id), " of ",
+                    InputTypesText(model, model.node(id)), results, AdviceText(model, model.node(id)));
+}
+
+bool HoldsAny(const Model& model, const std::vector<ValueId>& values, PortSet ports, TypeSet types) {
+  for (size_t port = 0; port < values.size(); ++port) {
+    const ValueId value = values[port];
+    if (value != kNone && ports.Has(port) && model.value(value).is_tensor && types.Has(model.value(value).dtype)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Of the rows, which agree on what none of them takes. What a body of an If, a Loop or a Scan may not come to is left to the
+// run.
+absl::Status CheckTypes(const Model& model, const Instruction& instruction) {
+  const Node& node = model.node(instruction.node);
+  if (node.graph != kMainGraph || CopiesElements(model, instruction.node)) return absl::OkStatus();
+  for (const KernelRow* row : instruction.kernels) {
+    const RefusedTypes& refuses = row->refuses;
+    if (HoldsAny(model, instruction.inputs, refuses.inputs, refuses.types)) return NoKernel(model, instruction.node);
+    if (!HoldsAny(model, instruction.outputs, refuses.outputs, refuses.types)) continue;
+    return NoKernel(model, instruction.node, absl::StrCat(" that gives ", TypeText(model, node.Output(0))));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Instruction> MakeInstruction(const Model& model, NodeId id, FindKernels find) {
+  const Node& node = model.node(id);
+  Instruction instruction{.node = id};
+  instruction.inputs.assign(node.inputs.begin(), node.inputs.end());
+  instruction.outputs.assign(node.outputs.begin(), node.outputs.end());
+  instruction.kernels = FindNodeKernels(model, id, find);
+  if (instruction.kernels.empty()) return NoKernel(model, id);
+  AMP_RETURN_IF_ERROR(CheckTypes(model, instruction));
+  return instruction;
+}
+
+Instruction MakeUnit(Fusion& fusion, std::vector<Instruction> parts) {
+  Instruction unit{.node = fusion.nodes.back(),
+                   .is_unit = true,
+                   .inputs = fusion.operands,
+                   .outputs = fusion.results.empty() ? std::vector{fusion.result} : fusion.results,
+                   .kernels = fusion.rows,
+                   .parts = std::move(parts)};
+  const absl::MutexLock lock(&unit.site->mutex);
+  unit.site->states.push_back(std::move(fusion.form));
+  return unit;
+}
+
+Instruction MakeFused(Fusion& fusion, std::vector<Instruction> parts) {
+  if (fusion.IsUnit()) return MakeUnit(fusion, std::move(parts));
+  const Instruction& first =
+      *std::find_if(parts.begin(), parts.end(), [&](const Instruction& part) { return part.node == fusion.nodes[0]; });
+  Instruction fused{.node = first.node, .inputs = first.inputs, .outputs = {fusion.result}};
+  fused.inputs.insert(fused.inputs.end(), fusion.operands.begin(), fusion.operands.end());
+  // What a device has kernels for stays there: one by one, where none takes them together.
+  const auto runs_on_device = [](const KernelRow* row) { return row->runs_on_device; };
+  const bool is_of_device = std::any_of(first.kernels.begin(), first.kernels.end(), runs_on_device);
+  std::copy_if(first.kernels.begin(), first.kernels.end(), std::back_inserter(fused.kernels),
+               [=](const KernelRow* row) { return row->takes_epilogue && row->runs_on_device == is_of_device; });
+  fused.site->epilogue = fusion.epilogue;
+  fused.parts = std::move(parts);
+  return fused;
+}
+
+// Puts the fusions in the places of their last nodes, where all that they read is there.
+void Fuse(const Model& model, std::vector<Fusion>& fusions, std::vector<Instruction>& block) {
+  IdVector<NodeId, bool> is_there(model.num_nodes(), false);
+  for (const Instruction& instruction : block) is_there[instruction.node] = true;
+  IdVector<NodeId, Fusion*> fusion_of(model.num_nodes(), nullptr);
+  for (Fusion& fusion : fusions) {
+    const NodeId wanted = fusion.IsUnit() ? fusion.nodes.back() : fusion.nodes.front();
+    if (!is_there[wanted]) continue;  // it is of another graph, or a constant
+    for (const NodeId node : fusion.nodes) fusion_of[node] = &fusion;
+  }
+  absl::flat_hash_map<const Fusion*, size_t> num_parts;  // constants are none
+  for (const Instruction& instruction : block) ++num_parts[fusion_of[instruction.node]];
+  absl::flat_hash_map<const Fusion*, std::vector<Instruction>> parts;
+  std::vector<Instruction> fused;
+  for (Instruction& instruction : block) {
+    Fusion* const fusion = fusion_of[instruction.node];
+    if (fusion == nullptr) {
+      fused.push_back(std::move(instruction));
+      continue;
+    }
+    std::vector<Instruction>& collected = parts[fusion];
+    collected.push_back(std::move(instruction));
+    if (collected.size() == num_parts[fusion]) fused.push_back(MakeFused(*fusion, std::move(collected)));
+  }
+  block = std::move(fused);
+}
+
+}  // namespace
+
+std::string OperatorText(const Model& model, NodeId id) {
+  const Node& node = model.node(id);
+  const std::string domain = node.domain().empty() ? "" : absl::StrCat(node.domain(), "::");
+  return Escaped(absl::StrCat(domain, node.op_type(), "-", VersionOf(model, node)));
+}
+
+std::string InstructionText(const Model& model, const Instruction& instruction) {
+  const absl::MutexLock lock(&instruction.site->mutex);
+  const KernelRow* const row = instruction.site->row;
+  if (!instruction.is_unit || row == nullptr) return OperatorText(model, instruction.node);
+  return absl::StrCat(row->op_type, " of ", instruction.parts.size());
+}
+
+std::string Describe(const Model& model, NodeId node) {
+  return absl::StrCat(Escaped(model.NodeLabel(node)), " (", OperatorText(model, node), ")");
+}
+
+bool LacksKernel(const Model& model, NodeId id, FindKernels find) {
+  const Node& node = model.node(id);
+  const bool is_constant = node.Has(Role::kConstant) && !model.IsCallOfFunction(id);
+  return !is_constant && FindNodeKernels(model, id, find).empty();
+}
+
+std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId id, FindKernels find) {
+  const Node& node = model.node(id);
+  return find(node.domain(), node.op_type(), VersionOf(model, node));
+}
+
+absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find) {
+  Program program;
+  AMP_RETURN_IF_ERROR(LoadConstants(model, program));
+  program.blocks.resize(model.num_graphs());
+  for (const GraphId graph : model.AllGraphs()) {
+    for (const NodeId id : model.NodesInOrder(graph)) {
+      if (IsConstant(program, model.node(id).Output(0))) continue;
+      AMP_ASSIGN_OR_RETURN(Instruction instruction, MakeInstruction(model, id, find));
+      program.blocks[graph].push_back(std::move(instruction));
+    }
+  }
+  return program;
+}
+
+IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program) {
+  IdVector<NodeId, bool> run(model.num_nodes(), false);
+  for (const auto& block : program.blocks) {
+    for (const Instruction& instruction : block) run[instruction.node] = true;
+  }
+  return run;
+}
+
+int64_t StatedConstantBytes(const Model& model, const Program& program) {
+  size_t size_bytes = 0;
+  for (const ValueId id : model.AllValues()) {
+    const Tensor* const constant = program.constants[id].tensor();
+    const NodeId producer = model.value(id).producer;
+    const bool is_stated = producer == kNone || model.node(producer).Has(Role::kConstant);
+    if (constant != nullptr && is_stated) size_bytes += constant->size_bytes();
+  }
+  return static_cast<int64_t>(size_bytes);
+}
+
+void FinishProgram(const Model& model, std::vector<Fusion> fusions, Program& program) {
+  for (auto& block : program.blocks) Fuse(model, fusions, block);
+  FindFrees(model, program);
+  for (auto& block : program.blocks) {
+    for (Instruction& instruction : block) DescribeInputs(program, instruction);
+  }
+}
+
+}  // namespace amp

@@ -1,0 +1,34 @@
+// How many representable numbers lie between what one model gives and what another does: errors in units that mean the
+// same for large and small numbers.
+#ifndef AMP_RUNTIME_VALUES_ULP_HISTOGRAM_H_
+#define AMP_RUNTIME_VALUES_ULP_HISTOGRAM_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "ir/base/dtype.h"
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+// counts[0]: elements that are equal; counts[k]: those 2^(k-1) to 2^k - 1 units in the last place apart, the last row
+// those that are further. Elements that are not finite in both count as equal or as furthest.
+struct UlpHistogram {
+  static constexpr size_t kRows = 13;
+  DType unit = DType::kUndefined;  // the narrowest type, to which both are rounded
+  std::array<int64_t, kRows> counts{};
+
+  // "ulps of float16: 0: 250, 1: 5, 2-3: 1"; rows without elements are left out.
+  std::string Text() const;
+  // "4-7", of the counts[3].
+  static std::string RowText(size_t row);
+};
+
+// Of two float tensors of equal shape (float16, bfloat16, float32, float64); unit is kUndefined for all others.
+// `computed_in`: a type that they came through, where that is narrower than their own.
+UlpHistogram CountUlps(const Datum& expected, const Datum& found, DType computed_in = DType::kUndefined);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_VALUES_ULP_HISTOGRAM_H_
