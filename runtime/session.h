@@ -6,7 +6,7 @@
 // Calls of model-local functions are inlined first, and operators without a kernel run through the function body that
 // ONNX gives them, where it does. 16-bit values are rounded where they are produced, whatever they are computed in, but
 // for those inside a fusion (SessionOptions). A session may run in several threads at once: a run writes only to what it
-// made itself. Not so with a reduction, which is of one thread. Part of the public header, tools/amp.h.
+// made itself. Not so with a reduction, which is of one thread. Part of the public header, tools/library/amp.h.
 #ifndef AMP_RUNTIME_SESSION_H_
 #define AMP_RUNTIME_SESSION_H_
 

@@ -32,8 +32,8 @@
 #include "tests/golden_runner.h"
 #include "tests/mutate_message.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp.h"
-#include "tools/amp_rewrite.h"
+#include "tools/library/amp.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

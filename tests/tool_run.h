@@ -10,7 +10,7 @@
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 

@@ -17,10 +17,11 @@ endif()
 if(AMP_ONEDNN_FILES)  # the pinned library goes beside it; the system's is there
   install(FILES ${AMP_ONEDNN_FILES} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
-install(FILES amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
+install(FILES library/amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
 foreach(header ir/base/check.h ir/base/choices.h ir/base/convert.h ir/base/dtype.h ir/base/ids.h ir/base/limits.h
     ir/base/minifloat.h runtime/kernel/element.h runtime/kernel/tensor.h runtime/parallel/reduction.h
-    runtime/plan/session_options.h runtime/run/run_options.h runtime/session.h tools/train/trainer.h)
+    runtime/plan/session_options.h runtime/run/run_options.h runtime/session.h tools/library/rewrite_options.h
+    tools/library/trainer.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite/${folder})
 endforeach()
@@ -31,8 +32,3 @@ write_basic_package_version_file(amp-rewriteConfigVersion.cmake COMPATIBILITY Sa
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/amp-rewriteConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/amp-rewriteConfigVersion.cmake
   DESTINATION ${amp_package})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/third_party/NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR})
-
-add_custom_command(TARGET amp-rewrite POST_BUILD VERBATIM BYPRODUCTS completion/amp-rewrite
-  COMMAND ${CMAKE_COMMAND} -E make_directory completion
-  COMMAND amp-rewrite --completion bash > completion/amp-rewrite)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/completion/amp-rewrite DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

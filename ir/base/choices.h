@@ -1,5 +1,5 @@
 // What a caller may choose, where the choice is one of a few words: the values of amp-rewrite's flags, of
-// RewriteOptions (tools/amp.h), and what the passes take.
+// RewriteOptions (tools/library/amp.h), and what the passes take.
 #ifndef AMP_IR_BASE_CHOICES_H_
 #define AMP_IR_BASE_CHOICES_H_
 

@@ -1,4 +1,4 @@
-// How a session plans the runs of its model. Part of the public header, tools/amp.h.
+// How a session plans the runs of its model. Part of the public header, tools/library/amp.h.
 #ifndef AMP_RUNTIME_PLAN_SESSION_OPTIONS_H_
 #define AMP_RUNTIME_PLAN_SESSION_OPTIONS_H_
 

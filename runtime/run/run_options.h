@@ -1,4 +1,4 @@
-// What a caller may ask of one run, and what it is told of it. Part of the public header, tools/amp.h.
+// What a caller may ask of one run, and what it is told of it. Part of the public header, tools/library/amp.h.
 #ifndef AMP_RUNTIME_RUN_RUN_OPTIONS_H_
 #define AMP_RUNTIME_RUN_RUN_OPTIONS_H_
 

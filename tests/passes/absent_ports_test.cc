@@ -5,7 +5,7 @@
 #include "ir/graph/einsum_equation.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

@@ -7,7 +7,7 @@
 #include "ir/graph/infer.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace {
 

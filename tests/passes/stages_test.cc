@@ -7,8 +7,8 @@
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/tool_run.h"
-#include "tools/amp.h"
-#include "tools/amp_rewrite.h"
+#include "tools/library/amp.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

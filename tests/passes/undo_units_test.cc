@@ -14,7 +14,7 @@
 #include "nlohmann/json.hpp"
 #include "onnx/checker.h"
 #include "tests/passes/undo_folder.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

@@ -12,7 +12,7 @@
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_run.h"
+#include "tools/run/amp_run.h"
 
 namespace amp {
 

@@ -1,5 +1,5 @@
 // What amp-run takes, prints and writes. What fails is one line and its exit code.
-#include "tools/amp_run.h"
+#include "tools/run/amp_run.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 #include "tests/catch2.h"
 #include "tests/damaged_archive.h"
 #include "tests/tools/amp_run_folder.h"
-#include "tools/describe_devices.h"
+#include "tools/program/describe_devices.h"
 
 namespace amp {
 namespace {

@@ -1,5 +1,5 @@
 // How long waiting threads spin, by how busy the machine is.
-#include "tools/bound_spinning.h"
+#include "tools/program/bound_spinning.h"
 
 #include <string>
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

@@ -1,6 +1,6 @@
 // What amp-run says of a device that it runs on, by the test double of one: what is missing there is an error, and what is
 // slow there is said once.
-#include "tools/device_flag.h"
+#include "tools/program/device_flag.h"
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_run.h"
+#include "tools/run/amp_run.h"
 
 namespace amp {
 namespace {

@@ -5,7 +5,7 @@
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/amp_run.h"
+#include "tools/run/amp_run.h"
 
 namespace amp {
 namespace {

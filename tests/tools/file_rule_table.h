@@ -8,7 +8,7 @@
 
 #include "ir/base/file_kind.h"
 #include "tests/scratch_folder.h"
-#include "tools/tool_output.h"
+#include "tools/program/tool_output.h"
 
 namespace amp {
 

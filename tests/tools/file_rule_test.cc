@@ -14,8 +14,8 @@
 #include "tests/catch2.h"
 #include "tests/tools/file_rule_table.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/amp.h"
-#include "tools/amp_run.h"
+#include "tools/library/amp.h"
+#include "tools/run/amp_run.h"
 #include "tools/train/amp_train.h"
 
 namespace amp {
@@ -291,8 +291,9 @@ TEST_CASE("every flag that takes a file is in the table") {
     for (const ReadingFlag& read : program.reads) in_table.push_back(LongName(read.flag));
     for (const WritingFlag& write : program.writes) in_table.push_back(LongName(write.flag));
     for (const auto& [flag, value] : flags) {
-      INFO(program.name << " " << flag << " " << value
-                        << ": declare what it reads or writes (tools/file_uses.h), and put it into file_rule_table.cc");
+      INFO(program.name
+           << " " << flag << " " << value
+           << ": declare what it reads or writes (tools/library/file_uses.h), and put it into file_rule_table.cc");
       const bool is_choice = absl::StrContains(value, '|') && !absl::StrContains(value, "FILE");
       const bool is_file = !value.empty() && !is_choice && !absl::c_linear_search(program.other_values, value);
       CHECK(absl::c_linear_search(in_table, flag) == is_file);

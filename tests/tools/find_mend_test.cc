@@ -1,4 +1,4 @@
-#include "tools/find_mend.h"
+#include "tools/library/find_mend.h"
 
 #include <map>
 #include <random>

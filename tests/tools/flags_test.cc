@@ -13,8 +13,8 @@
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
 #include "tests/tool_run.h"
-#include "tools/amp_rewrite.h"
-#include "tools/limit_flags.h"
+#include "tools/library/limit_flags.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

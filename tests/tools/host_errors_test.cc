@@ -5,7 +5,7 @@
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

@@ -18,7 +18,7 @@
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace {
 
@@ -186,7 +186,7 @@ std::map<int, int> Outcomes(Work work) {
   }
 }
 
-// The limit that tools/amp.h states: tables of Abseil's that could not grow, and JSON values of records.
+// The limit that tools/library/amp.h states: tables of Abseil's that could not grow, and JSON values of records.
 int Signals(const std::map<int, int>& outcomes) {
   int count = 0;
   for (const auto& [outcome, times] : outcomes) count += outcome >= 128 ? times : 0;

@@ -8,8 +8,8 @@
 #include "tests/catch2.h"
 #include "tests/tool_run.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/amp_run.h"
-#include "tools/foreign_words.h"
+#include "tools/library/foreign_words.h"
+#include "tools/run/amp_run.h"
 #include "tools/train/amp_train.h"
 
 namespace amp {

@@ -6,8 +6,8 @@
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp.h"
-#include "tools/option_names.h"
+#include "tools/library/amp.h"
+#include "tools/library/option_names.h"
 
 namespace amp {
 namespace {

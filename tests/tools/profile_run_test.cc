@@ -1,5 +1,5 @@
 // What --profile makes of the times of nodes, and that a run's own are whole.
-#include "tools/profile_run.h"
+#include "tools/run/profile_run.h"
 
 #include "ir/file/model_file.h"
 #include "ir/file/text.h"

@@ -1,10 +1,10 @@
-// The library as a program uses it: nothing but tools/amp.h.
+// The library as a program uses it: nothing but tools/library/amp.h.
 #include "absl/strings/match.h"
 #include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/tool_run.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

@@ -7,7 +7,7 @@
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

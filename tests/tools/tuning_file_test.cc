@@ -1,11 +1,11 @@
 // Choices by time are kept in a file, and known in the next run; what is no such file is never overwritten.
-#include "tools/tuning_file.h"
+#include "tools/program/tuning_file.h"
 
 #include "ir/file/text.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_run.h"
+#include "tools/run/amp_run.h"
 
 namespace amp {
 namespace {

@@ -13,8 +13,9 @@
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
 #include "runtime/device/accelerator.h"
-#include "tools/out_of_memory.h"
-#include "tools/phase_times.h"
+#include "tools/program/out_of_memory.h"
+#include "tools/program/phase_times.h"
+#include "tools/program/tuning_file.h"
 #include "tools/train/batch_plan.h"
 #include "tools/train/launcher.h"
 #include "tools/train/new_model.h"
@@ -23,7 +24,6 @@
 #include "tools/train/stop_signals.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/train_loop.h"
-#include "tools/tuning_file.h"
 
 namespace amp {
 namespace {

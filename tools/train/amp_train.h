@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/device_flag.h"
-#include "tools/tool_output.h"
+#include "tools/program/device_flag.h"
+#include "tools/program/tool_output.h"
 #include "tools/train/ranks.h"
 
 namespace amp {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/run_program.h"
+#include "tools/program/run_program.h"
 #include "tools/train/amp_train.h"
 #include "tools/train/launcher.h"
 

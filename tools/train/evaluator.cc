@@ -9,7 +9,7 @@
 #include "ir/base/status.h"
 #include "ir/functions/cut_model.h"
 #include "ir/graph/graph.h"
-#include "tools/train/judge_batch.h"
+#include "tools/data/judge_batch.h"
 
 namespace amp {
 namespace {

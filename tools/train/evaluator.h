@@ -8,10 +8,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tools/train/data_set.h"
+#include "tools/data/data_set.h"
+#include "tools/library/trainer.h"
 #include "tools/train/ranks.h"
 #include "tools/train/train_arguments.h"
-#include "tools/train/trainer.h"
 
 namespace amp {
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/parallel/reduction.h"
-#include "tools/train/trainer.h"
+#include "tools/library/trainer.h"
 
 namespace amp {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/strip.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
-#include "tools/train/data_file.h"
+#include "tools/data/data_file.h"
 
 namespace amp {
 namespace {

@@ -3,13 +3,13 @@
 #define AMP_TOOLS_TRAIN_RESULT_FILES_H_
 
 #include "absl/status/status.h"
-#include "tools/file_uses.h"
+#include "tools/library/file_uses.h"
+#include "tools/library/trainer.h"
 #include "tools/train/train_arguments.h"
-#include "tools/train/trainer.h"
 
 namespace amp {
 
-// What the flags name: see the rule in tools/file_uses.h. A new flag that names a file is declared here.
+// What the flags name: see the rule in tools/library/file_uses.h. A new flag that names a file is declared here.
 FileUses FilesOf(const TrainArguments& arguments);
 
 // Errors: kUnavailable or kPermissionDenied, a result that cannot be written: a folder, device or

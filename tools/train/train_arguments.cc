@@ -9,12 +9,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/status.h"
-#include "tools/command_line.h"
-#include "tools/flag_values.h"
-#include "tools/flag_words.h"
-#include "tools/foreign_words.h"
+#include "tools/library/foreign_words.h"
+#include "tools/library/version.h"
+#include "tools/program/command_line.h"
+#include "tools/program/flag_values.h"
+#include "tools/program/flag_words.h"
 #include "tools/train/new_model.h"
-#include "tools/version.h"
 
 namespace amp {
 namespace {

@@ -11,10 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/session.h"
-#include "tools/flag_words.h"
-#include "tools/train/data_column.h"
+#include "tools/data/data_column.h"
+#include "tools/library/trainer.h"
+#include "tools/program/flag_words.h"
 #include "tools/train/new_model.h"
-#include "tools/train/trainer.h"
 
 namespace amp {
 

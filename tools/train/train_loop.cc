@@ -16,8 +16,8 @@
 #include "runtime/device/accelerator.h"
 #include "runtime/kernel/element.h"
 #include "runtime/values/compare_values.h"
+#include "tools/data/judge_batch.h"
 #include "tools/train/epoch_order.h"
-#include "tools/train/judge_batch.h"
 
 namespace amp {
 namespace {

@@ -7,14 +7,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tools/tool_output.h"
+#include "tools/data/data_set.h"
+#include "tools/library/trainer.h"
+#include "tools/program/tool_output.h"
 #include "tools/train/batch_plan.h"
-#include "tools/train/data_set.h"
 #include "tools/train/evaluator.h"
 #include "tools/train/ranks.h"
 #include "tools/train/train_arguments.h"
 #include "tools/train/train_progress.h"
-#include "tools/train/trainer.h"
 
 namespace amp {
 

@@ -7,7 +7,7 @@
 #include "ir/graph/graph.h"
 #include "onnx/onnx_pb.h"
 #include "tests/catch2.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

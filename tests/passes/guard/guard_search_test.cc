@@ -8,7 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

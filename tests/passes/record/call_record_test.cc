@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/model_from_text.h"
 #include "tests/passes/report/report_of.h"
 #include "tests/tool_run.h"
-#include "tools/amp_rewrite.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

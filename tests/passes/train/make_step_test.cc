@@ -12,7 +12,7 @@
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
 #include "tests/tool_run.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"
-#include "tools/amp.h"
+#include "tools/library/amp.h"
 
 namespace amp {
 namespace {

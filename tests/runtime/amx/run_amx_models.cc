@@ -22,7 +22,7 @@
 #include "runtime/reference/reference_kernels.h"
 #include "runtime/session.h"
 #include "tests/runtime/session_text.h"
-#include "tools/explain_run.h"
+#include "tools/run/explain_run.h"
 
 namespace amp {
 namespace {

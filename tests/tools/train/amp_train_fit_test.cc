@@ -16,8 +16,8 @@
 #include "tests/catch2.h"
 #include "tests/tools/train/amp_train_folder.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/amp_rewrite.h"
-#include "tools/amp_run.h"
+#include "tools/rewrite/amp_rewrite.h"
+#include "tools/run/amp_run.h"
 
 namespace amp {
 namespace {

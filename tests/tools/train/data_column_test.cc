@@ -1,5 +1,5 @@
 // What a data set becomes as the input of a step graph.
-#include "tools/train/data_column.h"
+#include "tools/data/data_column.h"
 
 #include <cmath>
 #include <limits>

@@ -12,11 +12,11 @@
 #include "tests/runtime/parallel/thread_transport.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/amp_rewrite.h"
+#include "tools/library/trainer.h"
+#include "tools/rewrite/amp_rewrite.h"
 #include "tools/train/amp_train.h"
 #include "tools/train/batch_plan.h"
 #include "tools/train/ranks.h"
-#include "tools/train/trainer.h"
 
 namespace amp {
 namespace {

@@ -8,8 +8,8 @@
 #include "tests/runtime/device/run_on_device.h"
 #include "tests/runtime/run_session.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
-#include "tools/train/trainer.h"
+#include "tools/library/trainer.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

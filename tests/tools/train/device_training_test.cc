@@ -13,8 +13,8 @@
 #include "tests/runtime/run_session.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/train/data_column.h"
-#include "tools/train/trainer.h"
+#include "tools/data/data_column.h"
+#include "tools/library/trainer.h"
 
 namespace amp {
 namespace {

@@ -7,8 +7,8 @@
 #include "tests/catch2.h"
 #include "tests/runtime/run_session.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
-#include "tools/train/trainer.h"
+#include "tools/library/trainer.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 namespace {

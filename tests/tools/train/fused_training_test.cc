@@ -8,7 +8,7 @@
 #include "tests/runtime/session_text.h"
 #include "tests/scratch_folder.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/train/trainer.h"
+#include "tools/library/trainer.h"
 
 namespace amp {
 namespace {

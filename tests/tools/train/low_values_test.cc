@@ -9,7 +9,7 @@
 #include "passes/train/step_metadata.h"
 #include "tests/catch2.h"
 #include "tests/tools/train/step_graphs.h"
-#include "tools/train/trainer.h"
+#include "tools/library/trainer.h"
 
 namespace amp {
 namespace {

@@ -1,5 +1,5 @@
 // IDX and gzip, as they should be and as they should not.
-#include "tools/train/read_idx.h"
+#include "tools/data/read_idx.h"
 
 #include <zlib.h>
 

@@ -10,7 +10,7 @@
 #include "passes/train/step_metadata.h"
 #include "tests/catch2.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tools/rewrite/amp_rewrite.h"
 #include "tools/train/amp_train.h"
 
 namespace amp {

@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "tests/catch2.h"
+#include "tools/data/judge_batch.h"
 #include "tools/train/epoch_order.h"
-#include "tools/train/judge_batch.h"
 
 namespace amp {
 namespace {

@@ -1,5 +1,5 @@
 // amp::Trainer on small step graphs: what a step changes, what it leaves alone, and what is kept in files.
-#include "tools/train/trainer.h"
+#include "tools/library/trainer.h"
 
 #include <malloc.h>
 

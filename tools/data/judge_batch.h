@@ -1,0 +1,27 @@
+// How good predictions are: the right ones are counted, and the loss is computed where a step graph does not.
+#ifndef AMP_TOOLS_DATA_JUDGE_BATCH_H_
+#define AMP_TOOLS_DATA_JUDGE_BATCH_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/kernel/tensor.h"
+
+namespace amp {
+
+// Of rows of scores [n, classes], those that have the largest at the label's class, the first of equal ones; labels are
+// int64 [n] or [n, classes], one of a row the largest. Nothing where shapes or types are others.
+std::optional<int64_t> CountRight(const Tensor& scores, const Tensor& labels);
+
+// The mean of log(sum(exp(scores))) - scores[label], of rows and labels as above.
+std::optional<double> SoftmaxCrossEntropy(const Tensor& logits, const Tensor& labels);
+// The mean of (prediction - target)^2 of two tensors of one shape.
+std::optional<double> MeanSquaredError(const Tensor& prediction, const Tensor& target);
+// The mean of |prediction - target|, likewise.
+std::optional<double> MeanAbsoluteError(const Tensor& prediction, const Tensor& target);
+// Whether the labels are rows of classes, [n, classes], one element of each 1 and all others 0.
+bool AreOneHot(const Tensor& labels);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_DATA_JUDGE_BATCH_H_

@@ -1,0 +1,151 @@
+#include "tools/library/check_options.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ir/base/status.h"
+#include "ir/file/data_files.h"
+#include "tools/library/limit_flags.h"
+#include "tools/library/option_names.h"
+#include "tools/library/precision_policy.h"
+#include "tools/library/train_options.h"
+
+namespace amp {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status CheckKeepIo(const RewriteOptions& options) {
+  if (options.keep_io_names.empty()) return absl::OkStatus();
+  const std::string names = Escaped(absl::StrJoin(options.keep_io_names, ","));
+  if (options.keep_io.value_or(true)) {
+    return UsageError("--keep-io: names (", names,
+                      ") are the ones that stay where the others do not; expected keep_io ", "to be false with them");
+  }
+  if (absl::c_linear_search(options.keep_io_names, "")) {
+    return UsageError("--keep-io: empty item in '", names, "'");
+  }
+  return absl::OkStatus();
+}
+
+// Taking a rewrite back decides nothing: what steers decisions would be ignored. The policy tells of its own
+// contradictions; signatures are facts about the model.
+absl::Status CheckUndo(const RewriteOptions& options) {
+  if (!TakesBack(options)) return absl::OkStatus();
+  const std::string flag = !options.print_after.empty()        ? "--print-after"
+                           : !options.free_dims.empty()        ? "--dim"
+                           : WrapsTrainingGraph(options.train) ? "--loss-scale"
+                                                               : FirstDecidingFlag(options);
+  if (flag.empty()) return absl::OkStatus();
+  return UsageError("--policy float32 takes a rewrite back as a whole; ", flag, " does not apply to that");
+}
+
+// What can be seen beforehand, so that no model is written when what goes beside it cannot be.
+absl::Status CheckSideFile(const std::string& name, const std::string& file) {
+  if (file.empty()) return absl::OkStatus();
+  const std::string flag = absl::StrCat(name, ": ");
+  std::error_code error;
+  const fs::path path(file);
+  if (!OwnerOfDataFile(path.filename().string()).empty()) {
+    return RefusedError(flag, "'", Escaped(file), "' has the name of a model's data file");
+  }
+  if (fs::is_symlink(path, error)) {
+    return RefusedError(flag, "'", Escaped(file),
+                        "' is a symbolic link; expected a file: name what it points to, or - for standard output");
+  }
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
+    return RefusedError(flag, "'", Escaped(file), "' exists and is not a regular file");
+  }
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (fs::is_directory(folder, error)) return absl::OkStatus();
+  return IoError(flag, "'", Escaped(folder.string()), "' is no folder");
+}
+
+absl::Status CheckRuns(const RewriteOptions& options) {
+  const bool observes = !options.calibration.empty() || !options.ranges.empty();
+  if (observes && options.guards == RewriteOptions::Guards::kNone) {
+    return UsageError(options.calibration.empty() ? "--ranges" : "--calibration",
+                      " is for a guard, and --guards none switches all of them off");
+  }
+  if (!options.dims.empty() && options.verify != "") {
+    return UsageError("--dim is for inputs that are made up, of --verify without a file");
+  }
+  if (!options.tolerance.has_value()) return absl::OkStatus();
+  if (!options.verify.has_value()) return UsageError("--tolerance is about --verify, which is not asked for");
+  if (*options.tolerance >= 0 && std::isfinite(*options.tolerance)) return absl::OkStatus();
+  return UsageError("--tolerance: expected a number of at least 0, found ", *options.tolerance);
+}
+
+}  // namespace
+
+absl::Status CheckOptions(const RewriteOptions& options) {
+  constexpr double kLargestError = 1e30;
+  const double error = options.max_weight_error;
+  if (!(error >= 0 && error <= kLargestError)) {
+    return UsageError("--max-weight-error: expected a number from 0 to ", kLargestError, ", found ", error);
+  }
+  AMP_RETURN_IF_ERROR(CheckRuns(options));
+  const auto placement = options.placement.value_or(RewriteOptions::Placement::kPaint);
+  if (options.follow.has_value() && placement != RewriteOptions::Placement::kPaint) {
+    return UsageError("--follow is about --placement paint; the others decide without it");
+  }
+  if (options.keep_opset && options.opset.has_value()) {
+    return UsageError("--opset: keep and ", *options.opset, " exclude each other");
+  }
+  if (options.opset.has_value() && *options.opset <= 0) {
+    return UsageError("--opset: expected auto, keep or a version, found '", *options.opset, "'");
+  }
+  AMP_RETURN_IF_ERROR(CheckLimits(options.limits));
+  AMP_RETURN_IF_ERROR(CheckKeepIo(options));
+  AMP_RETURN_IF_ERROR(CheckTrainOptions(options));
+  return CheckUndo(options);
+}
+
+absl::Status CheckOptionsForMemory(const RewriteOptions& options) {
+  const char* const of_files = options.in_place                                               ? "--in-place"
+                               : options.dry_run                                              ? "--dry-run"
+                               : !options.report_file.empty()                                 ? "--report"
+                               : options.force                                                ? "--force"
+                               : options.before_replacing != nullptr                          ? "before_replacing"
+                               : options.external_data != RewriteOptions::ExternalData::kAuto ? "--external-data"
+                                                                                              : nullptr;
+  if (of_files == nullptr) return absl::OkStatus();
+  return UsageError(of_files, " is about files and does not apply to a model in memory");
+}
+
+FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output) {
+  FileUses uses{.force = options.force};
+  uses.reads.push_back({"MODEL", input});
+  for (const std::string& list : options.lists) uses.reads.push_back({"--lists", list});
+  for (const std::string& sample : options.calibration) uses.reads.push_back({"--calibration", sample});
+  uses.reads.push_back({"--verify", options.verify.value_or("")});
+  if (!options.dry_run) uses.writes.push_back({options.in_place ? "--in-place" : "-o", output, FileKind::kModel});
+  uses.writes.push_back({"--report", options.report_file, FileKind::kJson});
+  if (options.calibration.empty()) {
+    uses.reads.push_back({"--ranges", options.ranges});
+  } else {
+    uses.writes.push_back({"--ranges", options.ranges, FileKind::kJson});
+  }
+  return uses;
+}
+
+absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output) {
+  if (output.empty() && !options.dry_run) return UsageError("expected -o OUT.onnx, --in-place or --dry-run");
+  std::error_code error;
+  if (options.in_place && !output.empty() && !fs::equivalent(input, output, error) && input != output) {
+    return UsageError("--in-place and -o exclude each other");
+  }
+  if (!output.empty() && !options.dry_run && fs::is_symlink(output, error)) {
+    return RefusedError("the output '", Escaped(output),
+                        "' is a symbolic link; expected a file: name what it points to");
+  }
+  if (!options.calibration.empty()) AMP_RETURN_IF_ERROR(CheckSideFile("--ranges", options.ranges));
+  AMP_RETURN_IF_ERROR(CheckSideFile("--report", options.report_file));
+  return CheckFileUses(FilesOf(options, input, output));
+}
+
+}  // namespace amp

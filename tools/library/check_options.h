@@ -1,0 +1,24 @@
+// What options rule out by themselves, before any file is looked at: the same for the library and for the flags.
+#ifndef AMP_TOOLS_LIBRARY_CHECK_OPTIONS_H_
+#define AMP_TOOLS_LIBRARY_CHECK_OPTIONS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/library/file_uses.h"
+#include "tools/library/rewrite_options.h"
+
+namespace amp {
+
+// Errors name the flag, of which an option is the other form: kInvalidArgument; of files, kPermissionDenied (a file
+// that is read would be written to, a symbolic link as output) and kUnavailable (no such folder), too.
+absl::Status CheckOptions(const RewriteOptions& options);
+absl::Status CheckOptionsForMemory(const RewriteOptions& options);
+absl::Status CheckOptionsForFiles(const RewriteOptions& options, const std::string& input, const std::string& output);
+
+// What a rewrite reads and writes. A new option that names a file is declared there.
+FileUses FilesOf(const RewriteOptions& options, const std::string& input, const std::string& output);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_LIBRARY_CHECK_OPTIONS_H_

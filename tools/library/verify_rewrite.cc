@@ -1,0 +1,296 @@
+#include "tools/library/verify_rewrite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "ir/base/status.h"
+#include "ir/graph/node_paths.h"
+#include "runtime/plan/program.h"
+#include "runtime/values/compare_values.h"
+#include "tools/library/find_mend.h"
+
+namespace amp {
+namespace {
+
+// How often nodes are denied to see whether that mends the model: each time costs a rewrite and a run.
+constexpr size_t kMostTries = 60;
+// With more nodes than these in float32 there is little left to gain: they are counted, not listed.
+constexpr size_t kMostNamed = 16;
+
+bool IsWithin(const ValueDifference& difference, double tolerance) {
+  return difference.misfit.empty() && difference.new_non_finite == 0 && difference.relative_error <= tolerance;
+}
+
+std::string DifferenceText(const ValueDifference& difference) {
+  if (!difference.misfit.empty()) return difference.misfit;
+  if (difference.new_non_finite > 0) {
+    return absl::StrFormat("%d of %d elements are newly not finite", difference.new_non_finite, difference.elements);
+  }
+  return absl::StrFormat("relative error %.3g", difference.relative_error);
+}
+
+struct OutputVerdict {
+  size_t output = 0;
+  ValueDifference worst;
+  // Over all samples: of integer outputs, and of all.
+  int64_t unequal = 0, integers = 0, compared = 0, elements = 0;
+};
+
+double Badness(const ValueDifference& difference) {
+  constexpr double kWorst = 1e300;
+  return !difference.misfit.empty() || difference.new_non_finite > 0 ? kWorst : difference.relative_error;
+}
+
+// A value of the rewritten model that is not quite what the original has under that name.
+struct Divergence {
+  std::string value;
+  std::vector<std::string> nodes;  // as --deny-node takes them: the producer, and what has been folded into it
+  double growth = 0;               // of the error from the node's inputs to this value
+  ValueDifference difference;
+  bool is_beyond = false;  // the tolerance
+};
+
+class Verifier {
+ public:
+  explicit Verifier(const Verification& task) : task_(task) {}
+
+  absl::StatusOr<std::string> Run() {
+    AMP_RETURN_IF_ERROR(Report("verify", 0, 2));
+    AMP_RETURN_IF_ERROR(RunOriginal());
+    AMP_RETURN_IF_ERROR(Report("verify", 1, 2));
+    AMP_ASSIGN_OR_RETURN(const OutputVerdict verdict, Judge(task_.rewritten));
+    if (IsWithin(verdict.worst, task_.tolerance)) {
+      if (verdict.compared == 0) return NothingCompared(verdict);
+      return Passed(verdict);
+    }
+    AMP_ASSIGN_OR_RETURN(const std::string divergence, DivergenceText());
+    const std::string output = task_.original.model().value(task_.original.outputs()[verdict.output]).name;
+    return absl::FailedPreconditionError(absl::StrCat("--verify: output '", Escaped(output),
+                                                      "': ", DifferenceText(verdict.worst), ", expected at most ",
+                                                      task_.tolerance, divergence));
+  }
+
+ private:
+  absl::Status Report(const char* step, size_t done, size_t total) const {
+    if (!task_.on_progress) return absl::OkStatus();
+    return task_.on_progress({step, static_cast<int64_t>(done), static_cast<int64_t>(total)});
+  }
+
+  absl::Status RunOriginal() {
+    for (const NamedDatums& sample : task_.samples) {
+      AMP_ASSIGN_OR_RETURN(expected_.emplace_back(), task_.original.Run(sample));
+    }
+    return absl::OkStatus();
+  }
+
+  // The worst float output, over all samples.
+  absl::StatusOr<OutputVerdict> Judge(const Session& session) const {
+    OutputVerdict verdict;
+    for (size_t i = 0; i < task_.samples.size(); ++i) {
+      AMP_ASSIGN_OR_RETURN(const std::vector<Datum> found, session.Run(task_.samples[i]));
+      for (size_t output = 0; output < found.size(); ++output) {
+        const ValueDifference difference = CompareValues(expected_[i][output], found[output]);
+        verdict.compared += difference.compared;
+        verdict.elements += difference.elements;
+        verdict.unequal += difference.unequal;
+        if (difference.unequal > 0) verdict.integers += difference.elements;
+        if (Badness(difference) <= Badness(verdict.worst)) continue;
+        verdict.output = output;
+        verdict.worst = difference;
+      }
+    }
+    return verdict;
+  }
+
+  // Two models that give no number agree on nothing.
+  absl::Status NothingCompared(const OutputVerdict& verdict) const {
+    return UsageError(
+        "--verify: expected inputs on which the outputs have finite elements to compare, found none among ",
+        verdict.elements, " elements", NanWeightClause());
+  }
+
+  // "; weight 'w' has NaN in 2 of 8 elements", of the original's first constant that has.
+  std::string NanWeightClause() const {
+    const Model& model = task_.original.model();
+    for (const ValueId id : model.AllValues()) {
+      const Tensor* const tensor = task_.original.program().constants[id].tensor();
+      if (tensor == nullptr) continue;
+      const auto num_nan = absl::c_count_if(AsDoubles(*tensor), [](double element) { return std::isnan(element); });
+      if (num_nan == 0) continue;
+      return absl::StrFormat("; weight '%s' has NaN in %d of %d elements", Escaped(model.value(id).name), num_nan,
+                             tensor->num_elements());
+    }
+    return "";
+  }
+
+  std::string Passed(const OutputVerdict& verdict) const {
+    std::string text = absl::StrFormat(
+        "%s: largest relative error %.3g, expected at most %g, over %d output%s of %d sample%s", VerifiedWhat(verdict),
+        verdict.worst.relative_error, task_.tolerance, task_.original.outputs().size(),
+        task_.original.outputs().size() == 1 ? "" : "s", task_.samples.size(), task_.samples.size() == 1 ? "" : "s");
+    if (verdict.unequal > 0) {
+      absl::StrAppendFormat(&text, "; %d of %d integers differ", verdict.unequal, verdict.integers);
+    }
+    return verdict.compared < verdict.elements ? text + NanWeightClause() : text;
+  }
+
+  // Elements that are NaN or infinite in both models agree on nothing that was asked.
+  static std::string VerifiedWhat(const OutputVerdict& verdict) {
+    if (verdict.compared == verdict.elements) return "verified";
+    return absl::StrFormat("verified in part, as %d of %d elements are NaN or infinite in both models",
+                           verdict.elements - verdict.compared, verdict.elements);
+  }
+
+  absl::StatusOr<std::string> DivergenceText() const {
+    const std::vector<Divergence> divergences = FindDivergences();
+    const auto first = absl::c_find_if(divergences, [](const Divergence& one) { return one.is_beyond; });
+    std::string text = "; no value in between differs by more";
+    if (first != divergences.end()) {
+      text = absl::StrCat("; the first value that differs by more is '", Escaped(first->value), "' of node '",
+                          Escaped(first->nodes.front()), "' (", DifferenceText(first->difference), ")");
+    }
+    if (divergences.empty()) return text;
+    AMP_ASSIGN_OR_RETURN(const std::string outcome, TryDenying(Candidates(divergences)));
+    return absl::StrCat(text, "; ", outcome);
+  }
+
+  // The original's node `producer`, and those ahead of it whose values the rewritten model has no more: a convolution
+  // into which the batch norm behind it has been folded.
+  std::vector<std::string> NodesOf(const absl::flat_hash_set<std::string>& rewritten_names, NodeId producer,
+                                   const NodePaths& paths) const {
+    const Model& original = task_.original.model();
+    std::vector<std::string> nodes;
+    while (producer != kNone) {
+      nodes.push_back(paths.nodes[producer]);
+      const Node& node = original.node(producer);
+      if (node.inputs.empty() || node.inputs[0] == kNone) break;
+      const Value& input = original.value(node.inputs[0]);
+      if (rewritten_names.contains(input.name)) break;
+      producer = input.producer;
+    }
+    return nodes;
+  }
+
+  // In the order of the rewritten model, on the first sample where there are any.
+  std::vector<Divergence> FindDivergences() const {
+    for (const NamedDatums& sample : task_.samples) {
+      std::vector<Divergence> found = FindDivergencesOn(sample);
+      if (!found.empty()) return found;
+    }
+    return {};
+  }
+
+  std::vector<Divergence> FindDivergencesOn(const NamedDatums& sample) const {
+    const Model& original = task_.original.model();
+    const Model& rewritten = task_.rewritten.model();
+    absl::flat_hash_map<std::string, std::pair<NodeId, Datum>> expected;  // with the producer
+    const ValueObserver remember = [&](ValueId value, const Datum& datum) {
+      expected[original.value(value).name] = {original.value(value).producer, datum};
+    };
+    if (!task_.original.Run(sample, {.observer = &remember}).ok()) return {};
+    const NodePaths paths = FindNodePaths(original);
+    absl::flat_hash_set<std::string> names;
+    for (const ValueId id : rewritten.AllValues()) names.insert(rewritten.value(id).name);
+    absl::flat_hash_map<std::string, double> errors;
+    std::vector<Divergence> divergences;
+    const ValueObserver compare = [&](ValueId id, const Datum& datum) {
+      const Value& value = rewritten.value(id);
+      const auto it = expected.find(value.name);
+      if (it == expected.end() || it->second.first == kNone || value.producer == kNone) return;
+      const auto& [producer, right] = it->second;
+      const ValueDifference difference = CompareValues(right, datum);
+      if (!difference.misfit.empty()) return;  // of another round of a loop
+      errors[value.name] = Badness(difference);
+      double of_inputs = 0;
+      for (const ValueId input : rewritten.node(value.producer).PresentInputs()) {
+        const auto error = errors.find(rewritten.value(input).name);
+        if (error != errors.end()) of_inputs = std::max(of_inputs, error->second);
+      }
+      const double growth = Badness(difference) - of_inputs;
+      const bool is_beyond = !IsWithin(difference, task_.tolerance);
+      if (Badness(difference) > 0) {
+        divergences.push_back({value.name, NodesOf(names, producer, paths), growth, difference, is_beyond});
+      }
+    };
+    // A failure has been met before, by whoever judged the outputs.
+    (void)task_.rewritten.Run(sample, {.observer = &compare}).status();
+    return divergences;
+  }
+
+  // The nodes, likeliest first: that of the first value beyond the tolerance, the others beyond it, those within it, the
+  // larger the growth of the error the earlier.
+  static std::vector<std::string> Candidates(std::vector<Divergence> divergences) {
+    const auto first = absl::c_find_if(divergences, [](const Divergence& one) { return one.is_beyond; });
+    if (first != divergences.end()) std::rotate(divergences.begin(), first, std::next(first));
+    std::stable_sort(first == divergences.end() ? divergences.begin() : std::next(divergences.begin()),
+                     divergences.end(), [](const Divergence& a, const Divergence& b) {
+                       return std::pair(a.is_beyond, a.growth) > std::pair(b.is_beyond, b.growth);
+                     });
+    std::vector<std::string> nodes;
+    absl::flat_hash_set<std::string> seen;
+    for (const Divergence& divergence : divergences) {
+      for (const std::string& node : divergence.nodes) {
+        if (seen.insert(node).second) nodes.push_back(node);
+      }
+    }
+    return nodes;
+  }
+
+  // What is left of the error with these nodes denied; nothing where the model cannot be rewritten or run then.
+  std::optional<ValueDifference> Denying(const std::vector<std::string>& nodes) const {
+    const absl::StatusOr<std::unique_ptr<Session>> session = task_.deny(nodes);
+    if (!session.ok()) return std::nullopt;
+    const absl::StatusOr<OutputVerdict> verdict = Judge(**session);
+    return verdict.ok() ? std::optional(verdict->worst) : std::nullopt;
+  }
+
+  absl::StatusOr<std::string> TryDenying(const std::vector<std::string>& candidates) const {
+    size_t tries = 0;
+    std::map<std::set<std::string>, ValueDifference> left_after;
+    const auto mends = [&](const std::vector<std::string>& nodes) -> absl::StatusOr<bool> {
+      AMP_RETURN_IF_ERROR(Report("mend", tries++, kMostTries));
+      const std::optional<ValueDifference> left = Denying(nodes);
+      if (!left.has_value() || !IsWithin(*left, task_.tolerance)) return false;
+      left_after[{nodes.begin(), nodes.end()}] = *left;
+      return true;
+    };
+    AMP_ASSIGN_OR_RETURN(const Mend mend, FindMend(candidates, kMostTries, mends));
+    if (mend.nodes.empty()) {
+      return absl::StrFormat("denying all of the %d nodes that have an error does not mend it (tried)",
+                             candidates.size());
+    }
+    const std::string left = DifferenceText(left_after[{mend.nodes.begin(), mend.nodes.end()}]);
+    if (mend.nodes.size() > kMostNamed) {
+      return absl::StrFormat(
+          "%s%d of the %d nodes that have an error have to stay float32 to mend it, '%s' first, which alone does not "
+          "(tried, all of "
+          "them: %s)",
+          mend.is_minimal ? "" : "up to ", mend.nodes.size(), candidates.size(), Escaped(mend.nodes.front()), left);
+    }
+    const std::string flags = absl::StrJoin(mend.nodes, " ", [](std::string* out, const std::string& node) {
+      absl::StrAppend(out, "--deny-node '", Escaped(node), "'");
+    });
+    return absl::StrCat(flags, mend.nodes.size() == 1 ? " mends it" : " mend it together",
+                        mend.is_minimal ? "" : ", fewer may do", " (tried: ", left, ")");
+  }
+
+  const Verification& task_;
+  std::vector<std::vector<Datum>> expected_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> Verify(const Verification& verification) { return Verifier(verification).Run(); }
+
+}  // namespace amp

@@ -1,0 +1,198 @@
+#include "tools/run/compare_runs.h"
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "ir/base/status.h"
+#include "ir/graph/graph.h"
+#include "passes/record/metadata_json.h"
+#include "tools/library/verify_rewrite.h"
+#include "tools/run/run_inputs.h"
+
+namespace amp {
+namespace {
+
+// A run, and the first value in it that has an infinity or a NaN.
+struct WatchedRun {
+  std::vector<Datum> outputs;
+  std::optional<ValueId> not_finite;
+};
+
+absl::StatusOr<WatchedRun> Run(const Session& session, const NamedDatums& inputs) {
+  WatchedRun run;
+  const ValueObserver watch = [&](ValueId value, const Datum& datum) {
+    if (run.not_finite.has_value() || datum.tensor() == nullptr) return;
+    if (!VisitFloats(datum.tensor()->dtype(), [](auto) {})) return;
+    const bool is_finite =
+        absl::c_all_of(AsDoubles(*datum.tensor()), [](double element) { return std::isfinite(element); });
+    if (!is_finite) run.not_finite = value;
+  };
+  AMP_ASSIGN_OR_RETURN(run.outputs, session.Run(inputs, {.observer = &watch}));
+  return run;
+}
+
+std::string DifferenceText(const ValueDifference& difference) {
+  if (!difference.misfit.empty()) return difference.misfit;
+  if (difference.compared == 0 && difference.new_non_finite == 0) {
+    return difference.elements == 0
+               ? "nothing to compare: it has no elements"
+               : absl::StrFormat("nothing to compare: none of %d elements is finite", difference.elements);
+  }
+  if (difference.compared == 0) {
+    return absl::StrFormat("%d of %d elements newly not finite", difference.new_non_finite, difference.elements);
+  }
+  if (difference.unequal > 0 && difference.relative_error == 0 && difference.new_non_finite == 0) {
+    return absl::StrFormat("%d unequal of %d elements", difference.unequal, difference.elements);
+  }
+  std::string text = absl::StrFormat("relative L2 error %.3g, largest error %.3g, cosine %.9g",
+                                     difference.relative_error, difference.largest_error, difference.cosine);
+  if (difference.new_non_finite > 0) absl::StrAppendFormat(&text, ", %d newly not finite", difference.new_non_finite);
+  if (difference.unequal > 0) absl::StrAppendFormat(&text, ", %d unequal", difference.unequal);
+  absl::StrAppendFormat(&text, " of %d elements", difference.elements);
+  if (difference.compared < difference.elements) {
+    absl::StrAppendFormat(&text, ", %d of them finite in both", difference.compared);
+  }
+  return text;
+}
+
+// What was expected of an output that is not within.
+std::string ExpectedText(const ValueDifference& difference, double tolerance) {
+  const bool is_inexact = difference.relative_error > tolerance || difference.new_non_finite > 0;
+  if (difference.unequal > 0 && !is_inexact) return "equal elements";
+  return absl::StrCat("a relative error of at most ", tolerance);
+}
+
+bool IsWithin(const ValueDifference& difference, double tolerance) {
+  return difference.misfit.empty() && difference.new_non_finite == 0 && difference.unequal == 0 &&
+         difference.relative_error <= tolerance;
+}
+
+std::string NotFiniteName(const Session& session, const WatchedRun& run) {
+  return run.not_finite.has_value() ? session.model().value(*run.not_finite).name : "";
+}
+
+std::string NotFiniteText(const std::string& name, absl::string_view which) {
+  if (name.empty()) return "";
+  return absl::StrCat("first tensor of ", which, " that is not finite: ", Escaped(name), "\n");
+}
+
+nlohmann::ordered_json AsJson(const OutputComparison& output) {
+  const ValueDifference& difference = output.difference;
+  nlohmann::ordered_json json = {
+      {"name", TextOfBytes(output.name)}, {"elements", difference.elements}, {"compared", difference.compared}};
+  if (!difference.misfit.empty()) {
+    json["misfit"] = difference.misfit;
+    return json;
+  }
+  json["relative_error"] = difference.relative_error;
+  json["largest_error"] = difference.largest_error;
+  json["cosine"] = difference.cosine;
+  json["new_non_finite"] = difference.new_non_finite;
+  json["unequal"] = difference.unequal;
+  if (output.ulps.unit == DType::kUndefined) return json;
+  nlohmann::ordered_json& ulps = json["ulps"];
+  ulps["unit"] = DTypeName(output.ulps.unit);
+  for (size_t row = 0; row < UlpHistogram::kRows; ++row) ulps[UlpHistogram::RowText(row)] = output.ulps.counts[row];
+  return json;
+}
+
+nlohmann::ordered_json AsJson(const RunCosts& costs) {
+  return {{"median_ms", costs.median_ms},
+          {"min_ms", costs.min_ms},
+          {"activation_bytes", costs.activation_bytes},
+          {"weight_bytes", costs.weight_bytes}};
+}
+
+// bfloat16 or float16 where a value of either model is so, bfloat16 of both: what outputs that are float32 came through.
+DType LowestType(const Model& a, const Model& b) {
+  DType lowest = DType::kUndefined;
+  for (const Model* model : {&a, &b}) {
+    for (const ValueId id : model->AllValues()) {
+      const DType dtype = model->value(id).dtype;
+      if (IsLowFloat(dtype) && lowest != DType::kBfloat16) lowest = dtype;
+    }
+  }
+  return lowest;
+}
+
+absl::StatusOr<size_t> FindOutput(const Session& session, const std::string& name) {
+  for (size_t i = 0; i < session.outputs().size(); ++i) {
+    if (session.model().value(session.outputs()[i]).name == name) return i;
+  }
+  return UsageError("expected an output '", Escaped(name), "', found ", QuotedFirstOf(session.OutputNames()));
+}
+
+}  // namespace
+
+absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
+                                          const NamedDatums& inputs, std::optional<double> given_tolerance) {
+  AMP_ASSIGN_OR_RETURN(const WatchedRun expected, Run(session, inputs));
+  AMP_ASSIGN_OR_RETURN(const NamedDatums declared, InputsAsDeclared(inputs, other));
+  const absl::StatusOr<WatchedRun> found = Run(other, declared);
+  if (!found.ok()) return InFile(path, found.status());
+  RunComparison comparison;
+  const DType lowest = LowestType(session.model(), other.model());
+  const double tolerance =
+      given_tolerance.value_or(lowest == DType::kBfloat16 ? kBfloat16Tolerance : kFloat16Tolerance);
+  comparison.tolerance = tolerance;
+  ValueDifference all;
+  for (size_t i = 0; i < expected.outputs.size(); ++i) {
+    const std::string& name = session.model().value(session.outputs()[i]).name;
+    const absl::StatusOr<size_t> output = FindOutput(other, name);
+    if (!output.ok()) return InFile(path, output.status());
+    const Datum& of_other = found->outputs[*output];
+    const ValueDifference difference = CompareValues(expected.outputs[i], of_other);
+    comparison.outputs.push_back({name, difference, CountUlps(expected.outputs[i], of_other, lowest)});
+    all.Add(difference);
+    if (IsWithin(difference, tolerance) || !comparison.verdict.ok()) continue;
+    comparison.verdict = absl::FailedPreconditionError(absl::StrCat("output '", Escaped(name), "': expected ",
+                                                                    ExpectedText(difference, tolerance), ", found ",
+                                                                    DifferenceText(difference)));
+  }
+  if (comparison.verdict.ok() && all.compared == 0) {
+    comparison.verdict =
+        UsageError("--compare: expected inputs on which outputs have finite elements, found none among ", all.elements,
+                   " elements");
+  }
+  comparison.first_not_finite = NotFiniteName(session, expected);
+  comparison.others_first_not_finite = NotFiniteName(other, *found);
+  return comparison;
+}
+
+std::string RunComparison::Text(bool with_ulps) const {
+  std::string text;
+  for (const OutputComparison& output : outputs) {
+    absl::StrAppend(&text, Escaped(output.name), "  ", DifferenceText(output.difference), "\n");
+    if (with_ulps && output.ulps.unit != DType::kUndefined && output.difference.compared > 0)
+      absl::StrAppend(&text, "  ", output.ulps.Text(), "\n");
+  }
+  const auto is_finite = [](const OutputComparison& output) {
+    return output.difference.compared == output.difference.elements;
+  };
+  if (!verdict.ok() || !absl::c_all_of(outputs, is_finite)) {  // masks of infinities in between are nobody's fault
+    absl::StrAppend(&text, NotFiniteText(first_not_finite, "MODEL"), NotFiniteText(others_first_not_finite, "OTHER"));
+  }
+  return absl::StrCat(text, costs.has_value() ? costs->Text() : "");
+}
+
+std::string RunComparison::Json(const std::string& model, const std::string& other) const {
+  nlohmann::ordered_json json = {{"model", TextOfBytes(model)},
+                                 {"other", TextOfBytes(other)},
+                                 {"tolerance", tolerance},
+                                 {"agree", verdict.ok()},
+                                 {"outputs", nlohmann::ordered_json::array()}};
+  for (const OutputComparison& output : outputs) json["outputs"].push_back(AsJson(output));
+  if (!first_not_finite.empty()) json["first_not_finite"] = TextOfBytes(first_not_finite);
+  if (!others_first_not_finite.empty()) json["others_first_not_finite"] = TextOfBytes(others_first_not_finite);
+  if (costs.has_value()) {
+    json["iterations"] = costs->iterations;
+    json["costs"] = {{"model", AsJson(costs->model)}, {"other", AsJson(costs->other)}};
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace amp

@@ -1,0 +1,48 @@
+// What amp-run --compare finds: how far the outputs of one model are from those of another.
+#ifndef AMP_TOOLS_RUN_COMPARE_RUNS_H_
+#define AMP_TOOLS_RUN_COMPARE_RUNS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+#include "runtime/values/compare_values.h"
+#include "runtime/values/ulp_histogram.h"
+#include "tools/run/bench_run.h"
+
+namespace amp {
+
+struct OutputComparison {
+  std::string name;
+  ValueDifference difference;
+  UlpHistogram ulps;
+};
+
+struct RunComparison {
+  std::vector<OutputComparison> outputs;
+  double tolerance = 0;                                   // by which it was judged
+  std::string first_not_finite, others_first_not_finite;  // values of the two models; empty: all are finite
+  // kFailedPrecondition: the two differ too much; kInvalidArgument: there was no number to compare.
+  absl::Status verdict;
+  std::optional<CostsOfTwo> costs = std::nullopt;  // where they were measured
+
+  // A line for each output, one more for its ulps where asked for, where they differ or are not finite one for
+  // the first tensor of each model that is not, and what runs take.
+  std::string Text(bool with_ulps) const;
+  // {"model", "other", "tolerance", "agree", "outputs": [{"name", "relative_error", ..., "ulps": {"unit", "0", ...}}],
+  // "iterations", "costs": {"model": {"median_ms", ...}, "other": ...}}
+  std::string Json(const std::string& model, const std::string& other) const;
+};
+
+// Outputs are matched by name. Floats of the inputs are given to `other` in the width that it declares. Errors: those
+// of the runs, of `other` with its `path`; kInvalidArgument where it lacks an output. Without a `tolerance` the usual one
+// holds, as in --verify: bfloat16's where a value of either model is bfloat16, else float16's.
+absl::StatusOr<RunComparison> CompareRuns(const Session& session, const Session& other, const std::string& path,
+                                          const NamedDatums& inputs, std::optional<double> tolerance);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_RUN_COMPARE_RUNS_H_

@@ -1,0 +1,37 @@
+// What amp-run --profile finds: when each node of a run ran, and which operators the time went to.
+//
+//   main graph    |-Conv-| |-------If-------|     the If ran for 17 units, 5 of which are its own: those of the nodes
+//   then_branch              |-MatMul--| Add      of its body are not counted twice
+#ifndef AMP_TOOLS_RUN_PROFILE_RUN_H_
+#define AMP_TOOLS_RUN_PROFILE_RUN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/session.h"
+
+namespace amp {
+
+struct ProfiledNode {
+  std::string path, op, kernel;          // op: "Conv-11"
+  double start_us = 0, duration_us = 0;  // from the start of the run
+  double own_us = 0;                     // without what ran inside
+};
+
+struct Profile {
+  std::vector<ProfiledNode> nodes;  // as they ended, those of bodies before the one that they belong to
+  double run_us = 0;
+};
+
+// One run, after `warmup` others. Errors: those of a run.
+absl::StatusOr<Profile> ProfileRun(const Session& session, const NamedDatums& inputs, int64_t warmup);
+
+// A line per operator, the one that takes most first, and one for the run.
+std::string ProfileTable(const Profile& profile);
+// JSON that chrome://tracing and Perfetto show: a complete event per node, in microseconds.
+std::string ProfileTrace(const Profile& profile);
+
+}  // namespace amp
+
+#endif  // AMP_TOOLS_RUN_PROFILE_RUN_H_

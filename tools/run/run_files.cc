@@ -1,0 +1,25 @@
+#include "tools/run/run_files.h"
+
+#include "tools/data/data_file.h"
+#include "tools/run/run_outputs.h"
+
+namespace amp {
+namespace {
+
+std::string UnlessStandardOutput(const std::string& path) { return path == kStandardOutput ? "" : path; }
+
+}  // namespace
+
+FileUses FilesOf(const RunArguments& a) {
+  FileUses uses{.reads = {{"MODEL", a.model}, {"--inputs", a.inputs}, {"--compare", a.compare}},
+                .writes = {{"--outputs", UnlessStandardOutput(a.outputs), KindOfOutputs(a.outputs)},
+                           {"--profile", UnlessStandardOutput(a.profile), FileKind::kJson}},
+                .force = a.force};
+  for (const auto& [name, file] : a.input_files) uses.reads.push_back({"--input", file});
+  for (const auto& [name, file] : a.evaluate) uses.reads.push_back({"--evaluate", PathOfDataFile(file)});
+  uses.reads.push_back({"--autotune", a.autotune});
+  uses.writes.push_back({"--autotune", a.autotune, FileKind::kJson});
+  return uses;
+}
+
+}  // namespace amp
