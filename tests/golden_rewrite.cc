@@ -8,7 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "onnx/onnx_pb.h"
 #include "tests/scratch_folder.h"
-#include "tools/amp_rewrite.h"
+#include "tools/rewrite/amp_rewrite.h"
 
 namespace amp {
 

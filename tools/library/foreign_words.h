@@ -1,5 +1,5 @@
 // Words that other tools have for what these programs do: a flag or a value that somebody brings along gets its name
-// here. One table for all three programs. Tested in tests/tools/mistakes_test.cc.
+// here. One table for all three programs. Tested in tests/tools/program/mistakes_test.cc.
 #ifndef AMP_TOOLS_LIBRARY_FOREIGN_WORDS_H_
 #define AMP_TOOLS_LIBRARY_FOREIGN_WORDS_H_
 

@@ -16,7 +16,7 @@
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
 #include "tests/damaged_archive.h"
-#include "tests/tools/amp_run_folder.h"
+#include "tests/tools/run/amp_run_folder.h"
 #include "tools/program/describe_devices.h"
 
 namespace amp {

@@ -1,6 +1,6 @@
 // Tests of --policy float32: a folder in which "in.onnx" is rewritten and taken back.
-#ifndef AMP_TESTS_PASSES_UNDO_FOLDER_H_
-#define AMP_TESTS_PASSES_UNDO_FOLDER_H_
+#ifndef AMP_TESTS_PASSES_UNDO_UNDO_FOLDER_H_
+#define AMP_TESTS_PASSES_UNDO_UNDO_FOLDER_H_
 
 #include <algorithm>
 #include <string>
@@ -43,4 +43,4 @@ inline std::string Record(const onnx::ModelProto& model) {
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_PASSES_UNDO_FOLDER_H_
+#endif  // AMP_TESTS_PASSES_UNDO_UNDO_FOLDER_H_

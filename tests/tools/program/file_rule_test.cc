@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
-#include "tests/tools/file_rule_table.h"
+#include "tests/tools/program/file_rule_table.h"
 #include "tests/tools/train/step_graphs.h"
 #include "tools/library/amp.h"
 #include "tools/run/amp_run.h"

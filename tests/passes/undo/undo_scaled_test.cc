@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
-#include "tests/passes/undo_folder.h"
+#include "tests/passes/undo/undo_folder.h"
 
 namespace amp {
 namespace {

@@ -1,7 +1,7 @@
 // What the record of a rewrite tells apart: scopes, and the user's own casts.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/passes/undo_folder.h"
+#include "tests/passes/undo/undo_folder.h"
 
 namespace amp {
 namespace {

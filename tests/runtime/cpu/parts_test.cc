@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/onednn/open_library.h"
 #include "tests/catch2.h"
-#include "tests/runtime/core/library_case.h"
+#include "tests/runtime/cpu/library_case.h"
 
 namespace amp {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 #include "onnx/checker.h"
-#include "tests/passes/undo_folder.h"
+#include "tests/passes/undo/undo_folder.h"
 #include "tools/library/amp.h"
 
 namespace amp {

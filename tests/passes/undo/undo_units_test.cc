@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "nlohmann/json.hpp"
 #include "onnx/checker.h"
-#include "tests/passes/undo_folder.h"
+#include "tests/passes/undo/undo_folder.h"
 #include "tools/library/amp.h"
 
 namespace amp {

@@ -6,7 +6,7 @@
 #include "ir/base/convert.h"
 #include "nlohmann/json.hpp"
 #include "tests/catch2.h"
-#include "tests/passes/undo_folder.h"
+#include "tests/passes/undo/undo_folder.h"
 
 namespace amp {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
-#include "tests/tools/amp_run_folder.h"
+#include "tests/tools/run/amp_run_folder.h"
 
 namespace amp {
 namespace {

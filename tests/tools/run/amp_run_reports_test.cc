@@ -10,7 +10,7 @@
 #include "runtime/loops/best_loops.h"
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
-#include "tests/tools/amp_run_folder.h"
+#include "tests/tools/run/amp_run_folder.h"
 
 namespace amp {
 namespace {

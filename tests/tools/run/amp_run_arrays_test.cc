@@ -6,7 +6,7 @@
 #include "nlohmann/json.hpp"
 #include "runtime/values/npy.h"
 #include "tests/catch2.h"
-#include "tests/tools/amp_run_folder.h"
+#include "tests/tools/run/amp_run_folder.h"
 
 namespace amp {
 namespace {

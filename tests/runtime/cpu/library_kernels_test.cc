@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "tests/catch2.h"
-#include "tests/runtime/core/library_case.h"
+#include "tests/runtime/cpu/library_case.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {

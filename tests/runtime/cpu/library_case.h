@@ -1,8 +1,8 @@
 // A node computed by the library's rows and by the reference, for tests of those rows.
 //
 //   Families({.node = "y = MatMul(a, b)", .inputs = {{4, 7}, {7, 5}}, .constants = "b"}) == "onednn"
-#ifndef AMP_TESTS_RUNTIME_CORE_LIBRARY_CASE_H_
-#define AMP_TESTS_RUNTIME_CORE_LIBRARY_CASE_H_
+#ifndef AMP_TESTS_RUNTIME_CPU_LIBRARY_CASE_H_
+#define AMP_TESTS_RUNTIME_CPU_LIBRARY_CASE_H_
 
 #include <memory>
 #include <string>
@@ -51,4 +51,4 @@ std::string Families(const LibraryCase& each);
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_RUNTIME_CORE_LIBRARY_CASE_H_
+#endif  // AMP_TESTS_RUNTIME_CPU_LIBRARY_CASE_H_

@@ -1,4 +1,4 @@
-#include "tests/runtime/core/library_case.h"
+#include "tests/runtime/cpu/library_case.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"

@@ -1,7 +1,7 @@
 // The gradients of weights that oneDNN computes against the reference kernels: float32 of operands of every type.
 #include "runtime/kernel/shape_math.h"
 #include "tests/catch2.h"
-#include "tests/runtime/core/library_case.h"
+#include "tests/runtime/cpu/library_case.h"
 #include "tests/runtime/run_session.h"
 
 namespace amp {

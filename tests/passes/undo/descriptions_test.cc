@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/catch2.h"
-#include "tests/passes/undo_folder.h"
+#include "tests/passes/undo/undo_folder.h"
 
 namespace amp {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/tools/file_rule_table.h"
+#include "tests/tools/program/file_rule_table.h"
 
 #include "absl/strings/str_cat.h"
 #include "onnx/onnx_pb.h"

@@ -1,6 +1,6 @@
 // Runs of amp-run in a folder of their own.
-#ifndef AMP_TESTS_TOOLS_AMP_RUN_FOLDER_H_
-#define AMP_TESTS_TOOLS_AMP_RUN_FOLDER_H_
+#ifndef AMP_TESTS_TOOLS_RUN_AMP_RUN_FOLDER_H_
+#define AMP_TESTS_TOOLS_RUN_AMP_RUN_FOLDER_H_
 
 #include <string>
 #include <vector>
@@ -79,4 +79,4 @@ class Runs {
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_TOOLS_AMP_RUN_FOLDER_H_
+#endif  // AMP_TESTS_TOOLS_RUN_AMP_RUN_FOLDER_H_

@@ -1,6 +1,6 @@
 // Every flag of the three programs that reads a file or writes one, with a command that uses it.
-#ifndef AMP_TESTS_TOOLS_FILE_RULE_TABLE_H_
-#define AMP_TESTS_TOOLS_FILE_RULE_TABLE_H_
+#ifndef AMP_TESTS_TOOLS_PROGRAM_FILE_RULE_TABLE_H_
+#define AMP_TESTS_TOOLS_PROGRAM_FILE_RULE_TABLE_H_
 
 #include <functional>
 #include <string>
@@ -47,4 +47,4 @@ void MakeFiles(const ScratchFolder& folder);
 
 }  // namespace amp
 
-#endif  // AMP_TESTS_TOOLS_FILE_RULE_TABLE_H_
+#endif  // AMP_TESTS_TOOLS_PROGRAM_FILE_RULE_TABLE_H_
