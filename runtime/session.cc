@@ -1,11 +1,9 @@
 #include "runtime/session.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "ir/base/fenced.h"
 #include "ir/base/status.h"
@@ -18,7 +16,6 @@
 #include "ir/graph/metadata.h"
 #include "ir/graph/shape.h"
 #include "ir/graph/tensor_content.h"
-#include "runtime/device/accelerator.h"
 #include "runtime/hardware/usable_threads.h"
 #include "runtime/kernel/float_mode.h"
 #include "runtime/onednn/open_library.h"
@@ -33,7 +30,8 @@
 #include "runtime/run/arena.h"
 #include "runtime/run/check_input.h"
 #include "runtime/run/execution.h"
-#include "runtime/run/replay_run.h"
+#include "runtime/run/run_main_graph.h"
+#include "runtime/run/session_device.h"
 #include "runtime/run/value_frame.h"
 
 namespace amp {
@@ -93,58 +91,11 @@ void ReleaseConstants(Model& model, const Program& program) {
   }
 }
 
-// What the sizes of a run's tensors depend on, as far as that is known.
-std::vector<int64_t> ShapeKey(const std::vector<Datum>& inputs) {
-  std::vector<int64_t> key;
-  for (const Datum& input : inputs) {
-    const Tensor* tensor = input.tensor();
-    key.push_back(tensor == nullptr ? -1 : static_cast<int64_t>(tensor->rank()));
-    if (tensor != nullptr) key.insert(key.end(), tensor->dims().begin(), tensor->dims().end());
-  }
-  return key;
-}
-
-// Copies to the heap what lies in the arena.
-absl::Status MoveOut(const Arena& arena, Datum& datum) {
-  if (const Tensor* tensor = datum.tensor(); tensor != nullptr) {
-    const bool is_own = tensor->dtype() == DType::kString || !tensor->IsOnHost();  // or left on a device, in its place
-    if (is_own || !arena.Owns(tensor->data())) return absl::OkStatus();
-    AMP_ASSIGN_OR_RETURN(Tensor copy, Tensor::Create(tensor->dtype(), tensor->dims()));
-    std::copy(tensor->bytes().begin(), tensor->bytes().end(), copy.mutable_bytes().begin());
-    datum = Datum(std::move(copy));
-  } else if (const Sequence* sequence = datum.sequence(); sequence != nullptr) {
-    Sequence copy = *sequence;
-    for (Datum& element : copy.elements) AMP_RETURN_IF_ERROR(MoveOut(arena, element));
-    datum = Datum(std::move(copy));
-  } else if (const Map* map = datum.map(); map != nullptr) {
-    Datum keys(map->keys), values(map->values);
-    AMP_RETURN_IF_ERROR(MoveOut(arena, keys));
-    AMP_RETURN_IF_ERROR(MoveOut(arena, values));
-    datum = Datum(Map{*keys.tensor(), *values.tensor()});
-  }
-  return absl::OkStatus();
-}
-
-// What a run failed with, and whether states are no longer what they were.
-absl::Status WithLoss(const absl::Status& status, const Execution& execution) {
-  if (absl::IsCancelled(status) || !execution.HasOverwritten()) return status;
-  absl::Status lost(status.code(), absl::StrCat(status.message(), "; what it was writing over is lost"));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { lost.SetPayload(url, payload); });
-  return lost;
-}
-
 std::vector<std::string> NamesOf(const Model& model, const std::vector<ValueId>& values) {
   std::vector<std::string> names;
   names.reserve(values.size());
   for (const ValueId value : values) names.push_back(model.value(value).name);
   return names;
-}
-
-SessionOptions Completed(SessionOptions options) {
-  if (options.find_kernels == nullptr) {
-    options.find_kernels = options.device == nullptr ? FindAllKernels : FindAllKernelsAndDevices;
-  }
-  return options;
 }
 
 // The threads of a run compute with zeros instead of subnormal numbers, as long as this lives.
@@ -182,41 +133,16 @@ std::string GivenNames(const Model& model, const Program& program, const NamedDa
   return QuotedFirstOf(names);
 }
 
-// A run's time on its device: beside others, or alone, where it records.
-class DeviceTurn {
- public:
-  DeviceTurn(Accelerator* device, bool is_alone) ABSL_NO_THREAD_SAFETY_ANALYSIS : device_(device), is_alone_(is_alone) {
-    if (device_ == nullptr) return;
-    is_alone_ ? device_->order().Lock() : device_->order().ReaderLock();
-  }
-  ~DeviceTurn() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (device_ == nullptr) return;
-    is_alone_ ? device_->order().Unlock() : device_->order().ReaderUnlock();
-  }
-  DeviceTurn(const DeviceTurn&) = delete;
-  DeviceTurn& operator=(const DeviceTurn&) = delete;
-
- private:
-  Accelerator* const device_;
-  const bool is_alone_;
-};
-
 }  // namespace
 
 struct Session::State {
-  explicit State(const SessionOptions& options) : options(options), device_arenas(options.device.get()) {}
-
-  SessionOptions options;  // first, as all else may hold memory of its device
+  SessionOptions options;                 // first, as all else may hold memory of its device
+  std::unique_ptr<SessionDevice> device;  // null: the processor alone
   std::unique_ptr<Model> model;
   Program program;
   std::vector<ValueId> inputs;
-  mutable ArenaPool arenas;
-  mutable ArenaPool device_arenas;  // with a device
-  mutable DeviceConstants device_constants;
-  mutable SharedTensors shared;
-  mutable ReplayRuns replays;
-  mutable absl::Mutex mutex;
-  mutable CopyCounts last_copies ABSL_GUARDED_BY(mutex);
+  ArenaPool arenas;
+  SharedTensors shared;
 };
 
 SessionOptions OneByOne(SessionOptions options) {
@@ -234,21 +160,25 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(const std::string& path
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const SessionOptions& stated) {
-  const SessionOptions options = Completed(stated);
-  if (options.flush_subnormals && !FloatMode::kCanFlush) {
+  if (stated.flush_subnormals && !FloatMode::kCanFlush) {
     return UsageError("flush_subnormals: expected an x86 processor, found another");
   }
+  auto state = std::make_unique<State>();
+  SessionOptions& options = state->options = stated;
+  if (options.device != nullptr) state->device = MakeSessionDevice(options);
+  const SessionDevice* const device = state->device.get();
+  if (options.find_kernels == nullptr) options.find_kernels = device == nullptr ? FindAllKernels : device->kernels();
   AMP_ASSIGN_OR_RETURN(std::unique_ptr<Model> model, MakeModel(std::move(file), options));
   // Before IR version 4 every initializer had to be an input too: that it is says nothing.
   if (model->ir_version() < kInitializersNeedNoInput) model->FreezeInitializers();
   if (options.fold_batch_norms) AMP_RETURN_IF_ERROR(FoldBatchNorms(*model));
-  AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels));
+  AMP_ASSIGN_OR_RETURN(Program program, MakeProgram(*model, options.find_kernels, device != nullptr));
   if (options.fold_constants) FoldConstants(*model, program);
-  FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options), program);
+  const FusionRules rules = device == nullptr ? ProcessorFusionRules() : device->fusion_rules();
+  FinishProgram(*model, FindFusions(*model, NodesThatRun(*model, program), options, rules), program);
   if (options.strict) AMP_RETURN_IF_ERROR(RefuseWidened(*model, program));
-  if (options.device != nullptr) PlaceInstructions(*model, program);
+  if (device != nullptr) PlaceInstructions(*model, program);
   ReleaseConstants(*model, program);
-  auto state = std::make_unique<State>(options);
   state->model = std::move(model);
   state->program = std::move(program);
   for (const ValueId input : state->model->graph(kMainGraph).inputs) {
@@ -257,12 +187,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(LoadedFile file, const 
   return std::unique_ptr<Session>(new Session(std::move(state)));
 }
 
-Session::Session(std::unique_ptr<const State> state) : state_(std::move(state)) {}
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() {
-  if (state_ == nullptr) return;
-  const std::shared_ptr<Accelerator> device = state_->options.device;
-  const DeviceTurn turn(device.get(), false);  // memory is given back, which what another session records cannot have
-  state_.reset();
+  const std::unique_ptr<SessionDevice> device = std::move(state_->device);
+  if (device != nullptr) device->Release([&] { state_ = nullptr; });
 }
 
 const Model& Session::model() const { return *state_->model; }
@@ -286,7 +214,7 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
     }
     AMP_RETURN_IF_ERROR(CheckInput(model(), it->second, datum));
     if (datum.tensor() == nullptr) continue;
-    const Accelerator* const device = state_->options.device.get();
+    const SessionDevice* const device = state_->device.get();
     if (!datum.tensor()->IsOnHost() && (device == nullptr || !device->Has(*datum.tensor()))) {
       return UsageError("input '", Escaped(name), "': it lies in the memory of another device than the session's");
     }
@@ -294,22 +222,21 @@ absl::Status Session::CheckInputs(const NamedDatums& inputs) const {
   return absl::OkStatus();
 }
 
-size_t Session::ActivationBytes() const { return state_->arenas.PlannedBytes() + state_->device_arenas.PlannedBytes(); }
+size_t Session::ActivationBytes() const {
+  return state_->arenas.PlannedBytes() + (state_->device == nullptr ? 0 : state_->device->ActivationBytes());
+}
 
 size_t Session::LargestLiveBytes() const {
-  return state_->arenas.LargestLiveBytes() + state_->device_arenas.LargestLiveBytes();
+  return state_->arenas.LargestLiveBytes() + (state_->device == nullptr ? 0 : state_->device->LargestLiveBytes());
 }
 
-std::string Session::DeviceName() const {
-  return state_->options.device == nullptr ? "cpu" : state_->options.device->name();
-}
+std::string Session::DeviceName() const { return state_->device == nullptr ? "cpu" : state_->device->name(); }
 
 CopyCounts Session::LastCopies() const {
-  const absl::MutexLock lock(&state_->mutex);
-  return state_->last_copies;
+  return state_->device == nullptr ? CopyCounts() : state_->device->LastCopies();
 }
 
-int64_t Session::DeviceConstantBytes() const { return state_->device_constants.size_bytes(); }
+int64_t Session::DeviceConstantBytes() const { return state_->device == nullptr ? 0 : state_->device->ConstantBytes(); }
 
 absl::Status Session::CheckPlaces(const NamedDatums& places) const {
   const std::vector<std::string> names = OutputNames();
@@ -319,8 +246,7 @@ absl::Status Session::CheckPlaces(const NamedDatums& places) const {
     }
     const Tensor* const tensor = datum.tensor();
     const bool is_there = tensor != nullptr && ElementBytes(tensor->dtype()) <= kLargestMoved &&
-                          state_->options.device != nullptr &&
-                          (state_->options.device->Has(*tensor) || tensor->num_elements() == 0);
+                          state_->device != nullptr && (state_->device->Has(*tensor) || tensor->num_elements() == 0);
     if (!is_there) return UsageError("output '", Escaped(name), "': expected a place on the session's device");
   }
   return absl::OkStatus();
@@ -361,46 +287,11 @@ absl::StatusOr<std::vector<Datum>> Session::RunOnce(const NamedDatums& inputs, c
   ArenaLease arena(state_->arenas, ShapeKey(ordered));
   // What observers keep outlives the run.
   if (options.observer == nullptr) resources.memory = &arena.arena();
-  DevicePlace place;
-  std::optional<ArenaLease> device_arena;
-  ReplayRun* replay = nullptr;
-  if (resources.device = state_->options.device.get(); resources.device != nullptr) {
-    const DeviceTurn turn(resources.device, false);  // leases may allocate, which what another run records cannot have
-    place = {.device = resources.device,
-             .memory = &device_arena.emplace(state_->device_arenas, ShapeKey(ordered)).arena(),
-             .constants = &state_->device_constants};
-    resources.device_constants = &state_->device_constants;
-    const bool may_replay = state_->options.replay && resources.device->CanRecord() && options.observer == nullptr &&
-                            options.timings == nullptr && (resources.means == nullptr || resources.device->HasRanks());
-    if (may_replay) {
-      replay =
-          &state_->replays.Of(model(), state_->program, *resources.device, device_arena->arena(), ShapeKey(ordered));
-    }
-  }
-  const DeviceTurn turn(resources.device, replay != nullptr && replay->WillRecord());
-  if (replay != nullptr) replay->Start(options.places);
-  Execution execution(model(), state_->program, resources, place);
-  execution.Observe(options.observer);
-  execution.Time(options.timings);
-  execution.Replay(replay);
-  execution.Place(options.places);
-  execution.Show(options.shown);
-  const absl::Status out_of_memory = OutOfMemory();  // made now, while there is some
-  try {
-    absl::StatusOr<std::vector<Datum>> outputs = execution.Run(kMainGraph, std::move(ordered));
-    if (replay != nullptr) replay->End(outputs.status());
-    if (!outputs.ok()) return WithLoss(outputs.status(), execution);
-    for (Datum& output : *outputs) {
-      const absl::Status moved = MoveOut(arena.arena(), output);
-      if (!moved.ok()) return WithLoss(moved, execution);
-    }
-    const absl::MutexLock lock(&state_->mutex);
-    state_->last_copies = execution.copies();
-    return outputs;
-  } catch (const std::bad_alloc&) {
-    if (replay != nullptr) replay->End(out_of_memory);
-    return WithLoss(out_of_memory, execution);
-  }
+  MainCall call = {model(), state_->program, resources, arena.arena(), options, std::move(ordered)};
+  if (state_->device != nullptr) return state_->device->Run(std::move(call));
+  ValueFrame frame(state_->program.constants, resources.memory);
+  Execution execution(model(), state_->program, resources, frame);
+  return RunMainGraph(execution, call);
 }
 
 }  // namespace amp

@@ -70,13 +70,13 @@ class Session {
 
  private:
   struct State;
-  explicit Session(std::unique_ptr<const State> state);
+  explicit Session(std::unique_ptr<State> state);
   absl::Status CheckInputs(const NamedDatums& inputs) const;
   // As Run. Errors: kCancelled, besides: what the device recorded cannot be replayed, and nothing has happened.
   absl::StatusOr<std::vector<Datum>> RunOnce(const NamedDatums& inputs, const RunOptions& options) const;
   absl::Status CheckPlaces(const NamedDatums& places) const;
 
-  std::unique_ptr<const State> state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace amp

@@ -56,8 +56,9 @@ FOLDERS = {
     "runtime/device/raw": [],
     "runtime/device": ["runtime/device/raw", "runtime/loops"],
     "runtime/cuda": ["runtime/device/raw"],
-    "runtime/plan": ["runtime/cpu", "runtime/device"],
+    "runtime/plan": ["runtime/cpu"],
     "runtime/run": ["runtime/plan"],
+    "runtime/device_run": ["runtime/device", "runtime/run"],
     "runtime/values": ["runtime/kernel"],
     "runtime": ["runtime/run"],
     "tools/library": [],
@@ -75,6 +76,7 @@ NAME_COMPARED = re.compile(r"op_type(\(\))?\s*[=!]=|[=!]=\s*[\w.>()-]*\bop_type\
 WRITES_OPERATORS = "passes/train/"  # gradient rules and optimizers are facts about operators, found by name
 MAX_BUILD_LINES = 20  # of their CMakeLists.txt
 # What an included header's name looks like, and the only places that may include it.
+DOOR = ("a device", r"runtime/(device|cuda)/", r"runtime/(device|device_run|cuda)/|tools/program/tuning_file\.h$|tests/")
 FENCES = [
     ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/library/(amp|rewrite_options)\.(h|cc)$"),
     ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/onednn/"),
@@ -124,6 +126,9 @@ def include_complaints(name, text):
         where = f"{name}:{text.count(chr(10), 0, match.start(2)) + 1}"
         target = header.split("/")[0]
         if target in MAY_INCLUDE:
+            what, pattern, allowed = DOOR
+            if re.match(pattern, header) and not re.match(allowed, name):
+                yield f"{where}: {header}: the headers of {what} are behind runtime/device_run: only {allowed} may include them"
             if quote == "<":
                 yield f"{where}: our own header {header} is included with <>"
             if target not in MAY_INCLUDE[module]:
@@ -303,6 +308,7 @@ def self_test():
         "Catch2 outside tests": ("ir/graph/graph.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
         "Boost elsewhere": ("passes/paint/min_cut.h", "#include <boost/graph/adjacency_list.hpp>\n", "Boost headers"),
         "Abseil in device code": ("runtime/cuda/k.cuh", '#include "absl/status/status.h"\n', "in device code"),
+        "a device behind no door": ("tools/main.h", '#include "runtime/device/accelerator.h"\n', "are behind runtime/device_run"),
         "path not from the root": ("ir/graph/graph.cc", '#include "a.h"\n', "write the path from the root"),
         "own header with <>": ("ir/graph/graph.cc", "#include <ir/base/a.h>\n", "with <>"),
         "wrong guard": ("ir/base/b.h", "#ifndef B_H\n#define B_H\n#endif\n", "include guard must be AMP_IR_BASE_B_H_"),

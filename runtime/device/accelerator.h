@@ -1,6 +1,6 @@
 // A device with memory of its own: tensors there, copies, and the start of its kernels.
 //
-//   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<Accelerator> device, OpenDevice({.ordinal = 0}));     runtime/device/open_device.h
+//   AMP_ASSIGN_OR_RETURN(const std::shared_ptr<Accelerator> device, OpenDevice({.ordinal = 0}));     runtime/device_run/open_device.h
 //   AMP_ASSIGN_OR_RETURN(const Tensor x, device->CopyIn(on_host, nullptr));
 //   device->Start(device::MapArguments{...});
 //   AMP_ASSIGN_OR_RETURN(const Tensor y, device->CopyOut(on_device, nullptr));

@@ -1,28 +1,11 @@
-// Steps of optimizers that a device does for the weights of several nodes at once.
-//
-//   v, m = ai.amp.Momentum (w, g, n, rate)   w, k = ai.amp.Momentum (x, h, l, rate)
-//     =>   v, m, w, k = Momentum (w, g, n, rate, x, h, l, rate)
+// The kernels of a device that step the weights of several nodes at once (runtime/kernel/optimizer_unit.h).
 #ifndef AMP_RUNTIME_DEVICE_OPTIMIZER_UNITS_H_
 #define AMP_RUNTIME_DEVICE_OPTIMIZER_UNITS_H_
 
-#include <array>
-#include <cstddef>
-
 #include "absl/strings/string_view.h"
-#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/optimizer_unit.h"
 
 namespace amp {
-
-using OptimizerAttributes = std::array<const char*, 4>;  // names; null where there are fewer
-
-// A kernel for nodes of one operator, whose operands and results follow one another.
-struct OptimizerUnit {
-  KernelRow row;
-  size_t num_inputs, num_outputs;  // of a node
-  size_t first_rate;               // from this port on all nodes have the same inputs,
-  bool is_conditional;             // and in port 0, too,
-  OptimizerAttributes attributes;  // and these floats
-};
 
 // Null for what is no step of an optimizer.
 const OptimizerUnit* FindOptimizerUnit(absl::string_view domain, absl::string_view op_type);

@@ -1,7 +1,6 @@
 #include "runtime/plan/all_kernels.h"
 
 #include "runtime/cpu/library_kernels.h"
-#include "runtime/device/device_kernels.h"
 #include "runtime/loops/loops_kernels.h"
 #include "runtime/reference/reference_kernels.h"
 
@@ -12,14 +11,6 @@ std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::str
   for (const auto find : {FindLibraryKernels, FindLoopsKernels, FindReferenceKernels}) {
     for (const KernelRow* row : find(domain, op_type, version)) rows.push_back(row);
   }
-  return rows;
-}
-
-std::vector<const KernelRow*> FindAllKernelsAndDevices(absl::string_view domain, absl::string_view op_type,
-                                                       int version) {
-  std::vector<const KernelRow*> rows = FindDeviceKernels(domain, op_type, version);
-  const std::vector<const KernelRow*> others = FindAllKernels(domain, op_type, version);
-  rows.insert(rows.end(), others.begin(), others.end());
   return rows;
 }
 

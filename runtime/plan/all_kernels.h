@@ -1,4 +1,4 @@
-// All kernels that there are, of every family.
+// All kernels of the processor, of every family.
 #ifndef AMP_RUNTIME_PLAN_ALL_KERNELS_H_
 #define AMP_RUNTIME_PLAN_ALL_KERNELS_H_
 
@@ -11,10 +11,6 @@ namespace amp {
 
 // Best first, the reference last; none where there is none for this version of the operator. `domain`: "" for ai.onnx.
 std::vector<const KernelRow*> FindAllKernels(absl::string_view domain, absl::string_view op_type, int version);
-
-// The same, with those for devices before all others.
-std::vector<const KernelRow*> FindAllKernelsAndDevices(absl::string_view domain, absl::string_view op_type,
-                                                       int version);
 
 }  // namespace amp
 

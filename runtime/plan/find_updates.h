@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/graph/graph.h"
-#include "runtime/device/optimizer_units.h"
+#include "runtime/kernel/optimizer_unit.h"
 #include "runtime/plan/fusion.h"
 
 namespace amp {

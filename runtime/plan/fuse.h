@@ -16,13 +16,14 @@
 
 #include "ir/graph/graph.h"
 #include "runtime/plan/fusion.h"
+#include "runtime/plan/fusion_rules.h"
 #include "runtime/plan/session_options.h"
 
 namespace amp {
 
 // No node is in two of them. `are_run`: by node, false for what is a constant by now. REQUIRES: types are inferred.
 std::vector<Fusion> FindFusions(const Model& model, const IdVector<NodeId, bool>& are_run,
-                                const SessionOptions& options);
+                                const SessionOptions& options, const FusionRules& rules);
 
 }  // namespace amp
 

@@ -257,7 +257,7 @@ std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId id, Fin
   return find(node.domain(), node.op_type(), VersionOf(model, node));
 }
 
-absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find) {
+absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find, bool has_device) {
   Program program;
   AMP_RETURN_IF_ERROR(LoadConstants(model, program));
   program.blocks.resize(model.num_graphs());
@@ -265,6 +265,7 @@ absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find) {
     for (const NodeId id : model.NodesInOrder(graph)) {
       if (IsConstant(program, model.node(id).Output(0))) continue;
       AMP_ASSIGN_OR_RETURN(Instruction instruction, MakeInstruction(model, id, find));
+      if (!has_device) std::erase_if(instruction.kernels, [](const KernelRow* row) { return row->runs_on_device; });
       program.blocks[graph].push_back(std::move(instruction));
     }
   }

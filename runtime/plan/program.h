@@ -48,7 +48,8 @@ std::vector<const KernelRow*> FindNodeKernels(const Model& model, NodeId node, F
 
 // An instruction for each node that is no constant. Errors: kDataLoss "gate: no kernel for my.domain::Gate-1 of
 // (float32[2,n], absent)", also where the main graph gives a node element types that its rows refuse; reading constants.
-absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find);
+// `has_device`: otherwise rows for devices are left out.
+absl::StatusOr<Program> MakeProgram(const Model& model, FindKernels find, bool has_device);
 // By node, whether there is an instruction for it: there is none for constants.
 IdVector<NodeId, bool> NodesThatRun(const Model& model, const Program& program);
 // What the constants take that the model states, in initializers and nodes: not those that are computed of them.

@@ -34,7 +34,7 @@ struct SessionOptions {
       false;  // no kernel that widens 16-bit values to float64: an error, of Create where types tell it, or of Run
   Reduction* reduction = nullptr;  // over the ranks of a data-parallel run; must outlive the session; null: one rank
   bool replay = true;  // a device does again what it has done with these shapes, without being asked for each kernel
-  // Runs what it has kernels for, all else the processor (runtime/device/open_device.h); null: the processor alone.
+  // Runs what it has kernels for, all else the processor (runtime/device_run/open_device.h); null: the processor alone.
   std::shared_ptr<Accelerator> device = nullptr;
   FindKernels find_kernels = nullptr;  // internal; null: all that there are
 };

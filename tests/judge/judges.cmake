@@ -43,8 +43,10 @@ amp_judge(adapters_real_models 900 adapters.py $<TARGET_FILE:lift_opset> --model
 amp_judge(adapters_conformance 900 adapters.py $<TARGET_FILE:lift_opset> --conformance)
 amp_judge(conformance 600 conformance.py --program $<TARGET_FILE:run_cases>
   --exceptions ${CMAKE_SOURCE_DIR}/tests/runtime/conformance_exceptions.txt)
-amp_judge(conformance_on_double 600 conformance.py --program $<TARGET_FILE:run_cases> --device double
-  --exceptions ${CMAKE_SOURCE_DIR}/tests/runtime/conformance_exceptions.txt)
+if(AMP_WITH_DEVICE)
+  amp_judge(conformance_on_double 600 conformance.py --program $<TARGET_FILE:run_cases> --device double
+    --exceptions ${CMAKE_SOURCE_DIR}/tests/runtime/conformance_exceptions.txt)
+endif()
 amp_judge(executor 1800 executor.py --run $<TARGET_FILE:amp-run> ${tool})
 amp_judge(classical 120 classical.py --run $<TARGET_FILE:amp-run> ${tool})
 amp_judge(sequences 600 side_by_side.py --run $<TARGET_FILE:amp-run> --family sequences)

@@ -25,6 +25,7 @@
 #include "ir/graph/graph.h"
 #include "ir/graph/tensor_content.h"
 #include "onnx/onnx_pb.h"
+#include "runtime/device_run/use_device.h"
 #include "runtime/kernel/make_datum.h"
 #include "runtime/session.h"
 #include "tests/runtime/device/named_device.h"
@@ -211,7 +212,7 @@ int Main(int argc, char** argv) {
   }
   std::cout << cases.size() << " cases: " << counts.Text() << "\n";
   if (options.device != nullptr)
-    std::cout << on_device << " of them with kernels of " << options.device->name() << "\n";
+    std::cout << on_device << " of them with kernels of " << DeviceName(*options.device) << "\n";
   return cases.empty() || surprises > 0 ? 1 : 0;
 }
 

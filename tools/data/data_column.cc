@@ -8,10 +8,11 @@
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
 #include "ir/file/tensor_view.h"
+#include "runtime/device_run/device_rows.h"
+#include "runtime/device_run/use_device.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/element.h"
 #include "runtime/reference/elementwise.h"
-#include "tools/data/device_rows.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -274,7 +275,7 @@ absl::Status DataColumn::MoveTo(Accelerator& device) {
   if (absl::IsResourceExhausted(rows.status())) return absl::OkStatus();
   if (!rows.ok()) return rows.status();
   on_device_ = *std::move(rows);
-  absl::StrAppend(&description_, ", on ", device.name());
+  absl::StrAppend(&description_, ", on ", DeviceName(device));
   return absl::OkStatus();
 }
 

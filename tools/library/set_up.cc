@@ -12,7 +12,7 @@
 #include "ir/base/status.h"
 #include "passes/classify/op_list_file.h"
 #include "passes/classify/suggest.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 #include "runtime/hardware/compatibility.h"
 #include "runtime/hardware/targets.h"
 #include "tools/library/check_options.h"

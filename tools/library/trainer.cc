@@ -19,7 +19,7 @@
 #include "passes/train/mean_over_ranks.h"
 #include "passes/train/step_metadata.h"
 #include "passes/undo/undo_rewrite.h"
-#include "runtime/device/accelerator.h"
+#include "runtime/device_run/use_device.h"
 #include "runtime/parallel/reduction.h"
 #include "runtime/plan/program.h"
 #include "tools/library/checkpoint.h"
@@ -228,14 +228,12 @@ absl::Status Trainer::Content::CheckState(const std::string& name, const Tensor&
 absl::StatusOr<Tensor> Trainer::Content::State(const std::string& name) const {
   const Tensor& state = *inputs.at(name).tensor();
   if (state.IsOnHost()) return state;
-  const absl::ReaderMutexLock turn(&options.device->order());
-  return options.device->CopyOut(state, nullptr);
+  return CopyFromDevice(*options.device, state);
 }
 
 absl::StatusOr<Tensor> Trainer::Content::WhereStepsRun(Tensor value) const {
   if (options.device == nullptr) return value;
-  const absl::ReaderMutexLock turn(&options.device->order());
-  return options.device->CopyIn(value, nullptr);
+  return CopyToDevice(*options.device, value);
 }
 
 void Trainer::Content::Keep(const std::string& name, Tensor value) {
@@ -375,8 +373,7 @@ void Trainer::Content::SetLearningRate(float rate) {
     present = Datum(std::move(next));
   } else {
     // What fails is told by the next step.
-    const absl::ReaderMutexLock turn(&options.device->order());
-    options.device->CopyInto(next, *present.mutable_tensor()).IgnoreError();
+    CopyOnto(*options.device, next, *present.mutable_tensor()).IgnoreError();
   }
 }
 

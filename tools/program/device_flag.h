@@ -9,8 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "ir/base/limits.h"
-#include "runtime/device/accelerator.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 #include "runtime/hardware/hardware.h"
 #include "tools/program/flag_words.h"
 

@@ -8,6 +8,7 @@
 #include "ir/base/fenced.h"
 #include "ir/base/status.h"
 #include "ir/file/model_file.h"
+#include "runtime/device_run/use_device.h"
 #include "runtime/hardware/hardware.h"
 #include "runtime/onednn/open_library.h"
 #include "runtime/session.h"
@@ -38,8 +39,7 @@ void NoteMissingLibrary(const RunArguments& arguments, ToolOutput& output) {
 }
 
 void NoteDeviceWarnings(Accelerator* device, ToolOutput& output) {
-  if (device == nullptr) return;
-  for (const std::string& warning : device->TakeWarnings()) {
+  for (const std::string& warning : TakeWarnings(device)) {
     absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
   }
 }
@@ -164,7 +164,7 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   std::unique_ptr<TuningFile> tuning;
   if (!arguments.autotune.empty()) {
     AMP_ASSIGN_OR_RETURN(tuning, TuningFile::Open(arguments.autotune));
-    arguments.session.device->UseChoices(&tuning->choices());
+    UseChoices(*arguments.session.device, &tuning->choices());
   }
   if (!arguments.evaluate.empty()) return InFile(arguments.model, EvaluateModel(arguments, streams, output));
   streams.show_progress("loading");
@@ -184,11 +184,10 @@ absl::Status Run(RunArguments arguments, const ToolStreams& streams, const Devic
   NoteDeviceWarnings(arguments.session.device.get(), output);
   if (arguments.explain) output.out += ExplainRun(*session);
   if (arguments.verbose && status.ok()) {
-    const Accelerator* const device = arguments.session.device.get();
-    output.err += VerboseText("amp-run", session->DeviceName(), phases, device == nullptr ? "" : device->CopiesText());
+    output.err += VerboseText("amp-run", session->DeviceName(), phases, CopiesText(arguments.session.device.get()));
   }
   if (tuning == nullptr) return InFile(arguments.model, status);
-  arguments.session.device->UseChoices(nullptr);
+  UseChoices(*arguments.session.device, nullptr);
   for (const std::string& warning : tuning->TakeWarnings()) {
     absl::StrAppend(&output.err, "amp-run: warning: ", warning, "\n");
   }

@@ -12,7 +12,7 @@
 #include "ir/base/status.h"
 #include "ir/file/save.h"
 #include "ir/graph/shape.h"
-#include "runtime/device/accelerator.h"
+#include "runtime/device_run/use_device.h"
 #include "tools/program/out_of_memory.h"
 #include "tools/program/phase_times.h"
 #include "tools/program/tuning_file.h"
@@ -260,11 +260,11 @@ absl::Status Meet(const TrainArguments& a, Preparations& made, Ranks& ranks) {
 
 std::string DescribeShares(const BatchPlan& plan, const Accelerator* device) {
   if (plan.num_ranks == 1) return "";
-  const bool is_direct = device != nullptr && device->HasRanks();
+  const std::string library = RanksText(device);
   const std::string left_out =
       plan.left_out == 0 ? "" : absl::StrCat("; ", plan.left_out, " of an epoch left out, which they cannot share");
   return absl::StrCat(plan.num_ranks, " ranks: ", plan.UsualShare(), " samples each per step", left_out,
-                      is_direct ? absl::StrCat("; means of gradients by ", device->ranks_text()) : "", "\n");
+                      library.empty() ? "" : absl::StrCat("; means of gradients by ", library), "\n");
 }
 
 absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsGoTo results, Ranks& ranks,
@@ -312,8 +312,7 @@ absl::Status Train(const TrainArguments& a, const ToolStreams& streams, ResultsG
     ReportBest(a, made->progress, saved_best, streams, output);
     AMP_RETURN_IF_ERROR(FinishRun(a, *made->trainer, made->progress, results, streams, output));
     phases.End("save");
-    const Accelerator* const device = a.session.device.get();
-    const std::string copies = device == nullptr ? "" : device->CopiesText();
+    const std::string copies = CopiesText(a.session.device.get());
     if (a.verbose) streams.warn(VerboseText("amp-train", made->trainer->session().DeviceName(), phases, copies));
   }
   return absl::OkStatus();
@@ -325,9 +324,9 @@ absl::Status TrainTuned(const TrainArguments& a, const ToolStreams& streams, Res
   if (a.autotune.empty()) return InFile(Escaped(a.model), Train(a, streams, results, ranks, output));
   const absl::StatusOr<std::unique_ptr<TuningFile>> tuning = TuningFile::Open(a.autotune);
   AMP_RETURN_IF_ERROR(ranks.Agree(tuning.status()));
-  a.session.device->UseChoices(&(*tuning)->choices());
+  UseChoices(*a.session.device, &(*tuning)->choices());
   const absl::Status status = Train(a, streams, results, ranks, output);
-  a.session.device->UseChoices(nullptr);
+  UseChoices(*a.session.device, nullptr);
   if (ranks.IsFirst()) {
     for (const std::string& warning : (*tuning)->TakeWarnings()) {
       streams.warn(absl::StrCat("amp-train: warning: ", warning, "\n"));
@@ -351,7 +350,7 @@ ToolStreams StreamsOf(const Ranks& ranks, const ToolStreams& streams, bool is_qu
 absl::Status JoinDevices(const TrainArguments& a, const ToolStreams& streams, Ranks& ranks) {
   AMP_RETURN_IF_ERROR(ranks.ExpectSame(a.session.device == nullptr ? "--device cpu" : "--device cuda"));
   if (ranks.size() == 1 || a.session.device == nullptr) return absl::OkStatus();
-  const absl::Status joined = a.session.device->JoinRanks(*ranks.reduction());
+  const absl::Status joined = JoinRanks(*a.session.device, *ranks.reduction());
   if (!absl::IsUnimplemented(joined)) return ranks.Agree(joined);
   if (ranks.IsFirst()) {
     streams.warn(absl::StrCat(

@@ -13,7 +13,7 @@
 #include "absl/types/span.h"
 #include "ir/base/atomic_file.h"
 #include "ir/base/status.h"
-#include "runtime/device/accelerator.h"
+#include "runtime/device_run/use_device.h"
 #include "runtime/kernel/element.h"
 #include "runtime/values/compare_values.h"
 #include "tools/data/judge_batch.h"
@@ -167,8 +167,7 @@ class Loop {
   }
 
   void WarnOfDevice() {
-    if (args_.session.device == nullptr) return;
-    for (const std::string& warning : args_.session.device->TakeWarnings()) {
+    for (const std::string& warning : TakeWarnings(args_.session.device.get())) {
       task_.streams->warn(absl::StrCat("amp-train: warning: ", warning, "\n"));
     }
   }

@@ -5,21 +5,16 @@
 #include <memory>
 #include <string>
 
-#include "ir/base/status.h"
-#include "runtime/device/open_device.h"
+#include "absl/status/statusor.h"
+#include "runtime/device_run/open_device.h"
 #include "runtime/plan/program.h"
 #include "runtime/session.h"
-#include "tests/runtime/device/host_memory_double.h"
 
 namespace amp {
 
-// "cpu": null; "double": the test double; "cuda": the first GPU. Errors: kInvalidArgument, those of OpenCudaDevice.
-inline absl::StatusOr<std::shared_ptr<Accelerator>> OpenNamedDevice(const std::string& name) {
-  if (name == "cpu") return std::shared_ptr<Accelerator>();
-  if (name == "double") return OpenHostMemoryDouble();
-  if (name == "cuda") return OpenCudaDevice(0);
-  return UsageError("--device: expected cpu, double or cuda, found '", Escaped(name), "'");
-}
+// "cpu": null; "double": the test double; "cuda": the first GPU. Errors: kInvalidArgument, those of
+// OpenCudaDevice; of a build without devices, all but "cpu".
+absl::StatusOr<std::shared_ptr<Accelerator>> OpenNamedDevice(const std::string& name);
 
 // How many instructions a kernel of the device ran, in the last run of each.
 inline int CountOnDevice(const Session& session) {

@@ -1,8 +1,9 @@
 // What is said where there is no GPU to be used, in the order in which it is looked at; and libamp_cuda.so itself, which
 // loads without a driver.
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 
 #include "ir/base/status.h"
+#include "runtime/device/accelerator.h"
 #include "runtime/hardware/open_shared_object.h"
 #include "tests/catch2.h"
 

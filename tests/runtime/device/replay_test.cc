@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "runtime/device/storage.h"
-#include "runtime/plan/all_kernels.h"
+#include "runtime/device_run/find_kernels.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/runtime/run_session.h"

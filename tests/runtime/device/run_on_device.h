@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 #include "runtime/plan/all_kernels.h"
 #include "tests/runtime/device/host_memory_double.h"
 #include "tests/runtime/loops/run_both.h"

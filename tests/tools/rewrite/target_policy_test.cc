@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ir/file/text.h"
 #include "nlohmann/json.hpp"
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 #include "runtime/hardware/compatibility.h"
 #include "tests/catch2.h"
 #include "tests/model_from_text.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "absl/strings/match.h"
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 #include "runtime/plan/program.h"
 #include "tests/catch2.h"
 #include "tests/runtime/device/host_memory_double.h"

@@ -1,8 +1,8 @@
 // Samples in the memory of a device. Batches are gathered there, so that a step neither waits for them nor copies them:
 //
 //   uint8[60000,28,28] on the device, rows {7, 2, 9}   ->   float32[3,784] / 255 on the device
-#ifndef AMP_TOOLS_DATA_DEVICE_ROWS_H_
-#define AMP_TOOLS_DATA_DEVICE_ROWS_H_
+#ifndef AMP_RUNTIME_DEVICE_RUN_DEVICE_ROWS_H_
+#define AMP_RUNTIME_DEVICE_RUN_DEVICE_ROWS_H_
 
 #include <cstdint>
 #include <memory>
@@ -12,10 +12,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "runtime/device/accelerator.h"
 #include "runtime/kernel/tensor.h"
 
 namespace amp {
+
+class Accelerator;
 
 class DeviceRows {
  public:
@@ -48,4 +49,4 @@ class DeviceRows {
 
 }  // namespace amp
 
-#endif  // AMP_TOOLS_DATA_DEVICE_ROWS_H_
+#endif  // AMP_RUNTIME_DEVICE_RUN_DEVICE_ROWS_H_

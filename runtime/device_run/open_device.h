@@ -1,14 +1,15 @@
 // Opens an NVIDIA GPU by way of the shared object with its kernels, libamp_cuda.so.
-#ifndef AMP_RUNTIME_DEVICE_OPEN_DEVICE_H_
-#define AMP_RUNTIME_DEVICE_OPEN_DEVICE_H_
+#ifndef AMP_RUNTIME_DEVICE_RUN_OPEN_DEVICE_H_
+#define AMP_RUNTIME_DEVICE_RUN_OPEN_DEVICE_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/device/accelerator.h"
 #include "runtime/hardware/hardware.h"
 
 namespace amp {
+
+class Accelerator;
 
 // Errors, all kUnimplemented and one line, the first that applies: no driver; a driver older than what was built with; no
 // GPU; none of that number; a compute capability that there are no kernels for; built without CUDA; CUDA's own.
@@ -23,4 +24,4 @@ Hardware UsableHardware(Hardware hardware);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_DEVICE_OPEN_DEVICE_H_
+#endif  // AMP_RUNTIME_DEVICE_RUN_OPEN_DEVICE_H_

@@ -8,8 +8,8 @@
 // values read by the stretch and places of its outputs have the addresses and shapes that they had, and nobody else reads
 // what it writes over; otherwise instructions run, and are recorded anew. What the processor computes inside a stretch is
 // made of shapes and constants alone, so that it is what it was.
-#ifndef AMP_RUNTIME_RUN_REPLAY_RUN_H_
-#define AMP_RUNTIME_RUN_REPLAY_RUN_H_
+#ifndef AMP_RUNTIME_DEVICE_RUN_REPLAY_RUN_H_
+#define AMP_RUNTIME_DEVICE_RUN_REPLAY_RUN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +25,9 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/device/accelerator.h"
+#include "runtime/device_run/device_frame.h"
 #include "runtime/plan/program.h"
 #include "runtime/run/arena.h"
-#include "runtime/run/value_frame.h"
 
 namespace amp {
 
@@ -44,10 +44,10 @@ class ReplayRun {
   // `places`: of outputs, RunOptions::places; null: there are none.
   void Start(const NamedDatums* places);
   // The instruction behind the stretch that begins at `at` and has been replayed; `at` itself where none has.
-  absl::StatusOr<size_t> Replay(size_t at, ValueFrame& frame);
+  absl::StatusOr<size_t> Replay(size_t at, DeviceFrame& frame);
   // Errors: kCancelled: what was recorded cannot be replayed, and has not happened. The run has to begin once more.
-  absl::Status Before(size_t at, const ValueFrame& frame);
-  absl::Status Behind(size_t at, bool is_clean, const ValueFrame& frame);
+  absl::Status Before(size_t at, const DeviceFrame& frame);
+  absl::Status Behind(size_t at, bool is_clean, const DeviceFrame& frame);
   // Whether what is recorded behind the instruction may turn out not to be replayed, so that the run begins once more.
   bool MayBeginAgainBehind(size_t at) const;
   // Whether a kernel that is recorded now is only written down, and happens when the stretch is launched.
@@ -112,18 +112,18 @@ class ReplayRun {
   const std::vector<Instruction>& instructions() const { return program_.blocks[kMainGraph]; }
   Stretch* StretchFrom(size_t at);
   void FindStretches();
-  bool Holds(const Stretch& stretch, const ValueFrame& frame) const;
-  bool HasTargets(const Stretch& stretch, const ValueFrame& frame) const;
+  bool Holds(const Stretch& stretch, const DeviceFrame& frame) const;
+  bool HasTargets(const Stretch& stretch, const DeviceFrame& frame) const;
   absl::Status Launch(const Stretch& stretch);
   // Null where the output goes to the processor.
   const Tensor* PlaceOf(ValueId output) const;
-  absl::flat_hash_map<const void*, int> CountHolders(const ValueFrame& frame) const;
-  void NoteSources(Stretch& stretch, const ValueFrame& frame) const;
-  void NoteTargets(Stretch& stretch, const ValueFrame& frame) const;
-  bool HasOwnConstant(ValueId value, const ValueFrame& frame) const;
+  absl::flat_hash_map<const void*, int> CountHolders(const DeviceFrame& frame) const;
+  void NoteSources(Stretch& stretch, const DeviceFrame& frame) const;
+  void NoteTargets(Stretch& stretch, const DeviceFrame& frame) const;
+  bool HasOwnConstant(ValueId value, const DeviceFrame& frame) const;
   absl::StatusOr<Result> ResultOf(const Stretch& stretch, ValueId value, const Datum& datum) const;
-  absl::Status NoteResults(Stretch& stretch, const ValueFrame& frame) const;
-  absl::Status SetResults(const Stretch& stretch, ValueFrame& frame);
+  absl::Status NoteResults(Stretch& stretch, const DeviceFrame& frame) const;
+  absl::Status SetResults(const Stretch& stretch, DeviceFrame& frame);
 
   const Model& model_;
   const Program& program_;
@@ -159,4 +159,4 @@ class ReplayRuns {
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_RUN_REPLAY_RUN_H_
+#endif  // AMP_RUNTIME_DEVICE_RUN_REPLAY_RUN_H_

@@ -1,8 +1,9 @@
-#include "tools/data/device_rows.h"
+#include "runtime/device_run/device_rows.h"
 
 #include <utility>
 
 #include "ir/base/status.h"
+#include "runtime/device/accelerator.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/raw/move.h"
 

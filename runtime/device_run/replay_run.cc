@@ -1,4 +1,4 @@
-#include "runtime/run/replay_run.h"
+#include "runtime/device_run/replay_run.h"
 
 #include <algorithm>
 
@@ -128,7 +128,7 @@ ReplayRun::Stretch* ReplayRun::StretchFrom(size_t at) {
   return found == stretches_.end() ? nullptr : &*found;
 }
 
-bool ReplayRun::HasOwnConstant(ValueId value, const ValueFrame& frame) const {
+bool ReplayRun::HasOwnConstant(ValueId value, const DeviceFrame& frame) const {
   const Tensor* const own = program_.constants[value].tensor();
   const Tensor* const present = frame[value].tensor();
   return own != nullptr && present != nullptr && own->data() == present->data();
@@ -144,7 +144,7 @@ const Tensor* ReplayRun::PlaceOf(ValueId output) const {
   return it == places_->end() ? nullptr : it->second.tensor();
 }
 
-absl::flat_hash_map<const void*, int> ReplayRun::CountHolders(const ValueFrame& frame) const {
+absl::flat_hash_map<const void*, int> ReplayRun::CountHolders(const DeviceFrame& frame) const {
   absl::flat_hash_map<const void*, int> holders = frame.CountOnDevice();
   if (places_ == nullptr) return holders;
   for (const auto& [unused, place] : *places_) ++holders[place.tensor()->data()];
@@ -152,7 +152,7 @@ absl::flat_hash_map<const void*, int> ReplayRun::CountHolders(const ValueFrame& 
 }
 
 // Whether outputs go where they went, and what the stretch writes over is nobody's who did not have it then.
-bool ReplayRun::HasTargets(const Stretch& stretch, const ValueFrame& frame) const {
+bool ReplayRun::HasTargets(const Stretch& stretch, const DeviceFrame& frame) const {
   absl::flat_hash_map<const void*, int> holders;
   if (stretch.overwrites) holders = CountHolders(frame);
   return std::all_of(stretch.targets.begin(), stretch.targets.end(), [&](const Target& target) {
@@ -162,7 +162,7 @@ bool ReplayRun::HasTargets(const Stretch& stretch, const ValueFrame& frame) cons
   });
 }
 
-bool ReplayRun::Holds(const Stretch& stretch, const ValueFrame& frame) const {
+bool ReplayRun::Holds(const Stretch& stretch, const DeviceFrame& frame) const {
   if (arena_.position() != stretch.before) return false;
   const bool has_defaults = std::all_of(stretch.defaults.begin(), stretch.defaults.end(), [&](const Default& each) {
     return HasOwnConstant(each.value, frame) == each.is_own;
@@ -179,7 +179,7 @@ absl::Status ReplayRun::Launch(const Stretch& stretch) {
   return device_.Replay(*stretch.recording);
 }
 
-absl::StatusOr<size_t> ReplayRun::Replay(size_t at, ValueFrame& frame) {
+absl::StatusOr<size_t> ReplayRun::Replay(size_t at, DeviceFrame& frame) {
   Stretch* const stretch = mode_ == Mode::kReplays ? StretchFrom(at) : nullptr;
   if (stretch == nullptr || stretch->recording == nullptr) return at;
   if (!Holds(*stretch, frame)) {
@@ -191,7 +191,7 @@ absl::StatusOr<size_t> ReplayRun::Replay(size_t at, ValueFrame& frame) {
   return stretch->end;
 }
 
-absl::Status ReplayRun::Before(size_t at, const ValueFrame& frame) {
+absl::Status ReplayRun::Before(size_t at, const DeviceFrame& frame) {
   Stretch* const stretch = mode_ == Mode::kReplays ? StretchFrom(at) : nullptr;
   const std::optional<Arena::Position> position = arena_.position();
   if (stretch == nullptr || !position.has_value() || !may_record_) return absl::OkStatus();
@@ -204,7 +204,7 @@ absl::Status ReplayRun::Before(size_t at, const ValueFrame& frame) {
   return absl::OkStatus();
 }
 
-absl::Status ReplayRun::Behind(size_t at, bool is_clean, const ValueFrame& frame) {
+absl::Status ReplayRun::Behind(size_t at, bool is_clean, const DeviceFrame& frame) {
   if (mode_ == Mode::kNotes) is_clean_[at] = is_clean;
   if (recorded_ == nullptr || recorded_->end != at + 1) return absl::OkStatus();
   Stretch& stretch = *recorded_;
@@ -239,7 +239,7 @@ void ReplayRun::End(const absl::Status& status) {
 
 // ---- what a stretch reads and gives ---------------------------------------------------------------------------------
 
-void ReplayRun::NoteSources(Stretch& stretch, const ValueFrame& frame) const {
+void ReplayRun::NoteSources(Stretch& stretch, const DeviceFrame& frame) const {
   stretch.sources.clear();
   stretch.defaults.clear();
   for (size_t i = stretch.first; i < stretch.end; ++i) {
@@ -257,7 +257,7 @@ void ReplayRun::NoteSources(Stretch& stretch, const ValueFrame& frame) const {
   }
 }
 
-void ReplayRun::NoteTargets(Stretch& stretch, const ValueFrame& frame) const {
+void ReplayRun::NoteTargets(Stretch& stretch, const DeviceFrame& frame) const {
   const auto is_output = [&](ValueId value) {
     const auto& uses = model_.value(value).uses;
     return std::any_of(uses.begin(), uses.end(), [](const Use& use) { return use.IsModelOutput(); });
@@ -301,7 +301,7 @@ absl::StatusOr<ReplayRun::Result> ReplayRun::ResultOf(const Stretch& stretch, Va
   return result;
 }
 
-absl::Status ReplayRun::NoteResults(Stretch& stretch, const ValueFrame& frame) const {
+absl::Status ReplayRun::NoteResults(Stretch& stretch, const DeviceFrame& frame) const {
   stretch.results.clear();
   for (size_t i = stretch.first; i < stretch.end; ++i) {
     for (const ValueId output : instructions()[i].outputs) {
@@ -320,7 +320,7 @@ absl::Status ReplayRun::NoteResults(Stretch& stretch, const ValueFrame& frame) c
   return absl::OkStatus();
 }
 
-absl::Status ReplayRun::SetResults(const Stretch& stretch, ValueFrame& frame) {
+absl::Status ReplayRun::SetResults(const Stretch& stretch, DeviceFrame& frame) {
   std::vector<std::pair<ValueId, Datum>> made;
   absl::flat_hash_map<size_t, Tensor> by_block;
   for (const Result& result : stretch.results) {

@@ -1,4 +1,4 @@
-#include "runtime/run/value_frame.h"
+#include "runtime/device_run/device_frame.h"
 
 #include <algorithm>
 #include <utility>
@@ -30,26 +30,22 @@ int64_t DeviceConstants::size_bytes() const {
   return size_bytes_;
 }
 
-ValueFrame::ValueFrame(const IdVector<ValueId, Datum>& constants, const DevicePlace& place, TensorMemory* memory)
-    : constants_(constants),
-      place_(place),
-      memory_(memory),
-      values_(constants),
-      copies_(place.device == nullptr ? 0 : constants.size()) {}
+DeviceFrame::DeviceFrame(const IdVector<ValueId, Datum>& constants, const DevicePlace& place, TensorMemory* host_memory)
+    : ValueFrame(constants, host_memory), constants_(constants), place_(place), copies_(constants.size()) {}
 
-void ValueFrame::Set(ValueId value, Datum datum) {
+void DeviceFrame::Set(ValueId value, Datum datum) {
   values_[value] = std::move(datum);
-  if (place_.device != nullptr) copies_[value] = Datum();
+  copies_[value] = Datum();
 }
 
-absl::StatusOr<const Datum*> ValueFrame::OnHost(ValueId value) {
+absl::StatusOr<const Datum*> DeviceFrame::OnHost(ValueId value) {
   const Datum& made = values_[value];
   if (made.tensor() == nullptr || made.tensor()->IsOnHost()) return &made;
   AMP_RETURN_IF_ERROR(BringToHost({&value, 1}));
   return &copies_[value];
 }
 
-absl::Status ValueFrame::BringToHost(absl::Span<const ValueId> values) {
+absl::Status DeviceFrame::BringToHost(absl::Span<const ValueId> values) {
   std::vector<ValueId> missing;
   std::vector<const Tensor*> tensors;
   for (const ValueId value : values) {
@@ -60,7 +56,7 @@ absl::Status ValueFrame::BringToHost(absl::Span<const ValueId> values) {
     tensors.push_back(made);
   }
   if (missing.empty()) return absl::OkStatus();
-  AMP_ASSIGN_OR_RETURN(std::vector<Tensor> made, place_.device->CopyOutAll(tensors, memory_));
+  AMP_ASSIGN_OR_RETURN(std::vector<Tensor> made, place_.device.CopyOutAll(tensors, memory_));
   for (size_t i = 0; i < missing.size(); ++i) {
     ++counts_.out;
     counts_.out_bytes += static_cast<int64_t>(made[i].size_bytes());
@@ -69,14 +65,14 @@ absl::Status ValueFrame::BringToHost(absl::Span<const ValueId> values) {
   return absl::OkStatus();
 }
 
-const Tensor* ValueFrame::FindOnDevice(ValueId value) const {
+const Tensor* DeviceFrame::FindOnDevice(ValueId value) const {
   const Tensor* const made = values_[value].tensor();
   if (made != nullptr && !made->IsOnHost()) return made;
   const Tensor* const copy = copies_[value].tensor();
   return copy != nullptr && !copy->IsOnHost() ? copy : nullptr;
 }
 
-absl::flat_hash_map<const void*, int> ValueFrame::CountOnDevice() const {
+absl::flat_hash_map<const void*, int> DeviceFrame::CountOnDevice() const {
   absl::flat_hash_map<const void*, int> counts;
   for (const auto* const all : {&values_, &copies_}) {
     for (const Datum& datum : *all) {
@@ -87,7 +83,7 @@ absl::flat_hash_map<const void*, int> ValueFrame::CountOnDevice() const {
   return counts;
 }
 
-absl::StatusOr<const Datum*> ValueFrame::OnDevice(ValueId value) {
+absl::StatusOr<const Datum*> DeviceFrame::OnDevice(ValueId value) {
   const Datum& made = values_[value];
   const Tensor* const tensor = made.tensor();
   if (tensor == nullptr || tensor->dtype() == DType::kString || !tensor->IsOnHost()) return &made;
@@ -95,9 +91,9 @@ absl::StatusOr<const Datum*> ValueFrame::OnDevice(ValueId value) {
   if (!copy.IsEmpty()) return &copy;
   const Tensor* const constant = constants_[value].tensor();
   if (constant != nullptr && constant->data() == tensor->data()) {
-    AMP_ASSIGN_OR_RETURN(copy, place_.constants->Get(*place_.device, value, *tensor));
+    AMP_ASSIGN_OR_RETURN(copy, place_.constants.Get(place_.device, value, *tensor));
   } else {
-    AMP_ASSIGN_OR_RETURN(copy, place_.device->CopyIn(*tensor, place_.memory));
+    AMP_ASSIGN_OR_RETURN(copy, place_.device.CopyIn(*tensor, &place_.memory));
     ++counts_.in;
     counts_.in_bytes += static_cast<int64_t>(tensor->size_bytes());
   }

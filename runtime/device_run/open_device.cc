@@ -1,4 +1,4 @@
-#include "runtime/device/open_device.h"
+#include "runtime/device_run/open_device.h"
 
 #include <algorithm>
 #include <string>
@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ir/base/status.h"
+#include "runtime/device/accelerator.h"
 #include "runtime/hardware/open_shared_object.h"
 
 namespace amp {

@@ -1,0 +1,27 @@
+// Which kernels compute several nodes together: the processor's, or those of a device.
+#ifndef AMP_RUNTIME_PLAN_FUSION_RULES_H_
+#define AMP_RUNTIME_PLAN_FUSION_RULES_H_
+
+#include <vector>
+
+#include "runtime/kernel/kernel.h"
+#include "runtime/plan/find_units.h"
+#include "runtime/plan/find_updates.h"
+
+namespace amp {
+
+struct FusionRules {
+  // Whether a product or convolution with such a row among its own may have an epilogue; null: all may.
+  bool (*takes_epilogue)(const KernelRow& row) = nullptr;
+  AttentionRule attention;
+  FindPatternRow find_norm = nullptr;
+  FindOperatorRow find_reduction = nullptr;
+  std::vector<const KernelRow*> chains = {};
+  FindUpdateUnit find_update = nullptr;  // null: steps of optimizers run one by one
+};
+
+FusionRules ProcessorFusionRules();
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_PLAN_FUSION_RULES_H_
