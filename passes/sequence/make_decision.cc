@@ -48,31 +48,6 @@ void HoldScaledMuls(RewriteState& state) {
   if (state.settings.guards != Guards::kNone) state.held = HoldMuls(state.model(), state.recorder.scaled());
 }
 
-absl::Status ScaleUnfitWeights(RewriteState& state) {
-  AMP_ASSIGN_OR_RETURN(const std::vector<ScaledWeight> weights,
-                       ScaleWeights(state.model(), *state.decision, InputsOfDecision(state)));
-  if (weights.empty()) return absl::OkStatus();
-  for (const ScaledWeight& scaled : weights) {
-    state.recorder.AddScaled(scaled.product);
-    state.writer.AddReplaced({{scaled.path}, scaled.how});
-  }
-  HoldScaledMuls(state);
-  return DecideOnModel(state);
-}
-
-// Until none is left that would be low.
-absl::Status ReplaceLowBatchNorms(RewriteState& state) {
-  for (size_t before = 0; before != state.batch_norms.replaceable.size();) {
-    before = state.batch_norms.replaceable.size();
-    AMP_ASSIGN_OR_RETURN(const std::vector<ReplacedNode> replaced,
-                         ReplaceBatchNorms(state.model(), *state.decision, InputsOfDecision(state), state.batch_norms));
-    for (const ReplacedNode& node : replaced) state.recorder.AddReplaced(node.path);
-    state.writer.AddReplaced(replaced);
-    if (before != state.batch_norms.replaceable.size()) AMP_RETURN_IF_ERROR(DecideOnModel(state));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status RaiseOpset(RewriteState& state) {
@@ -97,15 +72,38 @@ absl::Status ReplaceDecomposedNorms(RewriteState& state) {
 absl::Status MakeDecision(RewriteState& state) {
   state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
   AMP_RETURN_IF_ERROR(DecideOnModel(state));
-  AMP_RETURN_IF_ERROR(NameUnmatchedRules(state));  // of the user's nodes
-  if (state.decision->opset != 0) {
-    AMP_RETURN_IF_ERROR(Lift(state, PlanLift(state.model(), state.lists, state.settings, state.decision->opset)));
-    state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
-    AMP_RETURN_IF_ERROR(DecideOnModel(state));
+  return NameUnmatchedRules(state);  // of the user's nodes
+}
+
+absl::Status LiftForDecision(RewriteState& state) {
+  if (state.decision->opset == 0) return absl::OkStatus();
+  AMP_RETURN_IF_ERROR(Lift(state, PlanLift(state.model(), state.lists, state.settings, state.decision->opset)));
+  state.batch_norms = SurveyBatchNorms(state.model(), state.settings);
+  return DecideOnModel(state);
+}
+
+absl::Status ScaleUnfitWeights(RewriteState& state) {
+  AMP_ASSIGN_OR_RETURN(const std::vector<ScaledWeight> weights,
+                       ScaleWeights(state.model(), *state.decision, InputsOfDecision(state)));
+  if (weights.empty()) return absl::OkStatus();
+  for (const ScaledWeight& scaled : weights) {
+    state.recorder.AddScaled(scaled.product);
+    state.writer.AddReplaced({{scaled.path}, scaled.how});
   }
-  AMP_RETURN_IF_ERROR(ReplaceLowBatchNorms(state));  // which may make weights fit
-  AMP_RETURN_IF_ERROR(ScaleUnfitWeights(state));
-  return ReplaceLowBatchNorms(state);
+  HoldScaledMuls(state);
+  return DecideOnModel(state);
+}
+
+absl::Status ReplaceLowBatchNorms(RewriteState& state) {
+  for (size_t before = 0; before != state.batch_norms.replaceable.size();) {
+    before = state.batch_norms.replaceable.size();
+    AMP_ASSIGN_OR_RETURN(const std::vector<ReplacedNode> replaced,
+                         ReplaceBatchNorms(state.model(), *state.decision, InputsOfDecision(state), state.batch_norms));
+    for (const ReplacedNode& node : replaced) state.recorder.AddReplaced(node.path);
+    state.writer.AddReplaced(replaced);
+    if (before != state.batch_norms.replaceable.size()) AMP_RETURN_IF_ERROR(DecideOnModel(state));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace amp

@@ -15,9 +15,15 @@ absl::Status RaiseOpset(RewriteState& state);
 // Norms that are written out become operators, before the decision, which is then about these.
 absl::Status ReplaceDecomposedNorms(RewriteState& state);
 
-// state.decision. Lifts the opset, folds BatchNormalizations and scales weights where it asks for that. Errors: rules
-// that name nothing under --strict, and those of reading external data.
+// Sets state.decision. Errors: rules that name nothing under --strict; those of reading external data.
 absl::Status MakeDecision(RewriteState& state);
+
+// Each of these edits the model where the decision asks for that, and decides again. Errors: those of reading external
+// data.
+absl::Status LiftForDecision(RewriteState& state);
+// Until no BatchNormalization is left that would be low.
+absl::Status ReplaceLowBatchNorms(RewriteState& state);
+absl::Status ScaleUnfitWeights(RewriteState& state);
 
 }  // namespace amp
 

@@ -243,9 +243,13 @@ constexpr Row kSequence[] = {
     {Stage::kInfer, RememberCalls, TextOfTypes},
     {Stage::kLift, UnifyOpsets},
     {Stage::kLift, RaiseOpset},
-    // the decision, whole before any of it is shown, since it may ask for another opset
+    // the decision, whole before any of it is shown, since it may ask for edits and be made again
     {Stage::kLift, ReplaceDecomposedNorms},
     {Stage::kLift, MakeDecision},
+    {Stage::kLift, LiftForDecision},
+    {Stage::kLift, ReplaceLowBatchNorms},  // which may make weights fit
+    {Stage::kLift, ScaleUnfitWeights},
+    {Stage::kLift, ReplaceLowBatchNorms},
     {Stage::kLift, ExplainDecision, TextOfModel<Stage::kLift>},
     {Stage::kClassify, nullptr, TextOfClasses},
     {Stage::kGuard, nullptr, TextOfVetoes},
