@@ -29,8 +29,8 @@ import product
 import verdicts
 from engines import Engine
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "judge"))
-from shared_files import shared_folder  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from judge.shared_files import shared_folder  # noqa: E402
 
 LOW_TYPES = ("float16", "bfloat16")
 PEERS = {"onnxruntime": ("float32", "float16"), "openvino-f32": ("float32",), "openvino-bf16": ("float32", *LOW_TYPES)}  # and the files they are given
@@ -142,7 +142,7 @@ def real_feeds(subject):
 
 
 def measure_real(args, has_amx):
-    import real_models
+    from judge.rewrite import real_models
     paths = [path for path in sorted((shared_folder() / "models").glob("*.onnx")) if fnmatch.fnmatch(path.stem, args.only)]
     if not paths:
         sys.exit("run_bench: error: no such models in $AMP_SHARED/models, nor in ../shared/models")

@@ -7,8 +7,8 @@ Low copies, casts and what an opset lift adds are new and say nothing. A functio
 """
 import onnx
 
-import structure
-from scopes import all_graphs
+from judge import structure
+from judge.scopes import all_graphs
 
 OWN = "amp."  # the tool's own metadata of a model
 

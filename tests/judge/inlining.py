@@ -13,7 +13,7 @@ import collections
 
 import onnx
 
-from scopes import bodies
+from judge.scopes import bodies
 
 
 def _key(domain, name, overload):

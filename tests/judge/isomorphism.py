@@ -15,8 +15,8 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, numpy_helper
 
-import scopes
-from scopes import TYPED_ATTRIBUTES, cast_target, reads, sort
+from judge import scopes
+from judge.scopes import TYPED_ATTRIBUTES, cast_target, reads, sort
 
 
 def renamed(model, seed):

@@ -9,7 +9,7 @@ the same calls as the real tool. `defect` makes it go wrong in one known way; te
   position dependent   the decision depends on where a node stands in the file
   wrong wire           a converted node reads its inputs in the other order
   wrong weight         a converted weight has other values
-  blind                no choice at all: every float32 tensor is declared low, as the first converters of this kind did it; tests/judge/complaints.py shows
+  blind                no choice at all: every float32 tensor is declared low, as the first converters of this kind did it; tests/judge/rewrite/complaints.py shows
                        that users' complaints follow
 """
 import argparse
@@ -20,11 +20,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-import scopes
-from rounding import NUMPY_TYPE
-from scopes import sort
-from structure import DTYPES
-from tool import Answer
+from judge import scopes
+from judge.rounding import NUMPY_TYPE
+from judge.scopes import sort
+from judge.structure import DTYPES
+from judge.tool import Answer
 
 CONVERTED = {"MatMul", "Gemm", "Add", "Mul", "Sub", "Div", "Relu", "Tanh", "Sigmoid", "Neg", "Abs"}
 

@@ -29,9 +29,9 @@ import numpy as np
 import onnx
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
-import scopes
-from inlining import inlined
-from scopes import LOW_TYPES
+from judge import scopes
+from judge.inlining import inlined
+from judge.scopes import LOW_TYPES
 
 UNIT = {TensorProto.FLOAT16: 2.0**-11, TensorProto.BFLOAT16: 2.0**-8}
 CAP = {TensorProto.FLOAT16: 0.02, TensorProto.BFLOAT16: 0.1}

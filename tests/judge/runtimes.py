@@ -11,7 +11,7 @@ import collections
 import dataclasses
 import multiprocessing
 
-import rounding
+from judge import rounding
 
 TIMEOUT_S = 300
 INVALID = ("Type Error", "INVALID_GRAPH", "bound to different types")  # what no kernel could help

@@ -15,7 +15,7 @@ import dataclasses
 
 import onnx
 
-import scopes
+from judge import scopes
 
 REPEATED = {"Loop", "Scan", "SequenceMap"}
 

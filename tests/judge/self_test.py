@@ -10,14 +10,14 @@ import sys
 
 import onnx
 
-import descriptions
-import graph_generator
-import random_graphs
-import runtimes
-import scope_cases
-import structure
-import tf_decisions
-from naive_rewriter import NaiveTool
+from judge import descriptions
+from judge.generators import graph_generator
+from judge.rewrite import random_graphs
+from judge import runtimes
+from judge.rewrite import scope_cases
+from judge import structure
+from judge.rewrite import tf_decisions
+from judge.naive_rewriter import NaiveTool
 
 ORIGINAL = """<ir_version: 8, opset_import: ["": 17], producer_name: "judge">
 g (float[2,2] x, float[2,2] z) => (float[2,2] y, float[2,2] u)

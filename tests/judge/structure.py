@@ -37,12 +37,12 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-import isomorphism
-import runtimes
-import scope_rules
-import scopes
-from inlining import inlined
-from scopes import LOW_TYPES, TYPED_ATTRIBUTES
+from judge import isomorphism
+from judge import runtimes
+from judge import scope_rules
+from judge import scopes
+from judge.inlining import inlined
+from judge.scopes import LOW_TYPES, TYPED_ATTRIBUTES
 
 DTYPES = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 

@@ -1,4 +1,4 @@
-// inline_model: the inliner alone, for tests/judge/functions.py. Reads lines "IN.onnx OUT.onnx"; answers each with
+// inline_model: the inliner alone, for tests/judge/rewrite/functions.py. Reads lines "IN.onnx OUT.onnx"; answers each with
 // "ok CALLS" or "error TEXT". Domain ai.amp is inlined too.
 #include <cstdio>
 #include <cstdlib>

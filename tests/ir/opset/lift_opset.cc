@@ -1,4 +1,4 @@
-// lift_opset IN.onnx OUT.onnx TARGET: the adapters alone, for tests/judge/adapters.py.
+// lift_opset IN.onnx OUT.onnx TARGET: the adapters alone, for tests/judge/rewrite/adapters.py.
 // lift_opset --rows: the table, one "operator from to" a line.
 // Prints "REACH N" when the model can only be lifted to N, with the reason, writes nothing, and exits with 3.
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What the adapters write, as text. That it computes the same is the judge's business: judge/adapters.py.
+// What the adapters write, as text. That it computes the same is the judge's business: judge/rewrite/adapters.py.
 #include "ir/opset/opset_adapters.h"
 
 #include <set>

@@ -1,6 +1,6 @@
 // Counts what the recognisers find in each model named on the command line: lines "PATH KIND COUNT". With --reasons also
 // lines "PATH: NODE: is no attention: WHY" for products whose left operand comes from a softmax. For
-// tests/judge/patterns.py. Functions are not inlined.
+// tests/judge/rewrite/patterns.py. Functions are not inlined.
 #include <cstdio>
 #include <map>
 #include <string>

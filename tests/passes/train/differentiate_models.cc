@@ -1,4 +1,4 @@
-// Differentiates many models in one process, for tests/judge/gradients.py.
+// Differentiates many models in one process, for tests/judge/train/gradients.py.
 //
 // Reads one JSON object per line of standard input:
 //   {"model": FILE, "loss": NAME, "of": [NAME...], "output": FILE}         the loss is a value of the model

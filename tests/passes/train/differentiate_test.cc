@@ -1,4 +1,4 @@
-// What Gradients adds, and what it says where it cannot. The numbers are tests/judge/gradients.py's.
+// What Gradients adds, and what it says where it cannot. The numbers are tests/judge/train/gradients.py's.
 #include "passes/train/differentiate.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Where a loss is attached. Its numbers are tests/judge/gradient_models.py's.
+// Where a loss is attached. Its numbers are tests/judge/train/gradient_models.py's.
 #include "passes/train/loss.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,5 @@
 // Step graphs: what they take and give, what of a model gets backward nodes, and what is refused. What they compute is
-// for tests/judge/training.py.
+// for tests/judge/train/training.py.
 #include "passes/train/make_step.h"
 
 #include <algorithm>
