@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "ir/base/dtype.h"
+#include "runtime/forms/window.h"
 #include "runtime/kernel/tensor.h"
 #include "runtime/onednn/interface.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 

@@ -11,6 +11,7 @@
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/layer_product.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/forms/recurrent.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
 
@@ -21,7 +22,6 @@ enum class CellKind { kRnn, kGru, kLstm, kQuantizedLstm };
 constexpr size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
 constexpr size_t kScaleOfW = 8, kScaleOfR = 10;  // of quantised weights; zero points are behind them
 
-int64_t NumGates(CellKind kind) { return kind == CellKind::kRnn ? 1 : kind == CellKind::kGru ? 3 : 4; }
 bool HasCell(CellKind kind) { return kind == CellKind::kLstm || kind == CellKind::kQuantizedLstm; }
 
 struct LayerSizes {
@@ -30,34 +30,25 @@ struct LayerSizes {
   int64_t state() const { return batch * hidden; }
 };
 
-bool HasUsualAttributes(const KernelContext& context, CellKind kind) {
-  const Node& node = context.node();
-  if (GetFloat(node, "clip").has_value() || GetInt(node, "layout", 0) != 0) return false;
-  const std::string direction = GetString(node, "direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") return false;
-  if (GetInt(node, "input_forget", 0) != 0 || HasAttribute(node, "activation_alpha")) return false;
-  const auto activations = GetStrings(node, "activations");
-  if (!activations.has_value()) return true;
-  static constexpr std::array<absl::string_view, 3> kUsual = {"Sigmoid", "Tanh", "Tanh"};
-  const size_t first = kind == CellKind::kRnn ? 1 : 0;
-  const size_t count = HasCell(kind) ? 3 : kind == CellKind::kGru ? 2 : 1;
-  for (size_t i = 0; i < activations->size(); ++i) {
-    if ((*activations)[i] != kUsual[first + i % count]) return false;
-  }
-  return activations->size() % count == 0;
+// The cell that the reference computes for the same node.
+RecurrentCellKind FormKind(CellKind kind) {
+  if (kind == CellKind::kRnn) return RecurrentCellKind::kRnn;
+  return kind == CellKind::kGru ? RecurrentCellKind::kGru : RecurrentCellKind::kLstm;
 }
 
-int64_t NumDirections(const Node& node) { return GetString(node, "direction", "forward") == "bidirectional" ? 2 : 1; }
+bool IsUsual(const RecurrentForm& form) {
+  return form.has_usual_activations && !form.clip.has_value() && !form.batch_first && !form.input_forget;
+}
 
-LayerSizes SizesOf(const KernelContext& context, CellKind kind) {
+LayerSizes SizesOf(const KernelContext& context, CellKind kind, const RecurrentForm& form) {
   const Tensor &x = context.Input(kX), &r = context.Input(kR);
   const int64_t hidden = r.dim(kind == CellKind::kQuantizedLstm ? 1 : 2);
-  return {x.dim(0), x.dim(1), x.dim(2), hidden, NumGates(kind), NumDirections(context.node())};
+  return {x.dim(0), x.dim(1), x.dim(2), hidden, NumGates(FormKind(kind)), form.num_directions};
 }
 
-bool HasExpectedShapes(const KernelContext& context, CellKind kind) {
+bool HasExpectedShapes(const KernelContext& context, CellKind kind, const RecurrentForm& form) {
   if (context.Input(kX).rank() != 3 || context.Input(kW).rank() != 3 || context.Input(kR).rank() != 3) return false;
-  const LayerSizes sizes = SizesOf(context, kind);
+  const LayerSizes sizes = SizesOf(context, kind, form);
   const auto is = [&](size_t port, const Dims& dims) {
     return !context.HasInput(port) || context.Input(port).dims() == dims;
   };
@@ -68,18 +59,7 @@ bool HasExpectedShapes(const KernelContext& context, CellKind kind) {
   };
   return is(kW, weights(sizes.input)) && is(kR, weights(sizes.hidden)) &&
          is(kB, {sizes.directions, 2 * sizes.gate_rows()}) && is(kInitialH, state) && is(kInitialC, state) &&
-         GetInt(context.node(), "hidden_size", sizes.hidden) == sizes.hidden;
-}
-
-// Of the sequences of the batch; nothing where they do not fit.
-std::optional<std::vector<int64_t>> LengthsOf(const KernelContext& context) {
-  const int64_t steps = context.Input(kX).dim(0), batch = context.Input(kX).dim(1);
-  if (!context.HasInput(kLengths)) return std::vector<int64_t>(static_cast<size_t>(batch), steps);
-  const absl::StatusOr<std::vector<int64_t>> lengths = context.InputInts(kLengths);
-  const bool fit =
-      lengths.ok() && static_cast<int64_t>(lengths->size()) == batch &&
-      std::all_of(lengths->begin(), lengths->end(), [&](int64_t length) { return length >= 0 && length <= steps; });
-  return fit ? std::optional(*lengths) : std::nullopt;
+         form.hidden_size.value_or(sizes.hidden) == sizes.hidden;
 }
 
 // Scales and zero points of the weights: one for each direction, or for each of its gates' rows.
@@ -117,11 +97,12 @@ const char* WhyNotLayer(const KernelContext& context) {
   if (!context.IsConstantInput(kW) || !context.IsConstantInput(kR)) return "weights that are computed";
   if (context.HasInput(kB) && !context.IsConstantInput(kB)) return "a bias that is computed";
   if (context.HasInput(kPeepholes)) return "peepholes";
-  if (!HasUsualAttributes(context, kind)) return "attributes other than usual";
-  if (!HasExpectedShapes(context, kind)) return "shapes that do not fit";
-  const LayerSizes sizes = SizesOf(context, kind);
-  const std::optional<std::vector<int64_t>> lengths = LengthsOf(context);
-  if (!lengths.has_value()) return "lengths that do not fit";
+  const absl::StatusOr<RecurrentForm> form = ReadRecurrent(context.node(), FormKind(kind));
+  if (!form.ok() || !IsUsual(*form)) return "attributes other than usual";
+  if (!HasExpectedShapes(context, kind, *form)) return "shapes that do not fit";
+  const LayerSizes sizes = SizesOf(context, kind, *form);
+  const absl::StatusOr<std::vector<int64_t>> lengths = ReadSequenceLengths(context, sizes.steps, sizes.batch);
+  if (!lengths.ok()) return "lengths that do not fit";
   const auto is_whole = [&](int64_t length) { return length == sizes.steps; };
   if (is_quantized && !std::all_of(lengths->begin(), lengths->end(), is_whole)) return "sequences of several lengths";
   return sizes.steps * sizes.batch * sizes.input * sizes.hidden == 0 ? "no elements" : nullptr;
@@ -145,12 +126,12 @@ struct ProductPart {
 
 class LayerMaker {
  public:
-  LayerMaker(const KernelContext& context, CellKind kind)
-      : context_(context), sizes_(SizesOf(context, kind)), kind_(kind) {}
+  LayerMaker(const KernelContext& context, CellKind kind, const RecurrentForm& form)
+      : context_(context), sizes_(SizesOf(context, kind, form)), kind_(kind), form_(form) {}
 
   PreparedOperations::Made Make() {
     auto layer = std::make_shared<PreparedLayer>();
-    layer->resets_before = kind_ == CellKind::kGru && GetInt(context_.node(), "linear_before_reset", 0) == 0;
+    layer->resets_before = kind_ == CellKind::kGru && !form_.linear_before_reset;
     AMP_RETURN_IF_ERROR(ReadBiases(!layer->resets_before));
     const int64_t gates_of_h = layer->resets_before ? 2 : sizes_.gates;
     const ProductPart of_x = {sizes_.steps * sizes_.batch, sizes_.input, 0, sizes_.gates},
@@ -235,6 +216,7 @@ class LayerMaker {
   const KernelContext& context_;
   const LayerSizes sizes_;
   const CellKind kind_;
+  const RecurrentForm& form_;
   Biases x_bias_, h_bias_;
 };
 
@@ -378,10 +360,11 @@ size_t ScratchBytes(const PreparedLayer& layer) {
 
 template <CellKind kind>
 absl::Status Layer(KernelContext& context) {
-  const LayerSizes sizes = SizesOf(context, kind);
+  AMP_ASSIGN_OR_RETURN(const RecurrentForm form, ReadRecurrent(context.node(), FormKind(kind)));
+  const LayerSizes sizes = SizesOf(context, kind, form);
   std::vector<int64_t> key = {sizes.steps, sizes.batch};
-  AMP_ASSIGN_OR_RETURN(const auto prepared,
-                       context.State<PreparedOperations>().Get(key, [&] { return LayerMaker(context, kind).Make(); }));
+  AMP_ASSIGN_OR_RETURN(const auto prepared, context.State<PreparedOperations>().Get(
+                                                key, [&] { return LayerMaker(context, kind, form).Make(); }));
   const auto& layer = static_cast<const PreparedLayer&>(*prepared);
   AMP_ASSIGN_OR_RETURN(const Tensor x, Converted(context.Input(kX), DType::kFloat32, context.memory()));
   AMP_ASSIGN_OR_RETURN(Tensor scratch, context.MakeScratch(DType::kUint8, {static_cast<int64_t>(ScratchBytes(layer))}));
@@ -395,20 +378,19 @@ absl::Status Layer(KernelContext& context) {
   }
   AMP_ASSIGN_OR_RETURN(
       Tensor y, context.MakeScratch(DType::kFloat32, {sizes.steps, sizes.directions, sizes.batch, sizes.hidden}));
-  const std::vector<int64_t> lengths = *LengthsOf(context);
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, ReadSequenceLengths(context, sizes.steps, sizes.batch));
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   if (*std::min_element(lengths.begin(), lengths.end()) < sizes.steps) {
     std::fill_n(y.mutable_elements<float>().data(), y.num_elements(), 0.0f);
   }
   std::vector<float*> of_step(lengths.size());
-  const bool starts_reversed = GetString(context.node(), "direction", "forward") == "reverse";
   for (int64_t direction = 0; direction < sizes.directions; ++direction) {
     const LayerRun run(layer, sizes, static_cast<size_t>(direction), scratch.mutable_bytes().data());
     float* all_gates = gates.mutable_elements<float>().data();
     AMP_RETURN_IF_ERROR(run.Multiply(*layer.from_x, x.elements<float>().data(), all_gates));
     float* state = h.mutable_elements<float>().data() + direction * sizes.state();
     float* cell = HasCell(kind) ? c.mutable_elements<float>().data() + direction * sizes.state() : nullptr;
-    const bool is_reversed = starts_reversed || direction == 1;
+    const bool is_reversed = form.starts_reversed || direction == 1;
     for (int64_t i = 0; i < longest; ++i) {
       for (int64_t sequence = 0; sequence < sizes.batch; ++sequence) {
         const int64_t step = StepOf(lengths[static_cast<size_t>(sequence)], i, is_reversed);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/window.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 

@@ -3,8 +3,8 @@
 #define AMP_RUNTIME_DEVICE_CONVOLUTION_SHAPE_H_
 
 #include "absl/status/statusor.h"
+#include "runtime/forms/window.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 

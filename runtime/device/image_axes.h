@@ -3,7 +3,7 @@
 #define AMP_RUNTIME_DEVICE_IMAGE_AXES_H_
 
 #include "runtime/device/raw/rows.h"
-#include "runtime/reference/window.h"
+#include "runtime/forms/window.h"
 
 namespace amp {
 

@@ -9,7 +9,7 @@
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/raw/window_gradient.h"
 #include "runtime/device/storage.h"
-#include "runtime/reference/window.h"
+#include "runtime/forms/pool.h"
 
 namespace amp {
 namespace {
@@ -19,28 +19,20 @@ bool AreImages(const Dims& dims) {
          std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim > 0; });
 }
 
-const char* WhyNotWindow(const absl::StatusOr<Window>& window) {
-  if (!window.ok()) return "a window that does not fit";
-  return std::all_of(window->begin(), window->end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
-}
-
-std::vector<int64_t> KernelOf(const KernelContext& context) {
-  return GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
+const char* WhyNotWindow(const Window& window) {
+  return std::all_of(window.begin(), window.end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
 }
 
 // ---- largest elements -------------------------------------------------------------------------------------------------
-
-absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), KernelOf(context));
-}
 
 const char* WhyNotMax(const KernelContext& context) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
   if (!IsDeviceFloat(x.dtype()) || !IsDeviceFloat(g.dtype())) return kNoDeviceFloat;
   if (!AreImages(x.dims())) return "no images of 1 to 3 axes";
-  const absl::StatusOr<Window> window = PoolWindow(context);
-  if (const char* why = WhyNotWindow(window)) return why;
-  return g.dims() == OutputDims(*window, x.dim(0), x.dim(1)) ? nullptr : "another shape than the pool's result";
+  const absl::StatusOr<PoolForm> form = ReadPool(context.node(), SpatialDims(x));
+  if (!form.ok()) return "a window that does not fit";
+  if (const char* why = WhyNotWindow(form->window)) return why;
+  return g.dims() == OutputDims(form->window, x.dim(0), x.dim(1)) ? nullptr : "another shape than the pool's result";
 }
 
 // Whether a window along the axis reads nothing but padding.
@@ -76,7 +68,8 @@ absl::StatusOr<Tensor> FindLargest(const KernelContext& context, const Window& w
 absl::Status MaxPoolGradient(KernelContext& context) {
   context.Report("spread", DType::kFloat32);
   const Tensor &x = context.Input(0), &g = context.Input(1);
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadPool(context.node(), SpatialDims(context.Input(0))));
+  const Window& window = form.window;
   AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, x.dtype(), x.dims()));
   AMP_ASSIGN_OR_RETURN(const Tensor largest, FindLargest(context, window));
   device::SpreadWindowsArguments spread = {
@@ -113,9 +106,7 @@ absl::StatusOr<Average> ReadAverage(const KernelContext& context) {
   if (!AreImages(x) || !AreImages(g) || x.size() != g.size() || x[0] != g[0] || x[1] != g[1]) {
     return absl::UnimplementedError("shapes that do not fit");
   }
-  AMP_ASSIGN_OR_RETURN(average.window,
-                       ReadWindow(context.node(), absl::MakeConstSpan(x).subspan(2), KernelOf(context)));
-  for (size_t i = 0; i < average.window.size(); ++i) average.window[i].output = g[2 + i];
+  AMP_ASSIGN_OR_RETURN(average.window, ReadAveragedWindow(context.node(), x, g));
   return average;
 }
 

@@ -7,24 +7,19 @@
 #include "runtime/device/image_axes.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/pool.h"
 #include "runtime/kernel/layout.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 namespace {
-
-absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
-}
 
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.rank() < 3 || x.rank() > 2 + device::kMaxPoolAxes || x.num_elements() == 0) return "no images of 1 to 3 axes";
-  const absl::StatusOr<Window> window = PoolWindow(context);
-  if (!window.ok()) return "a window that does not fit";
-  return std::all_of(window->begin(), window->end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
+  const absl::StatusOr<PoolForm> form = ReadPool(context.node(), SpatialDims(x));
+  if (!form.ok()) return "a window that does not fit";
+  return std::all_of(form->window.begin(), form->window.end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
 }
 
 enum class Kind { kMax, kAverage };
@@ -35,7 +30,8 @@ absl::Status Pool(KernelContext& context) {
   // Indices count row by row.
   const Layout layout = context.HasOutput(1) ? Layout::kRowMajor : context.Input(0).layout();
   AMP_ASSIGN_OR_RETURN(const Tensor x, InLayout(context.Input(0), layout, context.memory()));
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadPool(context.node(), SpatialDims(x)));
+  const Window& window = form.window;
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), OutputDims(window, x.dim(0), x.dim(1))));
   y->set_layout(layout);
   if (y->num_elements() == 0) return absl::OkStatus();
@@ -44,8 +40,8 @@ absl::Status Pool(KernelContext& context) {
                                 .storage = StorageOf(x.dtype()),
                                 .count = CountOf(*y),
                                 .is_max = kKind == Kind::kMax,
-                                .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
-                                .counts_by_columns = GetInt(context.node(), "storage_order", 0) != 0,
+                                .counts_padding = form.counts_padding,
+                                .counts_by_columns = form.counts_by_columns,
                                 .indices = nullptr,
                                 .channels = layout == Layout::kRowMajor ? 1 : static_cast<uint32_t>(x.dim(1)),
                                 .axes = {}};

@@ -11,6 +11,7 @@
 #include "runtime/device/raw/product.h"
 #include "runtime/device/raw/recurrent.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/recurrent.h"
 
 namespace amp {
 namespace {
@@ -28,36 +29,20 @@ struct LayerShape {
   Dims states() const { return {directions, batch, hidden}; }
 };
 
-// What a row is for: GRU's attribute says which of its two cells it is.
-enum class LayerKind { kLstm, kGru };
-
-RecurrentCell CellOf(const KernelContext& context, LayerKind kind) {
-  if (kind == LayerKind::kLstm) return RecurrentCell::kLstm;
-  const bool resets_first = GetInt(context.node(), "linear_before_reset", 0) == 0;
-  return resets_first ? RecurrentCell::kGruResetFirst : RecurrentCell::kGru;
+RecurrentCell CellOf(const RecurrentForm& form, RecurrentCellKind kind) {
+  if (kind == RecurrentCellKind::kLstm) return RecurrentCell::kLstm;
+  return form.linear_before_reset ? RecurrentCell::kGru : RecurrentCell::kGruResetFirst;
 }
 
-int64_t NumGates(RecurrentCell cell) { return cell == RecurrentCell::kLstm ? 4 : 3; }
-
-LayerShape ShapeOf(const KernelContext& context, RecurrentCell cell) {
+LayerShape ShapeOf(const KernelContext& context, RecurrentCellKind kind, const RecurrentForm& form) {
   const Tensor &x = context.Input(kX), &r = context.Input(kR);
   return {.steps = x.dim(0),
           .batch = x.dim(1),
           .inputs = x.dim(2),
           .directions = r.dim(0),
           .hidden = r.dim(2),
-          .gates = NumGates(cell),
-          .starts_at_end = GetString(context.node(), "direction", "forward") == "reverse"};
-}
-
-bool HasUsualActivations(const KernelContext& context, RecurrentCell cell) {
-  const std::vector<std::string> stated =
-      GetStrings(context.node(), "activations").value_or(std::vector<std::string>());
-  const size_t period = cell == RecurrentCell::kLstm ? 3 : 2;
-  for (size_t i = 0; i < stated.size(); ++i) {
-    if (stated[i] != (i % period == 0 ? "Sigmoid" : "Tanh")) return false;
-  }
-  return true;
+          .gates = NumGates(kind),
+          .starts_at_end = form.starts_reversed};
 }
 
 bool HasOneType(const KernelContext& context) {
@@ -67,14 +52,13 @@ bool HasOneType(const KernelContext& context) {
   return true;
 }
 
-bool FitsTogether(const KernelContext& context, RecurrentCell cell) {
+bool FitsTogether(const KernelContext& context, RecurrentCellKind kind, const RecurrentForm& form) {
   for (const size_t port : {kX, kW, kR}) {
     if (context.Input(port).rank() != 3 || context.Input(port).num_elements() == 0) return false;
   }
-  const LayerShape shape = ShapeOf(context, cell);
+  const LayerShape shape = ShapeOf(context, kind, form);
   const int64_t rows = shape.gates * shape.hidden;
-  const bool is_both = GetString(context.node(), "direction", "forward") == "bidirectional";
-  if (shape.directions != (is_both ? 2 : 1)) return false;
+  if (shape.directions != form.num_directions) return false;
   if (context.Input(kW).dims() != Dims{shape.directions, rows, shape.inputs}) return false;
   if (context.Input(kR).dims() != Dims{shape.directions, rows, shape.hidden}) return false;
   if (context.HasInput(kBias) && context.Input(kBias).dims() != Dims{shape.directions, 2 * rows}) return false;
@@ -84,30 +68,25 @@ bool FitsTogether(const KernelContext& context, RecurrentCell cell) {
   return fits(kHidden) && fits(kCell);
 }
 
-// Of the sequences, where not all are whole.
-absl::StatusOr<std::vector<int32_t>> ReadLengths(const KernelContext& context, const LayerShape& shape) {
-  if (!context.HasInput(kLengths)) return std::vector<int32_t>();
-  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, context.InputInts(kLengths));
-  const auto fits = [&](int64_t length) { return length >= 0 && length <= shape.steps; };
-  if (static_cast<int64_t>(lengths.size()) != shape.batch || !std::all_of(lengths.begin(), lengths.end(), fits)) {
-    return ModelError("lengths that do not fit");
-  }
-  const bool are_whole = std::count(lengths.begin(), lengths.end(), shape.steps) == shape.batch;
-  return are_whole ? std::vector<int32_t>() : std::vector<int32_t>(lengths.begin(), lengths.end());
-}
-
-template <LayerKind kKind>
+template <RecurrentCellKind kKind>
 const char* WhyNot(const KernelContext& context) {
-  const Node& node = context.node();
-  const RecurrentCell cell = CellOf(context, kKind);
   if (!IsDeviceFloat(context.Input(kX).dtype())) return kNoDeviceFloat;
   if (context.HasInput(kPeepholes)) return "peepholes";
-  if (GetInt(node, "layout", 0) != 0) return "the batch in front";
-  if (HasAttribute(node, "clip") || GetInt(node, "input_forget", 0) != 0) return "clipped or coupled gates";
-  if (!HasUsualActivations(context, cell)) return "other activations";
+  const absl::StatusOr<RecurrentForm> form = ReadRecurrent(context.node(), kKind);
+  if (!form.ok()) return "attributes that do not fit";
+  if (form->batch_first) return "the batch in front";
+  if (form->clip.has_value() || form->input_forget) return "clipped or coupled gates";
+  if (!form->has_usual_activations) return "other activations";
   if (!HasOneType(context)) return "operands of different types";
-  if (!FitsTogether(context, cell)) return "shapes that do not fit";
-  return ReadLengths(context, ShapeOf(context, cell)).ok() ? nullptr : "lengths that do not fit";
+  if (!FitsTogether(context, kKind, *form)) return "shapes that do not fit";
+  const LayerShape shape = ShapeOf(context, kKind, *form);
+  return ReadSequenceLengths(context, shape.steps, shape.batch).ok() ? nullptr : "lengths that do not fit";
+}
+
+// As the device reads them; none where all sequences are whole.
+std::vector<int32_t> LengthsForDevice(const std::vector<int64_t>& lengths, const LayerShape& shape) {
+  const bool are_whole = std::count(lengths.begin(), lengths.end(), shape.steps) == shape.batch;
+  return are_whole ? std::vector<int32_t>() : std::vector<int32_t>(lengths.begin(), lengths.end());
 }
 
 // Where part `index` of parts of so many elements begins.
@@ -130,11 +109,12 @@ struct LayerResults {
 class DirectionRun {
  public:
   // `lengths`: where the device sees them; null: all sequences are whole.
-  DirectionRun(KernelContext& context, RecurrentCell cell, int64_t direction, const void* lengths)
+  DirectionRun(KernelContext& context, RecurrentCell cell, const LayerShape& shape, int64_t direction,
+               const void* lengths)
       : context_(context),
         device_(*context.resources().device),
         cell_(cell),
-        shape_(ShapeOf(context, cell)),
+        shape_(shape),
         storage_(StorageOf(context.Input(kX).dtype())),
         direction_(direction),
         lengths_(static_cast<const int32_t*>(lengths)) {}
@@ -267,13 +247,14 @@ absl::StatusOr<Tensor> MakeState(KernelContext& context, size_t port, const Dims
   return Tensor::Create(context.Input(kX).dtype(), dims, context.memory());
 }
 
-template <LayerKind kKind>
+template <RecurrentCellKind kKind>
 absl::Status Recur(KernelContext& context) {
   context.Report("products and gates", DType::kFloat32);
-  const RecurrentCell cell = CellOf(context, kKind);
-  const LayerShape shape = ShapeOf(context, cell);
-  AMP_ASSIGN_OR_RETURN(const std::vector<int32_t> lengths, ReadLengths(context, shape));
-  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const void> shared, ShareList(*context.resources().device, lengths));
+  AMP_ASSIGN_OR_RETURN(const RecurrentForm form, ReadRecurrent(context.node(), kKind));
+  const LayerShape shape = ShapeOf(context, kKind, form);
+  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, ReadSequenceLengths(context, shape.steps, shape.batch));
+  AMP_ASSIGN_OR_RETURN(const std::shared_ptr<const void> shared,
+                       ShareList(*context.resources().device, LengthsForDevice(lengths, shape)));
   LayerResults results;
   AMP_ASSIGN_OR_RETURN(
       results.all, Tensor::Create(context.Input(kX).dtype(), {shape.steps, shape.directions, shape.batch, shape.hidden},
@@ -282,7 +263,7 @@ absl::Status Recur(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(results.last_cell, MakeState(context, kLastCell, shape.states()));
   std::string text;
   for (int64_t direction = 0; direction < shape.directions; ++direction) {
-    AMP_RETURN_IF_ERROR(DirectionRun(context, cell, direction, shared.get()).Run(results, text));
+    AMP_RETURN_IF_ERROR(DirectionRun(context, CellOf(form, kKind), shape, direction, shared.get()).Run(results, text));
   }
   if (context.HasOutput(kAllHidden)) context.SetOutput(kAllHidden, std::move(results.all));
   if (context.HasOutput(kLastHidden)) context.SetOutput(kLastHidden, std::move(results.last_hidden));
@@ -291,8 +272,8 @@ absl::Status Recur(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    DeviceRow("LSTM", Recur<LayerKind::kLstm>, WhyNot<LayerKind::kLstm>, {kLengths}),
-    DeviceRow("GRU", Recur<LayerKind::kGru>, WhyNot<LayerKind::kGru>, {kLengths}),
+    DeviceRow("LSTM", Recur<RecurrentCellKind::kLstm>, WhyNot<RecurrentCellKind::kLstm>, {kLengths}),
+    DeviceRow("GRU", Recur<RecurrentCellKind::kGru>, WhyNot<RecurrentCellKind::kGru>, {kLengths}),
 };
 
 }  // namespace

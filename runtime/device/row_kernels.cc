@@ -7,6 +7,7 @@
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/softmax.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -14,18 +15,9 @@ namespace {
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-// Before opset 13 the axis and all behind it are one.
-constexpr int kSoftmaxOfOneAxis = 13;
-
-int64_t SoftmaxAxis(const KernelContext& context) {
-  return GetInt(context.node(), "axis", context.version() >= kSoftmaxOfOneAxis ? -1 : 1);
-}
-
 const char* WhyNotSoftmax(const KernelContext& context) {
-  const Tensor& x = context.Input(0);
-  if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
-  if (!NormalizeAxis(SoftmaxAxis(context), x.rank()).ok()) return "an axis that the input does not have";
-  return nullptr;
+  if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
+  return ReadSoftmax(context).ok() ? nullptr : "an axis that the input does not have";
 }
 
 enum class Scale { kPlain, kLogarithm };
@@ -34,14 +26,10 @@ template <Scale kScale>
 absl::Status Softmax(KernelContext& context) {
   context.Report("softmax", DType::kFloat32);
   const Dims dims = context.Input(0).dims();
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(SoftmaxAxis(context), dims.size()));
+  AMP_ASSIGN_OR_RETURN(const SoftmaxForm form, ReadSoftmax(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), dims));
   if (y->num_elements() == 0) return absl::OkStatus();
-  AxisView view(dims, axis);
-  if (context.version() < kSoftmaxOfOneAxis) {
-    view.size *= view.inner;
-    view.inner = 1;
-  }
+  const AxisView view = form.View(dims);
   return StartRows(context, device::SoftmaxArguments{.x = context.Input(0).data(),
                                                      .y = y->mutable_data(),
                                                      .storage = StorageOf(y->dtype()),

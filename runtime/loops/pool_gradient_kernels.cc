@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/pool.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
@@ -20,19 +21,14 @@
 namespace amp {
 namespace {
 
-absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel);
-}
-
 const char* WhyNot(const KernelContext& context) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
   if (!IsLoopFloat(x.dtype()) || !IsLoopFloat(g.dtype())) return kNoLoopFloat;
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
-  const absl::StatusOr<Window> window = PoolWindow(context);
-  if (!window.ok()) return "a window that does not fit";
-  if (g.dims() != OutputDims(*window, x.dim(0), x.dim(1))) return "another shape than the pool's result";
-  return WhyNotWindows(*window);
+  const absl::StatusOr<PoolForm> form = ReadPool(context.node(), SpatialDims(x));
+  if (!form.ok()) return "a window that does not fit";
+  if (g.dims() != OutputDims(form->window, x.dim(0), x.dim(1))) return "another shape than the pool's result";
+  return WhyNotWindows(form->window);
 }
 
 struct Pooling {
@@ -138,7 +134,8 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const Tensor g, InLayout(context.Input(1), x.layout(), context.memory()));
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadPool(context.node(), SpatialDims(context.Input(0))));
+  const Window& window = form.window;
   const Pooling pooling = PoolingOf(loops, window, x.dims());
   AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, x.dtype(), x.dims()));
   dx->set_layout(x.layout());
@@ -168,9 +165,7 @@ absl::StatusOr<Average> ReadAverage(const KernelContext& context) {
   const bool fits = x.size() >= 3 && x.size() == g.size() && x[0] == g[0] && x[1] == g[1] &&
                     std::all_of(x.begin(), x.end(), [](int64_t dim) { return dim > 0; });
   if (!fits) return absl::UnimplementedError("shapes that do not fit");
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  AMP_ASSIGN_OR_RETURN(average.window, ReadWindow(context.node(), absl::MakeConstSpan(x).subspan(2), kernel));
-  for (size_t i = 0; i < average.window.size(); ++i) average.window[i].output = g[2 + i];
+  AMP_ASSIGN_OR_RETURN(average.window, ReadAveragedWindow(context.node(), x, g));
   return average;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/pool.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
@@ -23,19 +24,18 @@ namespace {
 
 enum class Kind { kMax, kAverage };
 
-absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel, LargeWindow::kCut);
+absl::StatusOr<PoolForm> ReadForm(const KernelContext& context) {
+  return ReadPool(context.node(), SpatialDims(context.Input(0)), LargeWindow::kCut);
 }
 
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
-  if (context.HasOutput(1) && GetInt(context.node(), "storage_order", 0) != 0) return "indices of columns";
-  const absl::StatusOr<Window> window = PoolWindow(context);
-  if (!window.ok()) return "a window that does not fit";
-  return WhyNotWindows(*window);
+  const absl::StatusOr<PoolForm> form = ReadForm(context);
+  if (!form.ok()) return "a window that does not fit";
+  if (context.HasOutput(1) && form->counts_by_columns) return "indices of columns";
+  return WhyNotWindows(form->window);
 }
 
 struct Pooling {
@@ -292,9 +292,10 @@ absl::Status Pool(KernelContext& context) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadForm(context));
+  const Window& window = form.window;
   const Pooling pooling = {.kind = kKind,
-                           .counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0,
+                           .counts_padding = form.counts_padding,
                            .rows = RowsOf(window),
                            .columns = TapsOf(window.back()),
                            .height = static_cast<size_t>(ElementsBetween(x.dims(), 2, x.rank() - 1)),

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/forms/window.h"
 #include "runtime/loops/raw/loops.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 

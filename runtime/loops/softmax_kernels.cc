@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/base/status.h"
+#include "runtime/forms/softmax.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -94,12 +95,10 @@ const char* WhyNotAlong(const KernelContext& context, int64_t axis) {
   return NormalizeAxis(axis, x.rank()).ok() ? nullptr : kOtherAxis;
 }
 
-// Before opset 13 the axis and all behind it are one.
-int64_t SoftmaxAxis(const KernelContext& context) {
-  return GetInt(context.node(), "axis", context.version() >= 13 ? -1 : 1);
+const char* WhyNotSoftmax(const KernelContext& context) {
+  if (!IsLoopFloat(context.Input(0).dtype())) return kNoLoopFloat;
+  return ReadSoftmax(context).ok() ? nullptr : kOtherAxis;
 }
-
-const char* WhyNotSoftmax(const KernelContext& context) { return WhyNotAlong(context, SoftmaxAxis(context)); }
 
 template <Rows kOf, Columns kOfColumns>
 absl::Status MapAlong(KernelContext& context, const AxisView& view) {
@@ -111,14 +110,8 @@ absl::Status MapAlong(KernelContext& context, const AxisView& view) {
 
 template <Rows kOf, Columns kOfColumns>
 absl::Status SoftmaxLike(KernelContext& context) {
-  const Dims& dims = context.Input(0).dims();
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(SoftmaxAxis(context), dims.size()));
-  AxisView view(dims, axis);
-  if (context.version() < 13) {
-    view.size *= view.inner;
-    view.inner = 1;
-  }
-  return MapAlong<kOf, kOfColumns>(context, view);
+  AMP_ASSIGN_OR_RETURN(const SoftmaxForm form, ReadSoftmax(context));
+  return MapAlong<kOf, kOfColumns>(context, form.View(context.Input(0).dims()));
 }
 
 const char* WhyNotNorm(const KernelContext& context) {

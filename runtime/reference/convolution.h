@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/reference/window.h"
+#include "runtime/forms/window.h"
 
 namespace amp {
 

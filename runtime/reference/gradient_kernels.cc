@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/pool.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/gather_gradient.h"
 #include "runtime/kernel/shape_math.h"
@@ -15,7 +16,6 @@
 #include "runtime/reference/convolution.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/gemm.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 namespace {
@@ -69,8 +69,8 @@ absl::Status MaxPoolGradient(KernelContext& context) {
   if (context.Input(0).rank() < 3) return ModelError("expected images, found ", context.Input(0).TypeText());
   AMP_ASSIGN_OR_RETURN(const Tensor x, ToFloat64(context.Input(0)));
   AMP_ASSIGN_OR_RETURN(const Tensor g, ToFloat64(context.Input(1)));
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  AMP_ASSIGN_OR_RETURN(const Window window, SlideWindow(context.node(), SpatialDims(x), kernel));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadPool(context.node(), SpatialDims(x)));
+  const Window& window = form.window;
   const Dims dims = OutputDims(window, x.dim(0), x.dim(1));
   if (g.dims() != dims) return ModelError("input 1: expected ", DimsText(dims), ", found ", DimsText(g.dims()));
   AMP_ASSIGN_OR_RETURN(Tensor gradient, FilledFloat64(x.dims(), 0));
@@ -100,9 +100,7 @@ absl::Status AveragePoolGradient(KernelContext& context) {
     return ModelError("expected g, its shares and a shape that fit each other, found ", g.TypeText(), ", ",
                       share.TypeText(), " and ", DimsText(dims));
   }
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  AMP_ASSIGN_OR_RETURN(Window window, ReadWindow(context.node(), SpatialDims(gradient), kernel));
-  for (size_t i = 0; i < window.size(); ++i) window[i].output = g.dim(2 + i);
+  AMP_ASSIGN_OR_RETURN(const Window window, ReadAveragedWindow(context.node(), dims, g.dims()));
   if (g.num_elements() == 0 || gradient.num_elements() == 0)
     return RoundToOutput(context, gradient, context.Input(0).dtype());
   const size_t positions = NumPositions(window);

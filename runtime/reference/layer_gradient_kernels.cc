@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "ir/graph/shape.h"
+#include "runtime/forms/pool.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/convolution.h"
 #include "runtime/reference/float_cells.h"
 #include "runtime/reference/training_families.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 namespace {
@@ -237,12 +237,11 @@ absl::Status MaxPoolGrad(KernelContext& context) {
 absl::Status AveragePoolGrad(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor gradient, ZerosAsStated(context));
   AMP_ASSIGN_OR_RETURN(const Tensor dy, ToFloat64(context.Input(0)));
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  AMP_ASSIGN_OR_RETURN(const Window window, SlideWindow(context.node(), SpatialDims(gradient), kernel));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadPool(context.node(), SpatialDims(gradient)));
+  const Window& window = form.window;
   const Dims dims = OutputDims(window, dy.dim(0), dy.dim(1));
   if (dy.dims() != dims) return ModelError("input 0: expected ", DimsText(dims), ", found ", dy.TypeText());
   if (dy.num_elements() == 0) return SetRounded(context, 0, gradient, context.Input(0).dtype());
-  const bool counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0;
   const size_t positions = NumPositions(window), images = Doubles(dy).size() / positions;
   const auto out = gradient.mutable_elements<double>();
   const size_t image_size = out.size() / images;
@@ -250,7 +249,7 @@ absl::Status AveragePoolGrad(KernelContext& context) {
     for (size_t i = 0; i < images * run.ends.size(); ++i) {
       const size_t image = i / run.ends.size(), position = i % run.ends.size();
       const auto places = run.PlacesOf(position);
-      const double share = counts_padding ? run.sizes[position] : static_cast<double>(places.size());
+      const double share = form.counts_padding ? run.sizes[position] : static_cast<double>(places.size());
       for (const int64_t place : places) {
         out[image * image_size + static_cast<size_t>(place)] +=
             Doubles(dy)[image * positions + run.first + position] / share;

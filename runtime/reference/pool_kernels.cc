@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/pool.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/quantized.h"
-#include "runtime/reference/window.h"
 
 namespace amp {
 namespace {
@@ -25,10 +25,9 @@ absl::Status CheckImages(const KernelContext& context) {
   return ModelError("expected X [N, C, ..], found ", context.InputDatum(0).TypeText());
 }
 
-absl::StatusOr<Window> PoolWindow(const KernelContext& context) {
+absl::StatusOr<PoolForm> ReadForm(const KernelContext& context) {
   AMP_RETURN_IF_ERROR(CheckImages(context));
-  const std::vector<int64_t> kernel = GetInts(context.node(), "kernel_shape").value_or(std::vector<int64_t>());
-  return SlideWindow(context.node(), SpatialDims(context.Input(0)), kernel, LargeWindow::kCut);
+  return ReadPool(context.node(), SpatialDims(context.Input(0)), LargeWindow::kCut);
 }
 
 // One window over the whole image. It has no taps where the image has no elements.
@@ -96,28 +95,27 @@ absl::StatusOr<PoolFunction> Norm(const Node& node) {
 }
 
 absl::Status AveragePool(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
-  return Pool(context, window, Average(GetInt(context.node(), "count_include_pad", 0) != 0));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadForm(context));
+  return Pool(context, form.window, Average(form.counts_padding));
 }
 
 // com.microsoft: of quantised numbers, X with scale and zero point, then those of Y. Padding stands for 0.
 absl::Status QLinearAveragePool(KernelContext& context) {
   if (GetInt(context.node(), "channels_last", 0) != 0) return ModelError("channels_last: expected 0, found another");
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadForm(context));
   AMP_ASSIGN_OR_RETURN(const Quantization of_x, ReadQuantization(context, 1, 2));
   AMP_ASSIGN_OR_RETURN(const Quantization of_y, ReadQuantization(context, 3, 4));
   AMP_ASSIGN_OR_RETURN(const Tensor x, Dequantize(context.Input(0), of_x));
-  const bool counts_padding = GetInt(context.node(), "count_include_pad", 0) != 0;
-  AMP_ASSIGN_OR_RETURN(const Tensor means, PoolDoubles(x, window, Average(counts_padding)));
+  AMP_ASSIGN_OR_RETURN(const Tensor means, PoolDoubles(x, form.window, Average(form.counts_padding)));
   AMP_ASSIGN_OR_RETURN(Tensor y, Quantize(means, of_y, context.Input(0).dtype()));
   context.SetOutput(0, std::move(y));
   return absl::OkStatus();
 }
 
 absl::Status LpPool(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadForm(context));
   AMP_ASSIGN_OR_RETURN(const PoolFunction norm, Norm(context.node()));
-  return Pool(context, window, norm);
+  return Pool(context, form.window, norm);
 }
 
 absl::Status GlobalAveragePool(KernelContext& context) {
@@ -155,20 +153,19 @@ T Least() {
   if constexpr (!kIsFloat<T>) return std::numeric_limits<T>::lowest();
 }
 
-absl::Status MaxOver(KernelContext& context, const Window& window) {
+absl::Status MaxOver(KernelContext& context, const PoolForm& form) {
   const Tensor& x = context.Input(0);
-  const Dims dims = OutputDims(window, x.dim(0), x.dim(1));
+  const Dims dims = OutputDims(form.window, x.dim(0), x.dim(1));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), dims));
   Tensor* indices = nullptr;
   if (context.HasOutput(1)) {
     AMP_ASSIGN_OR_RETURN(indices, context.MakeOutput(1, DType::kInt64, dims));
   }
-  const bool column_major = GetInt(context.node(), "storage_order", 0) != 0;
   const int64_t image_size = ElementsBetween(x.dims(), 2, x.rank());
   const bool known = VisitNumbers(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = x.elements<T>();
     const auto out = y->mutable_elements<T>();
-    VisitImageWindows(window, x, [&](size_t image, size_t output, absl::Span<const int64_t> places, double) {
+    VisitImageWindows(form.window, x, [&](size_t image, size_t output, absl::Span<const int64_t> places, double) {
       const int64_t base = static_cast<int64_t>(image) * image_size;
       int64_t largest = places.empty() ? 0 : places[0];
       for (const int64_t place : places) {
@@ -177,20 +174,20 @@ absl::Status MaxOver(KernelContext& context, const Window& window) {
       out[output] = places.empty() ? Least<T>() : in[static_cast<size_t>(base + largest)];
       if (indices == nullptr) return;
       indices->mutable_elements<int64_t>()[output] =
-          base + (column_major && !places.empty() ? ColumnMajor(largest, SpatialDims(x)) : largest);
+          base + (form.counts_by_columns && !places.empty() ? ColumnMajor(largest, SpatialDims(x)) : largest);
     });
   });
   return known ? absl::OkStatus() : context.TypeError(x.dtype());
 }
 
 absl::Status MaxPool(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const Window window, PoolWindow(context));
-  return MaxOver(context, window);
+  AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadForm(context));
+  return MaxOver(context, form);
 }
 
 absl::Status GlobalMaxPool(KernelContext& context) {
   AMP_RETURN_IF_ERROR(CheckImages(context));
-  return MaxOver(context, GlobalWindow(context.Input(0)));
+  return MaxOver(context, {.window = GlobalWindow(context.Input(0))});
 }
 
 // The shape that pooling gave X's shape from, as far as that can be told: its indices count in this one.

@@ -8,39 +8,36 @@
 #include <optional>
 #include <string>
 
+#include "runtime/forms/recurrent.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 #include "runtime/reference/quantized.h"
-#include "runtime/reference/recurrent_activations.h"
 
 namespace amp {
 namespace {
 
 struct Layer {
+  RecurrentForm form;
   size_t num_steps = 0, batch = 0, input_size = 0, hidden_size = 0, num_directions = 0, num_gates = 0;
-  bool starts_reversed = false, batch_first = false;
   std::vector<double> x;          // [batch, input_size] per step, or [num_steps, input_size] per sequence: batch_first
   std::vector<double> w, r;       // [num_directions, num_gates * hidden_size, input_size / hidden_size]
   std::vector<double> b;          // [num_directions, 2, num_gates * hidden_size]
   std::vector<double> peepholes;  // [num_directions, 3, hidden_size], gates i, o, f
   std::vector<int64_t> lengths;   // [batch]
   std::vector<double> h, c;       // the state; as the input that it starts from
-  std::optional<double> clip;
-  std::vector<RecurrentActivation> activations;  // of all directions
-  bool linear_before_reset = false, input_forget = false;
-  bool quantizes_state = false;  // of each step, ahead of the product with R
+  bool quantizes_state = false;   // of each step, ahead of the product with R
 
   size_t gate_rows() const { return num_gates * hidden_size; }
   size_t StateAt(size_t direction, size_t sequence) const {
-    return (batch_first ? sequence * num_directions + direction : direction * batch + sequence) * hidden_size;
+    return (form.batch_first ? sequence * num_directions + direction : direction * batch + sequence) * hidden_size;
   }
   size_t InputAt(size_t step, size_t sequence) const {
-    return (batch_first ? sequence * num_steps + step : step * batch + sequence) * input_size;
+    return (form.batch_first ? sequence * num_steps + step : step * batch + sequence) * input_size;
   }
   size_t OutputAt(size_t step, size_t direction, size_t sequence) const {
-    return (batch_first ? (sequence * num_steps + step) * num_directions + direction
-                        : (step * num_directions + direction) * batch + sequence) *
+    return (form.batch_first ? (sequence * num_steps + step) * num_directions + direction
+                             : (step * num_directions + direction) * batch + sequence) *
            hidden_size;
   }
 };
@@ -59,15 +56,15 @@ struct Pass {
         w_bias(Part(of.b, 2 * direction, 2 * of.num_directions)),
         r_bias(Part(of.b, 2 * direction + 1, 2 * of.num_directions)),
         peepholes(Part(of.peepholes, direction, of.num_directions)),
-        activations(absl::MakeSpan(of.activations)
-                        .subspan(direction * of.activations.size() / of.num_directions,
-                                 of.activations.size() / of.num_directions)),
+        activations(absl::MakeSpan(of.form.activations)
+                        .subspan(direction * of.form.activations.size() / of.num_directions,
+                                 of.form.activations.size() / of.num_directions)),
         from_x(of.gate_rows()),
         from_h(of.gate_rows()) {}
 
   // A gate: a function of the pass (0 is f, 1 is g) of a clipped sum.
   double Activate(size_t function, double x) const {
-    return activations[function](layer.clip ? std::clamp(x, -*layer.clip, *layer.clip) : x);
+    return activations[function](layer.form.clip ? std::clamp(x, -*layer.form.clip, *layer.form.clip) : x);
   }
 
  private:
@@ -98,7 +95,7 @@ void GruStep(const Pass& pass, absl::Span<double> h, absl::Span<double> /*c*/) {
   const size_t n = h.size();
   const auto gate = [&](size_t i) { return pass.Activate(0, pass.from_x[i] + pass.from_h[i]); };
   std::vector<double> hidden(pass.from_h);  // the part of gate h that comes from the state
-  if (pass.layer.linear_before_reset) {
+  if (pass.layer.form.linear_before_reset) {
     for (size_t i = 0; i < n; ++i) hidden[2 * n + i] *= gate(n + i);
   } else {
     std::vector<double> reset(h.begin(), h.end());
@@ -120,7 +117,7 @@ void LstmStep(const Pass& pass, absl::Span<double> h, absl::Span<double> c) {
   };
   for (size_t i = 0; i < n; ++i) {
     const double in = pass.Activate(0, sum(0, i) + peep(0, i));
-    const double forget = pass.layer.input_forget ? 1 - in : pass.Activate(0, sum(2, i) + peep(2, i));
+    const double forget = pass.layer.form.input_forget ? 1 - in : pass.Activate(0, sum(2, i) + peep(2, i));
     c[i] = forget * c[i] + in * pass.Activate(1, sum(3, i));
     const double out = pass.Activate(0, sum(1, i) + peep(1, i));  // sees the new cell
     h[i] = out * pass.activations[2](c[i]);  // the cell is no sum of a gate: it is not clipped, as in ONNX Runtime
@@ -146,7 +143,7 @@ std::vector<double> RunLayer(Layer& layer, Step step) {
   std::vector<double> y(layer.num_steps * layer.num_directions * layer.batch * n);
   if (n == 0) return y;
   for (size_t direction = 0; direction < layer.num_directions; ++direction) {
-    const bool reversed = layer.starts_reversed || direction == 1;
+    const bool reversed = layer.form.starts_reversed || direction == 1;
     Pass pass(layer, direction);
     for (size_t i = 0; i < layer.num_steps; ++i) {
       const std::vector<double> state = StateForProduct(layer, direction, i);
@@ -182,64 +179,22 @@ absl::StatusOr<std::vector<double>> ReadInput(const KernelContext& context, size
   return ReadDoubles(tensor);
 }
 
-absl::StatusOr<std::vector<int64_t>> ReadLengths(const KernelContext& context, int64_t num_steps, int64_t batch) {
-  constexpr size_t kLengths = 4;
-  if (!context.HasInput(kLengths)) return std::vector<int64_t>(static_cast<size_t>(batch), num_steps);
-  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> lengths, context.InputInts(kLengths));
-  if (static_cast<int64_t>(lengths.size()) != batch) {
-    return ModelError("sequence_lens: expected ", batch, " lengths, found ", lengths.size());
-  }
-  for (const int64_t length : lengths) {
-    if (length < 0 || length > num_steps) {
-      return ModelError("sequence_lens: expected lengths in [0, ", num_steps, "], found ", length);
-    }
-  }
-  return lengths;
-}
-
-// "foward" is the default that GRU's first version states.
-absl::Status ReadDirection(const Node& node, Layer& layer) {
-  const std::string direction = GetString(node, "direction", "forward");
-  layer.num_directions = direction == "bidirectional" ? 2 : 1;
-  layer.starts_reversed = direction == "reverse";
-  if (direction == "bidirectional" || direction == "reverse" || direction == "forward" || direction == "foward") {
-    return absl::OkStatus();
-  }
-  return ModelError("expected direction forward, reverse or bidirectional, found '", Escaped(direction), "'");
-}
-
-absl::Status ReadAttributes(const KernelContext& context, absl::Span<const absl::string_view> activations,
-                            Layer& layer) {
-  const Node& node = context.node();
-  layer.batch_first = GetInt(node, "layout", 0) == 1;
-  layer.linear_before_reset = GetInt(node, "linear_before_reset", 0) != 0;
-  layer.input_forget = GetInt(node, "input_forget", 0) != 0;
-  if (const auto clip = GetFloat(node, "clip")) {
-    if (!(*clip >= 0)) return ModelError("expected a clip of at least 0, found ", *clip);
-    layer.clip = *clip;
-  }
-  AMP_RETURN_IF_ERROR(ReadDirection(node, layer));
-  AMP_ASSIGN_OR_RETURN(layer.activations, ReadActivations(node, layer.num_directions, activations));
-  return absl::OkStatus();
-}
-
 // All but the weights. `hidden`: as R has it.
-absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
-                                absl::Span<const absl::string_view> activations, int64_t hidden) {
+absl::StatusOr<Layer> ReadLayer(const KernelContext& context, RecurrentCellKind kind, int64_t hidden) {
   Layer layer;
-  AMP_RETURN_IF_ERROR(ReadAttributes(context, activations, layer));
+  AMP_ASSIGN_OR_RETURN(layer.form, ReadRecurrent(context.node(), kind));
   const Tensor& x = context.Input(0);
   if (x.rank() != 3) return ModelError("X: expected 3 dimensions, found ", x.TypeText());
-  const int64_t directions = static_cast<int64_t>(layer.num_directions), gates = static_cast<int64_t>(num_gates);
+  const int64_t directions = layer.form.num_directions, gates = NumGates(kind);
   const int64_t input = x.dim(2);
-  const int64_t batch = x.dim(layer.batch_first ? 0 : 1), num_steps = x.dim(layer.batch_first ? 1 : 0);
+  const int64_t batch = x.dim(layer.form.batch_first ? 0 : 1), num_steps = x.dim(layer.form.batch_first ? 1 : 0);
   for (const int64_t dim : {hidden, input, batch, num_steps}) {
     if (dim > kMaxElements) return LimitError("expected dimensions of at most ", kMaxElements, ", found ", dim);
   }
-  if (const int64_t stated = GetInt(context.node(), "hidden_size", hidden); stated != hidden) {
-    return ModelError("expected hidden_size ", hidden, " as R has it, found ", stated);
+  if (layer.form.hidden_size.value_or(hidden) != hidden) {
+    return ModelError("expected hidden_size ", hidden, " as R has it, found ", *layer.form.hidden_size);
   }
-  const Dims state = layer.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  const Dims state = layer.form.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   AMP_ASSIGN_OR_RETURN(layer.x, ReadDoubles(x));
   AMP_ASSIGN_OR_RETURN(layer.b, ReadInput(context, 3, {directions, 2 * gates * hidden}));
   AMP_ASSIGN_OR_RETURN(layer.h, ReadInput(context, 5, state));
@@ -247,17 +202,17 @@ absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
   layer.batch = static_cast<size_t>(batch);
   layer.input_size = static_cast<size_t>(input);
   layer.hidden_size = static_cast<size_t>(hidden);
-  layer.num_gates = num_gates;
-  AMP_ASSIGN_OR_RETURN(layer.lengths, ReadLengths(context, num_steps, batch));
+  layer.num_directions = static_cast<size_t>(directions);
+  layer.num_gates = static_cast<size_t>(gates);
+  AMP_ASSIGN_OR_RETURN(layer.lengths, ReadSequenceLengths(context, num_steps, batch));
   return layer;
 }
 
 // With weights W and R, [num_directions, num_gates * hidden_size, input_size / hidden_size].
-absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
-                                absl::Span<const absl::string_view> activations) {
+absl::StatusOr<Layer> ReadLayer(const KernelContext& context, RecurrentCellKind kind) {
   const Tensor& r = context.Input(2);
   if (r.rank() != 3) return ModelError("R: expected 3 dimensions, found ", r.TypeText());
-  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, num_gates, activations, r.dim(2)));
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, kind, r.dim(2)));
   const auto directions = static_cast<int64_t>(layer.num_directions), rows = static_cast<int64_t>(layer.gate_rows());
   AMP_ASSIGN_OR_RETURN(layer.w, ReadInput(context, 1, {directions, rows, context.Input(0).dim(2)}));
   AMP_ASSIGN_OR_RETURN(layer.r, ReadInput(context, 2, {directions, rows, r.dim(2)}));
@@ -267,7 +222,7 @@ absl::StatusOr<Layer> ReadLayer(const KernelContext& context, size_t num_gates,
 absl::Status WriteState(KernelContext& context, size_t port, const Layer& layer, absl::Span<const double> state) {
   const auto directions = static_cast<int64_t>(layer.num_directions), batch = static_cast<int64_t>(layer.batch),
              hidden = static_cast<int64_t>(layer.hidden_size);
-  const Dims dims = layer.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  const Dims dims = layer.form.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   AMP_ASSIGN_OR_RETURN(Tensor * output, context.MakeOutput(port, context.Input(0).dtype(), dims));
   return WriteDoubles(state, *output);
 }
@@ -275,19 +230,20 @@ absl::Status WriteState(KernelContext& context, size_t port, const Layer& layer,
 absl::Status Compute(KernelContext& context, Layer& layer, Step step) {
   const auto directions = static_cast<int64_t>(layer.num_directions), hidden = static_cast<int64_t>(layer.hidden_size);
   const Dims& x = context.Input(0).dims();
-  const Dims dims = layer.batch_first ? Dims{x[0], x[1], directions, hidden} : Dims{x[0], directions, x[1], hidden};
+  const Dims dims =
+      layer.form.batch_first ? Dims{x[0], x[1], directions, hidden} : Dims{x[0], directions, x[1], hidden};
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), dims));
   AMP_RETURN_IF_ERROR(WriteDoubles(RunLayer(layer, step), *y));
   return WriteState(context, 1, layer, layer.h);
 }
 
 absl::Status Rnn(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, 1, {"Tanh"}));
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, RecurrentCellKind::kRnn));
   return Compute(context, layer, RnnStep);
 }
 
 absl::Status Gru(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, 3, {"Sigmoid", "Tanh"}));
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, RecurrentCellKind::kGru));
   return Compute(context, layer, GruStep);
 }
 
@@ -295,7 +251,7 @@ absl::Status RunLstm(KernelContext& context, Layer& layer) {
   constexpr size_t kInitialC = 6, kPeepholes = 7;
   const auto directions = static_cast<int64_t>(layer.num_directions), batch = static_cast<int64_t>(layer.batch),
              hidden = static_cast<int64_t>(layer.hidden_size);
-  const Dims state = layer.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
+  const Dims state = layer.form.batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   AMP_ASSIGN_OR_RETURN(layer.c, ReadInput(context, kInitialC, state));
   if (context.HasInput(kPeepholes)) {
     AMP_ASSIGN_OR_RETURN(layer.peepholes, ReadInput(context, kPeepholes, {directions, 3 * hidden}));
@@ -304,11 +260,8 @@ absl::Status RunLstm(KernelContext& context, Layer& layer) {
   return WriteState(context, 2, layer, layer.c);
 }
 
-constexpr size_t kLstmGates = 4;
-constexpr absl::string_view kLstmActivations[] = {"Sigmoid", "Tanh", "Tanh"};
-
 absl::Status Lstm(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, kLstmGates, kLstmActivations));
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, RecurrentCellKind::kLstm));
   return RunLstm(context, layer);
 }
 
@@ -359,8 +312,8 @@ absl::Status DynamicQuantizeLstm(KernelContext& context) {
   constexpr size_t kScaleOfW = 8, kScaleOfR = 10;
   const Tensor& r = context.Input(2);
   if (r.rank() != 3) return ModelError("R: expected 3 dimensions, found ", r.TypeText());
-  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, kLstmGates, kLstmActivations, r.dim(1)));
-  if (layer.batch_first) return ModelError("expected layout 0, found 1");
+  AMP_ASSIGN_OR_RETURN(Layer layer, ReadLayer(context, RecurrentCellKind::kLstm, r.dim(1)));
+  if (layer.form.batch_first) return ModelError("expected layout 0, found 1");
   AMP_ASSIGN_OR_RETURN(layer.w, ReadQuantizedWeights(context, layer, 1, layer.input_size, kScaleOfW));
   AMP_ASSIGN_OR_RETURN(layer.r, ReadQuantizedWeights(context, layer, 2, layer.hidden_size, kScaleOfR));
   const auto longest = std::max_element(layer.lengths.begin(), layer.lengths.end());

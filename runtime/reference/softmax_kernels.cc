@@ -1,8 +1,8 @@
-// Softmax, its logarithm, and division by a norm: along one axis, or, for Softmax before opset 13, along that axis and
-// all behind it as if they were one.
+// Softmax, its logarithm, and division by a norm, along axes.
 #include <cmath>
 #include <vector>
 
+#include "runtime/forms/softmax.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -10,12 +10,6 @@
 
 namespace amp {
 namespace {
-
-absl::StatusOr<std::vector<size_t>> SoftmaxAxes(const KernelContext& context, size_t rank) {
-  const bool is_one_axis = context.version() >= 13;
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", is_one_axis ? -1 : 1), rank));
-  return AxesBetween(axis, is_one_axis ? axis + 1 : rank);
-}
 
 absl::Status MapCells(KernelContext& context, absl::Span<const size_t> axes, void (*of)(absl::Span<double>)) {
   const Tensor& x = context.Input(0);
@@ -48,8 +42,8 @@ void ToUnitL2(absl::Span<double> elements) {
 
 template <void (*kOf)(absl::Span<double>)>
 absl::Status SoftmaxLike(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, SoftmaxAxes(context, context.Input(0).rank()));
-  return MapCells(context, axes, kOf);
+  AMP_ASSIGN_OR_RETURN(const SoftmaxForm form, ReadSoftmax(context));
+  return MapCells(context, form.Axes(), kOf);
 }
 
 absl::Status LpNormalization(KernelContext& context) {

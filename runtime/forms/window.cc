@@ -1,4 +1,4 @@
-#include "runtime/reference/window.h"
+#include "runtime/forms/window.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // The activations of recurrent layers: what the attributes activations, activation_alpha and activation_beta say.
-#ifndef AMP_RUNTIME_REFERENCE_RECURRENT_ACTIVATIONS_H_
-#define AMP_RUNTIME_REFERENCE_RECURRENT_ACTIVATIONS_H_
+#ifndef AMP_RUNTIME_FORMS_RECURRENT_ACTIVATIONS_H_
+#define AMP_RUNTIME_FORMS_RECURRENT_ACTIVATIONS_H_
 
 #include <vector>
 
@@ -25,4 +25,4 @@ absl::StatusOr<std::vector<RecurrentActivation>> ReadActivations(const Node& nod
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_REFERENCE_RECURRENT_ACTIVATIONS_H_
+#endif  // AMP_RUNTIME_FORMS_RECURRENT_ACTIVATIONS_H_

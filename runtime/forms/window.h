@@ -7,8 +7,8 @@
 //
 // The elements of a window are its taps, in row-major order of the kernel's axes; positions are the outputs', in
 // row-major order; a place is the offset of an element within one image (one channel of one batch).
-#ifndef AMP_RUNTIME_REFERENCE_WINDOW_H_
-#define AMP_RUNTIME_REFERENCE_WINDOW_H_
+#ifndef AMP_RUNTIME_FORMS_WINDOW_H_
+#define AMP_RUNTIME_FORMS_WINDOW_H_
 
 #include <cstdint>
 #include <functional>
@@ -71,4 +71,4 @@ void VisitWindows(const Window& window, const std::function<void(const WindowRun
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_REFERENCE_WINDOW_H_
+#endif  // AMP_RUNTIME_FORMS_WINDOW_H_

@@ -1,4 +1,4 @@
-#include "runtime/reference/recurrent_activations.h"
+#include "runtime/forms/recurrent_activations.h"
 
 #include <algorithm>
 #include <cmath>
