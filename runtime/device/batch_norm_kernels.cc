@@ -5,6 +5,7 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/norm.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -15,7 +16,7 @@ constexpr size_t kScale = 1, kBias = 2, kMean = 3, kVariance = 4;  // inputs
 
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
-  if (context.version() < kVersionWithTrainingMode || GetInt(context.node(), "training_mode", 0) == 0) {
+  if (context.version() < kVersionWithTrainingMode || !ReadBatchNorm(context).trains) {
     return "statistics that are given";
   }
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
@@ -40,7 +41,7 @@ absl::StatusOr<device::RunningStatistic> MakeRunning(KernelContext& context, siz
 absl::Status BatchNormalization(KernelContext& context) {
   context.Report("normalize by the batch", DType::kFloat32);
   const Tensor& x = context.Input(0);
-  RunningMoments running = {.momentum = GetFloat(context.node(), "momentum", 0.9f)};
+  RunningMoments running = {.momentum = ReadBatchNorm(context).momentum};
   AMP_ASSIGN_OR_RETURN(running.mean, MakeRunning(context, 1, kMean));
   AMP_ASSIGN_OR_RETURN(running.variance, MakeRunning(context, 2, kVariance));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
@@ -62,7 +63,7 @@ absl::Status BatchNormalization(KernelContext& context) {
                                          .count = CountOf(x),
                                          .channels = static_cast<uint32_t>(x.dim(1)),
                                          .pixels = static_cast<uint32_t>(pixels),
-                                         .epsilon = GetFloat(context.node(), "epsilon", 1e-5f)});
+                                         .epsilon = ReadBatchNorm(context).epsilon});
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/norm.h"
 #include "runtime/forms/softmax.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -48,17 +49,13 @@ absl::Span<const int64_t> WithoutLeadingOnes(absl::Span<const int64_t> dims) {
   return dims;
 }
 
-absl::StatusOr<size_t> FirstAxis(const KernelContext& context) {
-  return NormalizeAxis(GetInt(context.node(), "axis", -1), context.Input(0).rank());
-}
-
 const char* WhyNotLayer(const KernelContext& context) {
   const Tensor& x = context.Input(0);
-  const absl::StatusOr<size_t> axis = FirstAxis(context);
-  if (!axis.ok() || x.num_elements() == 0) return "nothing to normalize";
+  const absl::StatusOr<LayerNormForm> form = ReadLayerNorm(context);
+  if (!form.ok() || x.num_elements() == 0) return "nothing to normalize";
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
-  if (GetInt(context.node(), "stash_type", 1) != 1) return "statistics of another type than float32";
-  const absl::Span<const int64_t> row = WithoutLeadingOnes(absl::MakeConstSpan(x.dims()).subspan(*axis));
+  if (form->stash_type != DType::kFloat32) return "statistics of another type than float32";
+  const absl::Span<const int64_t> row = WithoutLeadingOnes(absl::MakeConstSpan(x.dims()).subspan(form->axis));
   for (const size_t port : {kScalePort, kBiasPort}) {
     if (!context.HasInput(port)) continue;
     const Tensor& operand = context.Input(port);
@@ -89,9 +86,9 @@ template <Centre kCentre>
 absl::Status LayerNorm(KernelContext& context) {
   context.Report("normalize", DType::kFloat32);
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const size_t axis, FirstAxis(context));
+  AMP_ASSIGN_OR_RETURN(const LayerNormForm form, ReadLayerNorm(context));
   Dims statistics = x.dims();
-  std::fill(statistics.begin() + static_cast<std::ptrdiff_t>(axis), statistics.end(), 1);
+  std::fill(statistics.begin() + static_cast<std::ptrdiff_t>(form.axis), statistics.end(), 1);
   const bool is_centred = kCentre == Centre::kMean;
   device::NormalizeArguments norm = {};
   if (is_centred) {
@@ -101,7 +98,7 @@ absl::Status LayerNorm(KernelContext& context) {
   const DType stored_as = is_centred ? x.dtype() : context.Input(kScalePort).dtype();
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, stored_as, x.dims()));
   SetOperands(context, norm);
-  const int64_t size = ElementsBetween(x.dims(), axis, x.rank());
+  const int64_t size = ElementsBetween(x.dims(), form.axis, x.rank());
   norm.x = x.data();
   norm.y = y->mutable_data();
   norm.x_storage = StorageOf(x.dtype());
@@ -110,7 +107,7 @@ absl::Status LayerNorm(KernelContext& context) {
   norm.size = static_cast<uint32_t>(size);
   norm.row_period = norm.operand_run = 1;
   norm.is_centred = is_centred;
-  norm.epsilon = GetFloat(context.node(), "epsilon", 1e-5f);
+  norm.epsilon = form.epsilon;
   return StartRows(context, norm);
 }
 
@@ -128,24 +125,19 @@ const char* WhyNotChannels(const KernelContext& context, size_t last) {
   return nullptr;
 }
 
-int64_t NumGroups(const KernelContext& context) {
-  if (context.node().op_type() == "GroupNormalization") return GetInt(context.node(), "num_groups", 0);
-  return context.Input(0).rank() < 2 ? 0 : context.Input(0).dim(1);
-}
-
 const char* WhyNotGroups(const KernelContext& context) {
-  const bool has_scales_of_groups = context.node().op_type() == "GroupNormalization" && context.version() < 21;
-  if (has_scales_of_groups) return "a scale for each group";
-  const int64_t groups = NumGroups(context);
+  const GroupNormForm form = ReadGroupNorm(context);
+  if (form.has_scale_of_group) return "a scale for each group";
   const Tensor& x = context.Input(0);
-  if (groups < 1 || x.rank() < 2 || x.dim(1) % groups != 0) return "groups that do not fit";
+  if (form.groups < 1 || x.rank() < 2 || x.dim(1) % form.groups != 0) return "groups that do not fit";
   return WhyNotChannels(context, kBiasPort);
 }
 
 absl::Status GroupNorm(KernelContext& context) {
   context.Report("normalize", DType::kFloat32);
   const Tensor& x = context.Input(0);
-  const int64_t groups = NumGroups(context), rows = x.dim(0) * groups, channels = x.dim(1) / groups;
+  const GroupNormForm form = ReadGroupNorm(context);
+  const int64_t rows = x.dim(0) * form.groups, channels = x.dim(1) / form.groups;
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   device::NormalizeArguments norm = {};
   SetOperands(context, norm);
@@ -154,21 +146,20 @@ absl::Status GroupNorm(KernelContext& context) {
   norm.x_storage = norm.y_storage = StorageOf(x.dtype());
   norm.rows = static_cast<uint32_t>(rows);
   norm.size = static_cast<uint32_t>(x.num_elements() / rows);
-  norm.row_period = static_cast<uint32_t>(groups);
+  norm.row_period = static_cast<uint32_t>(form.groups);
   norm.operands_per_row = static_cast<uint32_t>(channels);
   norm.operand_run = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank()));
   norm.is_centred = true;
-  norm.epsilon = GetFloat(context.node(), "epsilon", 1e-5f);
+  norm.epsilon = form.epsilon;
   return StartRows(context, norm);
 }
 
 const char* WhyNotBatch(const KernelContext& context) {
   const bool has_statistics =
       context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
-  const bool trains = context.version() < 7 ? GetInt(context.node(), "is_test", 0) == 0
-                                            : GetInt(context.node(), "training_mode", 0) != 0 || has_statistics;
-  if (trains) return "training";
-  if (GetInt(context.node(), "spatial", 1) == 0) return "statistics for each place";
+  const BatchNormForm form = ReadBatchNorm(context);
+  if (form.trains || has_statistics) return "training";
+  if (!form.is_per_channel) return "statistics for each place";
   return WhyNotChannels(context, 4);
 }
 
@@ -191,7 +182,7 @@ absl::Status BatchNorm(KernelContext& context) {
                                          .count = CountOf(x),
                                          .channels = static_cast<uint32_t>(x.dim(1)),
                                          .pixels = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank())),
-                                         .epsilon = GetFloat(context.node(), "epsilon", 1e-5f)});
+                                         .epsilon = ReadBatchNorm(context).epsilon});
   return absl::OkStatus();
 }
 

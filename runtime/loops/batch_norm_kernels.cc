@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/norm.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/channel_stretches.h"
 #include "runtime/loops/families.h"
@@ -17,7 +18,7 @@ constexpr size_t kScale = 1, kBias = 2, kMean = 3, kVariance = 4;  // inputs
 
 const char* WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
-  if (context.version() < kVersionWithTrainingMode || GetInt(context.node(), "training_mode", 0) == 0) {
+  if (context.version() < kVersionWithTrainingMode || !ReadBatchNorm(context).trains) {
     return "statistics that are given";
   }
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
@@ -34,7 +35,7 @@ const char* WhyNot(const KernelContext& context) {
 absl::Status WriteRunning(KernelContext& context, size_t port, size_t from, const std::vector<double>& current) {
   if (!context.HasOutput(port)) return absl::OkStatus();
   const Loops& loops = BestLoops();
-  const double momentum = static_cast<double>(GetFloat(context.node(), "momentum", 0.9f));
+  const double momentum = static_cast<double>(ReadBatchNorm(context).momentum);
   std::vector<float> moved = ReadAll(loops, context.Input(from));
   for (size_t c = 0; c < moved.size(); ++c) {
     moved[c] = static_cast<float>(static_cast<double>(moved[c]) * momentum + current[c] * (1 - momentum));
@@ -54,7 +55,7 @@ ChannelStretches::Affines Normalizing(const KernelContext& context, const Channe
                                       const ChannelMoments& moments) {
   const std::vector<float> scale = ReadAll(BestLoops(), context.Input(kScale)),
                            bias = ReadAll(BestLoops(), context.Input(kBias));
-  const double epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f));
+  const double epsilon = static_cast<double>(ReadBatchNorm(context).epsilon);
   std::vector<double> factor(scale.size()), shift(scale.size());
   for (size_t c = 0; c < scale.size(); ++c) {
     const double off = static_cast<double>(static_cast<float>(moments.mean[c])) - moments.mean[c];  // of loops' centre

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/norm.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -37,12 +38,6 @@ constexpr Rule kRms = {kRmsNorm, Centre::kZero, 1e-5f};
 constexpr Rule kSkipLayer = {kSkipNorm, Centre::kMean, 1e-12f};
 constexpr Rule kSkipRms = {kSkipRmsNorm, Centre::kZero, 1e-12f};
 
-// The axis from which on elements belong together.
-absl::StatusOr<size_t> FirstAxis(const KernelContext& context, const Rule& rule) {
-  const int64_t axis = rule.ports.skip == 0 ? GetInt(context.node(), "axis", -1) : -1;
-  return NormalizeAxis(axis, context.Input(0).rank());
-}
-
 // Dims without ones in front.
 absl::Span<const int64_t> Trimmed(absl::Span<const int64_t> dims) {
   while (!dims.empty() && dims[0] == 1) dims.remove_prefix(1);
@@ -61,10 +56,10 @@ const char* WhyNotOperand(const KernelContext& context, size_t port, absl::Span<
 
 template <const Rule& kRule>
 const char* WhyNot(const KernelContext& context) {
-  const absl::StatusOr<size_t> axis = FirstAxis(context, kRule);
-  if (!axis.ok()) return kNothingToNormalize;
-  if (GetInt(context.node(), "stash_type", 1) != 1) return "statistics of another type than float32";
-  if (const char* why = WhyNotRows(context, kRule.ports, *axis)) return why;
+  const absl::StatusOr<LayerNormForm> form = ReadLayerNorm(context);
+  if (!form.ok()) return kNothingToNormalize;
+  if (form->stash_type != DType::kFloat32) return "statistics of another type than float32";
+  if (const char* why = WhyNotRows(context, kRule.ports, form->axis)) return why;
   const Tensor& x = context.Input(0);
   if (!context.HasInput(kRule.ports.scale)) return "no scale";
   if (kRule.ports.skip == 0) return nullptr;
@@ -141,14 +136,13 @@ absl::StatusOr<Outputs> MakeOutputs(KernelContext& context, const RowNorm& norm)
 
 template <const Rule& kRule>
 absl::Status Normalization(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const size_t axis, FirstAxis(context, kRule));
+  AMP_ASSIGN_OR_RETURN(const LayerNormForm form, ReadLayerNorm(context, kRule.default_epsilon));
   const bool is_as_scale = kRule.centre == Centre::kZero && kRule.ports.skip == 0;
-  return NormalizeRows(context,
-                       {.ports = kRule.ports,
-                        .centre = kRule.centre,
-                        .axis = axis,
-                        .epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", kRule.default_epsilon)),
-                        .stored_as = context.Input(is_as_scale ? kRule.ports.scale : 0).dtype()});
+  return NormalizeRows(context, {.ports = kRule.ports,
+                                 .centre = kRule.centre,
+                                 .axis = form.axis,
+                                 .epsilon = static_cast<double>(form.epsilon),
+                                 .stored_as = context.Input(is_as_scale ? kRule.ports.scale : 0).dtype()});
 }
 
 template <const Rule& kRule>

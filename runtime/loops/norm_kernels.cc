@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/norm.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -12,8 +13,6 @@
 
 namespace amp {
 namespace {
-
-double Epsilon(const KernelContext& context) { return static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f)); }
 
 // x [N, C, ...], and inputs [1, last], where they are there, with as many elements as channels, of float32, float16 or
 // bfloat16.
@@ -35,10 +34,9 @@ const char* WhyNotChannels(const KernelContext& context, size_t last) {
 const char* WhyNotBatch(const KernelContext& context) {
   const bool has_statistics =
       context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
-  const bool trains = context.version() < 7 ? GetInt(context.node(), "is_test", 0) == 0
-                                            : GetInt(context.node(), "training_mode", 0) != 0 || has_statistics;
-  if (trains) return "training";
-  if (GetInt(context.node(), "spatial", 1) == 0) return "statistics for each place";
+  const BatchNormForm form = ReadBatchNorm(context);
+  if (form.trains || has_statistics) return "training";
+  if (!form.is_per_channel) return "statistics for each place";
   return WhyNotChannels(context, 4);
 }
 
@@ -53,8 +51,9 @@ ChannelAffine ReadChannels(const KernelContext& context) {
                           .factor = ReadAll(loops, context.Input(1)),
                           .shift = ReadAll(loops, context.Input(2))};
   const std::vector<float> variance = ReadAll(loops, context.Input(4));
+  const auto epsilon = static_cast<double>(ReadBatchNorm(context).epsilon);
   for (size_t i = 0; i < variance.size(); ++i) {
-    const double deviation = std::sqrt(static_cast<double>(variance[i]) + Epsilon(context));
+    const double deviation = std::sqrt(static_cast<double>(variance[i]) + epsilon);
     affine.factor[i] = static_cast<float>(static_cast<double>(affine.factor[i]) / deviation);
   }
   return affine;
@@ -95,17 +94,9 @@ absl::Status BatchNormalization(KernelContext& context) {
 
 // ---- by groups of channels ------------------------------------------------------------------------------------------
 
-// Of the operator: a group for each channel, or as many as it says.
-int64_t NumGroups(const KernelContext& context) {
-  const Tensor& x = context.Input(0);
-  if (context.node().op_type() == "GroupNormalization") return GetInt(context.node(), "num_groups", 0);
-  return x.rank() < 2 ? 0 : x.dim(1);
-}
-
 const char* WhyNotOperator(const KernelContext& context) {
-  const bool has_scales_of_groups = context.node().op_type() == "GroupNormalization" && context.version() < 21;
-  if (has_scales_of_groups) return "a scale for each group";
-  return WhyNotGroups(context, NumGroups(context));
+  const GroupNormForm form = ReadGroupNorm(context);
+  return form.has_scale_of_group ? "a scale for each group" : WhyNotGroups(context, form.groups);
 }
 
 // Normalizes one group and scales its channels.
@@ -124,8 +115,10 @@ void NormalizeGroup(const Loops& loops, absl::Span<const float> in, float* out, 
 }
 
 absl::Status Normalization(KernelContext& context) {
+  const GroupNormForm form = ReadGroupNorm(context);
   return NormalizeGroups(
-      context, {.groups = NumGroups(context), .epsilon = Epsilon(context), .stored_as = context.Input(0).dtype()});
+      context,
+      {.groups = form.groups, .epsilon = static_cast<double>(form.epsilon), .stored_as = context.Input(0).dtype()});
 }
 
 // Numbers for each channel; `otherwise` where there are none.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "runtime/forms/norm.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
@@ -66,31 +67,23 @@ absl::Status Combine(const KernelContext& context, size_t port, const Dims& dims
   return absl::OkStatus();
 }
 
-// The type that the statistics are given in.
-absl::StatusOr<DType> StashType(const KernelContext& context) {
-  const int64_t type = GetInt(context.node(), "stash_type", static_cast<int64_t>(DType::kFloat32));
-  for (const DType candidate : {DType::kFloat32, DType::kBfloat16, DType::kFloat16, DType::kFloat64}) {
-    if (type == static_cast<int64_t>(candidate)) return candidate;
-  }
-  return ModelError("stash_type: expected a type of floats, found ", type);
-}
-
 // Around zero: RMSNormalization, and ONNX Runtime's older name for it, which has a second output.
 template <Centre centre>
 absl::Status Normalization(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const DType stash_type, StashType(context));
+  AMP_ASSIGN_OR_RETURN(const LayerNormForm form, ReadLayerNorm(context));
+  if (form.stash_type == DType::kUndefined) return ModelError("stash_type: expected a type of floats");
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
-  const Rule rule{centre, GetFloat(context.node(), "epsilon", 1e-5f)};
+  const Rule rule{centre, form.epsilon};
   AMP_ASSIGN_OR_RETURN(const Layers layers,
-                       NormalizeLayers(x.dims(), GetInt(context.node(), "axis", -1), rule, absl::MakeSpan(values)));
+                       NormalizeLayers(x.dims(), static_cast<int64_t>(form.axis), rule, absl::MakeSpan(values)));
   AMP_RETURN_IF_ERROR(Combine(context, 1, x.dims(), absl::MakeSpan(values), std::multiplies<>()));
   if (centre == Centre::kMean) {
     AMP_RETURN_IF_ERROR(Combine(context, 2, x.dims(), absl::MakeSpan(values), std::plus<>()));
-    AMP_RETURN_IF_ERROR(WriteOutput(context, 1, stash_type, layers.dims, layers.mean));
+    AMP_RETURN_IF_ERROR(WriteOutput(context, 1, form.stash_type, layers.dims, layers.mean));
   }
   AMP_RETURN_IF_ERROR(
-      WriteOutput(context, centre == Centre::kMean ? 2 : 1, stash_type, layers.dims, layers.inverse_deviation));
+      WriteOutput(context, centre == Centre::kMean ? 2 : 1, form.stash_type, layers.dims, layers.inverse_deviation));
   const DType dtype = centre == Centre::kMean ? x.dtype() : context.Input(1).dtype();
   return WriteOutput(context, 0, dtype, x.dims(), values);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/forms/norm.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
@@ -13,24 +14,16 @@
 namespace amp {
 namespace {
 
-double Epsilon(const KernelContext& context) { return GetFloat(context.node(), "epsilon", 1e-5f); }
-
-// [N, features, the rest]. A feature is a channel; where `spatial` is 0, each place in it. A shape [N] has one.
+// [N, features, the rest]. A feature is a channel, or each place in it. A shape [N] has one.
 absl::StatusOr<Dims> FeatureDims(const KernelContext& context) {
   const Tensor& x = context.Input(0);
-  if (context.version() < 9 && GetInt(context.node(), "spatial", 1) == 0) {
+  if (!ReadBatchNorm(context).is_per_channel) {
     if (x.rank() < 1) return ModelError("expected a shape [N, ...], found []");
     const int64_t features = x.num_elements() == 0 ? context.Input(1).num_elements() : x.num_elements() / x.dim(0);
     return Dims{x.dim(0), features, 1};
   }
   if (x.rank() == 1) return Dims{x.dim(0), 1, 1};
   return ChannelDims(x.dims());
-}
-
-bool IsTraining(const KernelContext& context) {
-  if (context.version() >= 14) return GetInt(context.node(), "training_mode", 0) != 0;
-  if (context.version() < 7) return GetInt(context.node(), "is_test", 0) == 0;
-  return context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
 }
 
 struct Statistics {
@@ -50,7 +43,7 @@ Statistics StatisticsOf(const Dims& dims, absl::Span<double> values) {
 
 // Outputs 1 and 2: what is remembered of earlier batches, moved towards `current`; before opset 14, `current` as 3, 4.
 absl::Status WriteRunningStatistics(KernelContext& context, const Statistics& earlier, const Statistics& current) {
-  const double momentum = GetFloat(context.node(), "momentum", 0.9f);
+  const double momentum = ReadBatchNorm(context).momentum;
   const auto moved = [momentum](std::vector<double> from, absl::Span<const double> to) {
     for (size_t i = 0; i < from.size(); ++i) from[i] = from[i] * momentum + to[i] * (1 - momentum);
     return from;
@@ -75,12 +68,13 @@ absl::Status BatchNormalization(KernelContext& context) {
   Statistics statistics;
   AMP_ASSIGN_OR_RETURN(statistics.mean, ReadFloats(context, 3, features));
   AMP_ASSIGN_OR_RETURN(statistics.variance, ReadFloats(context, 4, features));
-  if (IsTraining(context)) {
+  const BatchNormForm form = ReadBatchNorm(context);
+  if (form.trains) {
     const Statistics current = StatisticsOf(dims, absl::MakeSpan(values));
     AMP_RETURN_IF_ERROR(WriteRunningStatistics(context, statistics, current));
     statistics = current;
   }
-  const double epsilon = Epsilon(context);
+  const double epsilon = form.epsilon;
   TransformCells(dims, {0, 2}, absl::MakeSpan(values), [&](size_t i, absl::Span<double> elements) {
     const double factor = scale[i] / std::sqrt(statistics.variance[i] + epsilon);
     for (double& element : elements) element = (element - statistics.mean[i]) * factor + bias[i];
@@ -97,7 +91,7 @@ absl::Status NormalizeGroups(KernelContext& context, int64_t groups, int64_t sca
   if (!values.empty()) {
     const int64_t sample = x.num_elements() / x.dim(0);
     const auto group_count = static_cast<size_t>(groups), per_scale = static_cast<size_t>(sample / scales);
-    const double epsilon = Epsilon(context);
+    const double epsilon = ReadGroupNorm(context).epsilon;
     TransformCells({x.dim(0), groups, sample / groups}, {2}, absl::MakeSpan(values),
                    [&](size_t cell, absl::Span<double> elements) {
                      Normalize(elements, epsilon);
@@ -118,11 +112,11 @@ absl::Status InstanceNormalization(KernelContext& context) {
 
 absl::Status GroupNormalization(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Dims dims, ChannelDims(context.Input(0).dims()));
-  const int64_t groups = GetInt(context.node(), "num_groups", 0);
-  if (groups < 1 || dims[1] % groups != 0) {
-    return ModelError("num_groups: expected a divisor of ", dims[1], " channels, found ", groups);
+  const GroupNormForm form = ReadGroupNorm(context);
+  if (form.groups < 1 || dims[1] % form.groups != 0) {
+    return ModelError("num_groups: expected a divisor of ", dims[1], " channels, found ", form.groups);
   }
-  return NormalizeGroups(context, groups, context.version() < 21 ? groups : dims[1]);
+  return NormalizeGroups(context, form.groups, form.has_scale_of_group ? form.groups : dims[1]);
 }
 
 // Divides every element by a power of the squares in the channels next to it.

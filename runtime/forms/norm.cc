@@ -1,0 +1,54 @@
+#include "runtime/forms/norm.h"
+
+#include "ir/base/status.h"
+#include "ir/graph/attributes.h"
+#include "runtime/kernel/shape_math.h"
+
+namespace amp {
+namespace {
+
+bool TrainsBatchNorm(const KernelContext& context) {
+  constexpr int kFirstWithoutIsTest = 7, kFirstWithTrainingMode = 14;
+  if (context.version() >= kFirstWithTrainingMode) return GetInt(context.node(), "training_mode", 0) != 0;
+  if (context.version() < kFirstWithoutIsTest) return GetInt(context.node(), "is_test", 0) == 0;
+  return context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
+}
+
+DType StashType(const Node& node) {
+  const int64_t stated = GetInt(node, "stash_type", static_cast<int64_t>(DType::kFloat32));
+  for (const DType type : {DType::kFloat32, DType::kBfloat16, DType::kFloat16, DType::kFloat64}) {
+    if (stated == static_cast<int64_t>(type)) return type;
+  }
+  return DType::kUndefined;
+}
+
+}  // namespace
+
+BatchNormForm ReadBatchNorm(const KernelContext& context) {
+  constexpr int kFirstWithoutSpatial = 9;
+  const Node& node = context.node();
+  return {.epsilon = GetFloat(node, "epsilon", 1e-5f),
+          .momentum = GetFloat(node, "momentum", 0.9f),
+          .trains = TrainsBatchNorm(context),
+          .is_per_channel = context.version() >= kFirstWithoutSpatial || GetInt(node, "spatial", 1) != 0};
+}
+
+GroupNormForm ReadGroupNorm(const KernelContext& context) {
+  constexpr int kFirstWithScaleOfChannel = 21;
+  const Node& node = context.node();
+  const Tensor& x = context.Input(0);
+  const bool is_group = node.op_type() == "GroupNormalization";
+  const int64_t channels = x.rank() < 2 ? 0 : x.dim(1);
+  return {.epsilon = GetFloat(node, "epsilon", 1e-5f),
+          .groups = is_group ? GetInt(node, "num_groups", 0) : channels,
+          .has_scale_of_group = is_group && context.version() < kFirstWithScaleOfChannel};
+}
+
+absl::StatusOr<LayerNormForm> ReadLayerNorm(const KernelContext& context, float default_epsilon) {
+  const Node& node = context.node();
+  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(node, "axis", -1), context.Input(0).rank()));
+  return LayerNormForm{
+      .axis = axis, .epsilon = GetFloat(node, "epsilon", default_epsilon), .stash_type = StashType(node)};
+}
+
+}  // namespace amp

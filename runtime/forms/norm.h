@@ -1,0 +1,40 @@
+// What BatchNormalization, InstanceNormalization, GroupNormalization and LayerNormalization with their kin say.
+#ifndef AMP_RUNTIME_FORMS_NORM_H_
+#define AMP_RUNTIME_FORMS_NORM_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "runtime/kernel/kernel.h"
+
+namespace amp {
+
+struct BatchNormForm {
+  float epsilon = 1e-5f, momentum = 0.9f;
+  // Statistics are the batch's, and running ones are moved. From opset 14 on an attribute says so; in 7 to 13 outputs for
+  // statistics do; before that the attribute is_test denies it.
+  bool trains = false;
+  bool is_per_channel = true;  // else each place of an image has statistics of its own, before opset 9
+};
+BatchNormForm ReadBatchNorm(const KernelContext& context);
+
+struct GroupNormForm {
+  float epsilon = 1e-5f;
+  int64_t groups = 0;  // of channels; InstanceNormalization: one for each; not checked against the input
+  bool has_scale_of_group =
+      false;  // before opset 21 GroupNormalization has one scale for each group, else for each channel
+};
+GroupNormForm ReadGroupNorm(const KernelContext& context);
+
+struct LayerNormForm {
+  size_t axis = 0;  // elements from this axis on belong together
+  float epsilon = 1e-5f;
+  DType stash_type = DType::kFloat32;  // of statistics; kUndefined: none that the operator knows
+};
+// Errors: kDataLoss, an axis that the input does not have.
+absl::StatusOr<LayerNormForm> ReadLayerNorm(const KernelContext& context, float default_epsilon = 1e-5f);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_FORMS_NORM_H_
