@@ -10,6 +10,7 @@
 #include "runtime/cpu/attention_blocks.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/forms/attention.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -39,11 +40,10 @@ struct Operands {
 };
 
 // Nothing where the shapes are wrong, which the reference says.
-std::optional<Operands> OperandsOf(const KernelContext& context) {
-  const Node& node = context.node();
-  const int64_t key_heads = GetInt(node, "kv_num_heads", 0);
-  const std::optional<Heads> q = HeadsOf(context.Input(0), GetInt(node, "q_num_heads", 0));
-  const std::optional<Heads> k = HeadsOf(context.Input(1), key_heads), v = HeadsOf(context.Input(2), key_heads);
+std::optional<Operands> OperandsOf(const KernelContext& context, const AttentionForm& form) {
+  const std::optional<Heads> q = HeadsOf(context.Input(0), form.query_heads),
+                             k = HeadsOf(context.Input(1), form.key_heads),
+                             v = HeadsOf(context.Input(2), form.key_heads);
   if (!q.has_value() || !k.has_value() || !v.has_value()) return std::nullopt;
   const bool has_one_rank =
       context.Input(0).rank() == context.Input(1).rank() && context.Input(0).rank() == context.Input(2).rank();
@@ -70,13 +70,12 @@ bool FitsMask(const KernelContext& context, const Dims& scores) {
 }
 
 const char* WhyNot(const KernelContext& context) {
-  const Node& node = context.node();
   if (context.HasOutput(kScores)) return "it shows its scores";
   if (context.HasInput(kNumValidKeys)) return "numbers of valid keys";
-  if (GetInt(node, "left_window_size", -1) != -1 || GetInt(node, "right_window_size", -1) != -1) return "a window";
-  const int64_t mode = GetInt(node, "qk_matmul_output_mode", 0);
-  if (mode < 0 || mode > 3) return "an unknown mode";
-  const std::optional<Operands> operands = OperandsOf(context);
+  const absl::StatusOr<AttentionForm> form = ReadAttention(context.node());
+  if (!form.ok()) return "attributes that do not fit";
+  if (form->HasWindow()) return "a window";
+  const std::optional<Operands> operands = OperandsOf(context, *form);
   if (!operands.has_value()) return "shapes that do not fit";
   if (context.HasInput(kPastKey) != context.HasInput(kPastValue)) return "half of a past";
   if (context.HasInput(kPastKey)) {
@@ -133,8 +132,8 @@ void AddMask(const KernelContext& context, AttentionProblem& problem) {
 }
 
 absl::Status Attention(KernelContext& context) {
-  const Node& node = context.node();
-  const Operands operands = *OperandsOf(context);
+  AMP_ASSIGN_OR_RETURN(const AttentionForm form, ReadAttention(context.node()));
+  const Operands operands = *OperandsOf(context, form);
   const Heads &q = operands.q, &v = operands.v;
   const float usual_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(q.columns)));
   AttentionProblem problem{.batch = q.batch,
@@ -147,9 +146,9 @@ absl::Status Attention(KernelContext& context) {
                            .q = {context.Input(0), q.strides},
                            .k = {context.Input(1), {}},
                            .v = {context.Input(2), {}},
-                           .scale = GetFloat(node, "scale", usual_scale),
-                           .soft_cap = GetFloat(node, "softcap", 0),
-                           .past = GetInt(node, "is_causal", 0) != 0 ? NumPastKeys(context) : -1,
+                           .scale = form.scale.value_or(usual_scale),
+                           .soft_cap = form.soft_cap,
+                           .past = form.is_causal ? NumPastKeys(context) : -1,
                            .zeroes_barred = true};
   AddMask(context, problem);
   if (const char* why = WhyNotInBlocks(context, problem)) return absl::UnimplementedError(why);

@@ -19,7 +19,7 @@ namespace amp {
 namespace {
 
 enum class CellKind { kRnn, kGru, kLstm, kQuantizedLstm };
-constexpr size_t kX = 0, kW = 1, kR = 2, kB = 3, kLengths = 4, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
+constexpr size_t kX = 0, kW = 1, kR = 2, kB = 3, kInitialH = 5, kInitialC = 6, kPeepholes = 7;
 constexpr size_t kScaleOfW = 8, kScaleOfR = 10;  // of quantised weights; zero points are behind them
 
 bool HasCell(CellKind kind) { return kind == CellKind::kLstm || kind == CellKind::kQuantizedLstm; }

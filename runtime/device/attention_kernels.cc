@@ -13,6 +13,7 @@
 #include "runtime/device/raw/attention.h"
 #include "runtime/device/raw/product.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/attention.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -38,11 +39,10 @@ struct Shapes {
 };
 
 // Nothing where the shapes are wrong, which the processor says.
-std::optional<Shapes> ShapesOf(const KernelContext& context) {
-  const Node& node = context.node();
-  const int64_t key_heads = GetInt(node, "kv_num_heads", 0);
-  const std::optional<Dims> q = HeadDims(context.Input(0), GetInt(node, "q_num_heads", 0));
-  const std::optional<Dims> k = HeadDims(context.Input(1), key_heads), v = HeadDims(context.Input(2), key_heads);
+std::optional<Shapes> ShapesOf(const KernelContext& context, const AttentionForm& form) {
+  const std::optional<Dims> q = HeadDims(context.Input(0), form.query_heads),
+                            k = HeadDims(context.Input(1), form.key_heads),
+                            v = HeadDims(context.Input(2), form.key_heads);
   const size_t rank = context.Input(0).rank();
   if (!q || !k || !v || context.Input(1).rank() != rank || context.Input(2).rank() != rank) return std::nullopt;
   const bool fits = (*q)[0] == (*k)[0] && (*q)[0] == (*v)[0] && (*k)[1] == (*v)[1] && (*k)[2] == (*v)[2] &&
@@ -71,11 +71,11 @@ const char* WhyNot(const KernelContext& context) {
   if (context.Input(1).dtype() != dtype || context.Input(2).dtype() != dtype) return "operands of different types";
   if (context.HasOutput(kScores)) return "it shows its scores";
   if (context.HasInput(kNumValidKeys)) return "numbers of valid keys";
-  const int64_t mode = GetInt(context.node(), "qk_matmul_output_mode", 0);
-  if (mode < 0 || mode > 3) return "an unknown mode";
+  const absl::StatusOr<AttentionForm> form = ReadAttention(context.node());
+  if (!form.ok()) return "attributes that do not fit";
   if (context.HasInput(kPastKey) != context.HasInput(kPastValue)) return "half of a past";
   if (context.HasInput(kPastKey) && context.Input(kPastKey).rank() != 4) return "a past that does not fit";
-  const std::optional<Shapes> shapes = ShapesOf(context);
+  const std::optional<Shapes> shapes = ShapesOf(context, *form);
   if (!shapes.has_value()) return "shapes that do not fit";
   if (context.HasInput(kPastKey)) {
     const bool fits = FitsPast(context, kPastKey, shapes->k) && FitsPast(context, kPastValue, shapes->v) &&
@@ -84,9 +84,6 @@ const char* WhyNot(const KernelContext& context) {
   }
   for (const int64_t dim : {shapes->q[0], shapes->q[1], shapes->q[2], shapes->q[3], shapes->v[3], shapes->keys()}) {
     if (dim == 0) return "no elements";
-  }
-  if (GetInt(context.node(), "left_window_size", -1) < -1 || GetInt(context.node(), "right_window_size", -1) < -1) {
-    return "a window that does not fit";
   }
   const bool fits = !context.HasInput(kMask) || FitsMask(context.Input(kMask), shapes->scores());
   return fits ? nullptr : "a mask that does not fit";
@@ -119,19 +116,19 @@ absl::StatusOr<Tensor> Joined(KernelContext& context, size_t port, const Dims& d
   return now;
 }
 
-device::AttendArguments AttendArgumentsOf(const KernelContext& context, const Shapes& shapes) {
-  const Node& node = context.node();
+device::AttendArguments AttendArgumentsOf(const KernelContext& context, const AttentionForm& form,
+                                          const Shapes& shapes) {
   const Dims scores = shapes.scores();
   device::AttendArguments attend = {};
   attend.rows = static_cast<uint32_t>(scores[0] * scores[1] * scores[2]);
   attend.heads = static_cast<uint32_t>(scores[1]);
   attend.queries = static_cast<uint32_t>(scores[2]);
   attend.keys = static_cast<uint32_t>(scores[3]);
-  attend.soft_cap = GetFloat(node, "softcap", 0);
-  attend.is_causal = GetInt(node, "is_causal", 0) != 0;
+  attend.soft_cap = form.soft_cap;
+  attend.is_causal = form.is_causal;
   attend.past = shapes.past;
-  attend.left = GetInt(node, "left_window_size", -1);
-  attend.right = GetInt(node, "right_window_size", -1);
+  attend.left = form.left;
+  attend.right = form.right;
   if (!context.HasInput(kMask)) return attend;
   const Tensor& mask = context.Input(kMask);
   Dims covered = scores;
@@ -145,7 +142,8 @@ device::AttendArguments AttendArgumentsOf(const KernelContext& context, const Sh
 }
 
 // Probabilities of the type of q, [batch, heads, queries, keys].
-absl::StatusOr<Tensor> Probabilities(KernelContext& context, const Shapes& shapes, const Tensor& q, const Tensor& k) {
+absl::StatusOr<Tensor> Probabilities(KernelContext& context, const AttentionForm& form, const Shapes& shapes,
+                                     const Tensor& q, const Tensor& k) {
   Accelerator& device = *context.resources().device;
   AMP_ASSIGN_OR_RETURN(Tensor scores, context.MakeScratch(DType::kFloat32, shapes.scores()));
   const int64_t rows = shapes.q[1] / shapes.k[1] * shapes.q[2], size = shapes.q[3];
@@ -167,13 +165,13 @@ absl::StatusOr<Tensor> Probabilities(KernelContext& context, const Shapes& shape
                                        .transposes_b = true,
                                        .activation = device::ProductActivation::kNone,
                                        .allows_tf32 = context.resources().allows_tf32,
-                                       .alpha = GetFloat(context.node(), "scale", usual_scale)},
+                                       .alpha = form.scale.value_or(usual_scale)},
                                       text));
   Tensor probabilities = scores;
   if (q.dtype() != DType::kFloat32) {
     AMP_ASSIGN_OR_RETURN(probabilities, context.MakeScratch(q.dtype(), shapes.scores()));
   }
-  device::AttendArguments attend = AttendArgumentsOf(context, shapes);
+  device::AttendArguments attend = AttendArgumentsOf(context, form, shapes);
   attend.scores = static_cast<const float*>(scores.data());
   attend.probabilities = probabilities.mutable_data();
   attend.storage = StorageOf(q.dtype());
@@ -196,11 +194,12 @@ absl::Status GiveResult(KernelContext& context, const Tensor& y) {
 
 absl::Status Attention(KernelContext& context) {
   context.Report("products and softmax", DType::kFloat32);
-  const Shapes shapes = *ShapesOf(context);
+  AMP_ASSIGN_OR_RETURN(const AttentionForm form, ReadAttention(context.node()));
+  const Shapes shapes = *ShapesOf(context, form);
   AMP_ASSIGN_OR_RETURN(const Tensor q, SplitHeads(context, context.Input(0), shapes.q));
   AMP_ASSIGN_OR_RETURN(const Tensor k, Joined(context, 1, shapes.k));
   AMP_ASSIGN_OR_RETURN(const Tensor v, Joined(context, 2, shapes.v));
-  AMP_ASSIGN_OR_RETURN(const Tensor p, Probabilities(context, shapes, q, k));
+  AMP_ASSIGN_OR_RETURN(const Tensor p, Probabilities(context, form, shapes, q, k));
   const int64_t rows = shapes.q[1] / shapes.k[1] * shapes.q[2], columns = shapes.v[3];
   AMP_ASSIGN_OR_RETURN(Tensor y,
                        Tensor::Create(q.dtype(), {shapes.q[0], shapes.q[1], shapes.q[2], columns}, context.memory()));

@@ -32,6 +32,7 @@ void UseChoices(Accelerator&, const device::Choices*) {}
 absl::Status JoinRanks(Accelerator&, Reduction&) { return NoDevice(); }
 std::string RanksText(const Accelerator*) { return ""; }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as it is declared
 absl::StatusOr<std::shared_ptr<DeviceRows>> DeviceRows::Create(Accelerator&, const Tensor&, Dims,
                                                                std::optional<float>) {
   return NoDevice();

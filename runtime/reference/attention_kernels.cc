@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/attention.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/attention.h"
@@ -27,16 +28,12 @@ absl::StatusOr<Tensor> WithPast(const KernelContext& context, size_t past_port, 
   return AppendToPast(past, x);
 }
 
-absl::StatusOr<Tensor> SplitHeads(const KernelContext& context, const Tensor& x, absl::string_view heads_attribute) {
-  return SplitHeads(x, GetInt(context.node(), heads_attribute, 0), heads_attribute);
-}
-
 struct Operands {
   Tensor q, k, v;  // as runtime/reference/attention.h has them, the past included
   int64_t past = 0;
 };
 
-absl::StatusOr<Operands> ReadOperands(const KernelContext& context) {
+absl::StatusOr<Operands> ReadOperands(const KernelContext& context, const AttentionForm& form) {
   const size_t rank = context.Input(0).rank();
   if (context.Input(1).rank() != rank || context.Input(2).rank() != rank) {
     return ModelError("expected Q, K and V of one rank, found ", context.InputDatum(0).TypeText(), ", ",
@@ -47,9 +44,9 @@ absl::StatusOr<Operands> ReadOperands(const KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor q, ToFloat64(context.Input(0)));
   AMP_ASSIGN_OR_RETURN(const Tensor k, ToFloat64(context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor v, ToFloat64(context.Input(2)));
-  AMP_ASSIGN_OR_RETURN(operands.q, SplitHeads(context, q, "q_num_heads"));
-  AMP_ASSIGN_OR_RETURN(operands.k, SplitHeads(context, k, "kv_num_heads"));
-  AMP_ASSIGN_OR_RETURN(operands.v, SplitHeads(context, v, "kv_num_heads"));
+  AMP_ASSIGN_OR_RETURN(operands.q, SplitHeads(q, form.query_heads, "q_num_heads"));
+  AMP_ASSIGN_OR_RETURN(operands.k, SplitHeads(k, form.key_heads, "kv_num_heads"));
+  AMP_ASSIGN_OR_RETURN(operands.v, SplitHeads(v, form.key_heads, "kv_num_heads"));
   AMP_ASSIGN_OR_RETURN(operands.k, WithPast(context, 4, operands.k));
   AMP_ASSIGN_OR_RETURN(operands.v, WithPast(context, 5, operands.v));
   AMP_RETURN_IF_ERROR(CheckAttention(operands.q, operands.k, operands.v));
@@ -76,16 +73,13 @@ struct KeyRule {
   }
 };
 
-absl::StatusOr<KeyRule> ReadKeyRule(const KernelContext& context, const Operands& operands) {
-  const Node& node = context.node();
+absl::StatusOr<KeyRule> ReadKeyRule(const KernelContext& context, const AttentionForm& form, const Operands& operands) {
   KeyRule rule;
   rule.queries = operands.q.dim(2);
   rule.past = operands.past;
-  rule.causal = GetInt(node, "is_causal", 0) != 0;
-  rule.left = GetInt(node, "left_window_size", -1);
-  rule.right = GetInt(node, "right_window_size", -1);
-  if (rule.left < -1 || rule.right < -1) return ModelError("expected window sizes of at least -1");
-  rule.right = std::min(rule.right, kMaxElements);
+  rule.causal = form.is_causal;
+  rule.left = form.left;
+  rule.right = std::min(form.right, kMaxElements);
   if (!context.HasInput(6)) return rule;
   if (context.HasInput(4)) return ModelError("expected past_key or nonpad_kv_seqlen, found both");
   AMP_ASSIGN_OR_RETURN(rule.valid_keys, context.InputInts(6));
@@ -138,11 +132,9 @@ absl::StatusOr<Mask> ReadMask(const KernelContext& context, const Dims& scores) 
   return mask;
 }
 
-// What output 3 shows.
-enum class Shown { kProducts = 0, kCapped = 1, kBiased = 2, kProbabilities = 3 };
-
 // Makes probabilities of scores, row by row; `shown` gets what the node asks for.
-void AttendRows(const KeyRule& rule, const Mask& mask, double softcap, Shown what, Tensor& scores, Tensor& shown) {
+void AttendRows(const KeyRule& rule, const Mask& mask, double softcap, ShownScores what, Tensor& scores,
+                Tensor& shown) {
   const auto out = scores.mutable_elements<double>();
   const auto show = shown.mutable_elements<double>();
   const Dims& dims = scores.dims();
@@ -152,14 +144,14 @@ void AttendRows(const KeyRule& rule, const Mask& mask, double softcap, Shown wha
   for (StridedWalk walk({dims[0], dims[1], dims[2]}, {{dims[1] * dims[2], dims[2], 1}}); !walk.AtEnd(); walk.Next()) {
     const auto row = out.subspan(walk[0] * keys, keys);
     const auto shown_row = show.subspan(walk[0] * keys, keys);
-    const auto show_if = [&](Shown now) {
+    const auto show_if = [&](ShownScores now) {
       if (what == now) std::copy(row.begin(), row.end(), shown_row.begin());
     };
-    show_if(Shown::kProducts);
+    show_if(ShownScores::kProducts);
     if (softcap > 0) {
       for (double& score : row) score = softcap * std::tanh(score / softcap);
     }
-    show_if(Shown::kCapped);
+    show_if(ShownScores::kCapped);
     bool barred = true;
     for (size_t key = 0; key < keys; ++key) {
       index = walk.index();
@@ -168,25 +160,23 @@ void AttendRows(const KeyRule& rule, const Mask& mask, double softcap, Shown wha
       barred = barred && bias == -INFINITY;
       row[key] += bias;
     }
-    show_if(Shown::kBiased);
+    show_if(ShownScores::kBiased);
     barred = barred || std::all_of(row.begin(), row.end(), [](double score) { return score == -INFINITY; });
     if (barred) std::fill(row.begin(), row.end(), 0);
     if (!barred) SoftmaxRow(row);
-    show_if(Shown::kProbabilities);
+    show_if(ShownScores::kProbabilities);
   }
 }
 
 absl::Status Attention(KernelContext& context) {
-  const Node& node = context.node();
-  AMP_ASSIGN_OR_RETURN(const Operands operands, ReadOperands(context));
-  AMP_ASSIGN_OR_RETURN(const KeyRule rule, ReadKeyRule(context, operands));
-  const int64_t mode = GetInt(node, "qk_matmul_output_mode", 0);
-  if (mode < 0 || mode > 3) return ModelError("qk_matmul_output_mode: expected 0 to 3, found ", mode);
-  const double scale = AttentionScale(GetFloat(node, "scale"), operands.q);
+  AMP_ASSIGN_OR_RETURN(const AttentionForm form, ReadAttention(context.node()));
+  AMP_ASSIGN_OR_RETURN(const Operands operands, ReadOperands(context, form));
+  AMP_ASSIGN_OR_RETURN(const KeyRule rule, ReadKeyRule(context, form, operands));
+  const double scale = AttentionScale(form.scale, operands.q);
   AMP_ASSIGN_OR_RETURN(Tensor scores, AttentionScores(operands.q, operands.k, scale));
   AMP_ASSIGN_OR_RETURN(const Mask mask, ReadMask(context, scores.dims()));
   AMP_ASSIGN_OR_RETURN(Tensor shown, FilledFloat64(scores.dims(), 0));
-  AttendRows(rule, mask, GetFloat(node, "softcap", 0), static_cast<Shown>(mode), scores, shown);
+  AttendRows(rule, mask, form.soft_cap, form.shown, scores, shown);
   AMP_ASSIGN_OR_RETURN(Tensor y, MixValues(scores, operands.v));
   if (context.Input(0).rank() == 3) {
     AMP_ASSIGN_OR_RETURN(y, JoinHeads(y));
