@@ -8,6 +8,7 @@
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/cpu/tiled_product.h"
+#include "runtime/forms/product.h"
 #include "runtime/kernel/product_shape.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/onednn/open_library.h"
@@ -35,16 +36,15 @@ bool HasC(const KernelContext& context) { return context.node().Input(2) != kNon
 ProductForm FormOfMatMul(const KernelContext&) { return {}; }
 
 ProductForm FormOfFusedMatMul(const KernelContext& context) {
-  const Node& node = context.node();
-  ProductForm form{.transposes_a = GetInt(node, "transA", 0) != 0, .transposes_b = GetInt(node, "transB", 0) != 0};
-  const float alpha = GetFloat(node, "alpha", 1);
-  if (alpha != 1) form.steps.push_back({.kind = EpilogueKind::kLinear, .alpha = alpha});
+  const MatrixProduct stated = ReadMatrixProduct(context.node());
+  ProductForm form{.transposes_a = stated.transposes_a, .transposes_b = stated.transposes_b};
+  if (stated.alpha != 1) form.steps.push_back({.kind = EpilogueKind::kLinear, .alpha = stated.alpha});
   return form;
 }
 
 ProductForm FormOfGemm(const KernelContext& context) {
   ProductForm form = FormOfFusedMatMul(context);
-  if (HasC(context) && GetFloat(context.node(), "beta", 1) == 1) {
+  if (HasC(context) && ReadMatrixProduct(context.node()).beta == 1) {
     form.steps.push_back({.kind = EpilogueKind::kAdd, .input = 2});
   }
   return form;
@@ -76,7 +76,7 @@ const char* WhyNotGemm(const KernelContext& context) {
   if (const char* reason = WhyNotProduct<FormOfGemm>(context)) return reason;
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
   if (!HasC(context)) return nullptr;
-  const float beta = GetFloat(context.node(), "beta", 1);
+  const float beta = ReadMatrixProduct(context.node()).beta;
   if (beta != 1 && beta != 0) return "beta is neither 1 nor 0";
   const std::optional<ProductShape> shape = ShapeOf(context, FormOfGemm(context));
   if (!shape->ViewOfOperand(context.Input(2).dims(), Way::kAsIs).has_value()) return "C does not fit the result";
@@ -84,8 +84,7 @@ const char* WhyNotGemm(const KernelContext& context) {
 }
 
 const char* WhyNotFusedMatMul(const KernelContext& context) {
-  const Node& node = context.node();
-  if (GetInt(node, "transBatchA", 0) != 0 || GetInt(node, "transBatchB", 0) != 0) return "moves the batch";
+  if (ReadMatrixProduct(context.node()).moves_batch) return "moves the batch";
   return WhyNotProduct<FormOfFusedMatMul>(context);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/forms/product.h"
 #include "runtime/onednn/open_library.h"
 
 namespace amp {
@@ -28,8 +29,9 @@ const char* WhyNot(const KernelContext& context) {
   const Tensor &a = context.Input(0), &g = context.Input(1);
   if (a.rank() != 2 || g.rank() != 2) return "no matrices";
   if (a.dim(0) != g.dim(0)) return "shapes that the library does not multiply";
-  if (GetInt(node, "transA", 0) == 0 || GetInt(node, "transB", 0) != 0) return "not cut along the batch";
-  if (GetFloat(node, "alpha", 1) != 1) return "alpha is not 1";
+  const MatrixProduct form = ReadMatrixProduct(node);
+  if (!form.transposes_a || form.transposes_b) return "not cut along the batch";
+  if (form.alpha != 1) return "alpha is not 1";
   if (GetDType(node, "to") != DType::kFloat32) return "another type than float32";
   return ComputeTypeFor(context, a.dtype()) == a.dtype() ? "nothing to convert" : nullptr;
 }

@@ -8,6 +8,7 @@
 #include "runtime/device/product_epilogue.h"
 #include "runtime/device/raw/product.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/product.h"
 #include "runtime/kernel/product_shape.h"
 #include "runtime/kernel/shape_math.h"
 
@@ -17,21 +18,8 @@ namespace {
 using Way = ProductShape::Way;
 constexpr size_t kC = 2;
 
-// What is multiplied, besides the operands.
-struct ProductForm {
-  bool transposes_a = false, transposes_b = false;
-  float alpha = 1;
-};
-
-ProductForm FormOf(const KernelContext& context) {
-  const Node& node = context.node();
-  return {.transposes_a = GetInt(node, "transA", 0) != 0,
-          .transposes_b = GetInt(node, "transB", 0) != 0,
-          .alpha = GetFloat(node, "alpha", 1)};
-}
-
 std::optional<ProductShape> ShapeOf(const KernelContext& context) {
-  const ProductForm form = FormOf(context);
+  const MatrixProduct form = ReadMatrixProduct(context.node());
   return ShapeOfProduct(context.Input(0).dims(), context.Input(1).dims(), form.transposes_a, form.transposes_b);
 }
 
@@ -43,19 +31,18 @@ const char* WhyNotProduct(const KernelContext& context) {
 }
 
 const char* WhyNotFusedMatMul(const KernelContext& context) {
-  const Node& node = context.node();
-  if (GetInt(node, "transBatchA", 0) != 0 || GetInt(node, "transBatchB", 0) != 0) return "moves the batch";
+  if (ReadMatrixProduct(context.node()).moves_batch) return "moves the batch";
   return WhyNotProduct(context);
 }
 
 // Whether C is there and counts.
-bool AddsC(const KernelContext& context) { return context.HasInput(kC) && GetFloat(context.node(), "beta", 1) != 0; }
+bool AddsC(const KernelContext& context) { return context.HasInput(kC) && ReadMatrixProduct(context.node()).beta != 0; }
 
 const char* WhyNotGemm(const KernelContext& context) {
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
   if (const char* reason = WhyNotProduct(context)) return reason;
   if (!AddsC(context)) return nullptr;
-  if (GetFloat(context.node(), "beta", 1) != 1) return "beta is neither 1 nor 0";
+  if (ReadMatrixProduct(context.node()).beta != 1) return "beta is neither 1 nor 0";
   const Tensor& c = context.Input(kC);
   const bool is_row = c.rank() >= 1 && c.rank() <= 2 && c.dim(c.rank() - 1) == ShapeOf(context)->n &&
                       c.num_elements() == ShapeOf(context)->n;
@@ -104,7 +91,7 @@ absl::Status MultiplyEach(const KernelContext& context, const ProductShape& shap
 
 absl::Status Product(KernelContext& context) {
   const std::optional<ProductShape> shape = ShapeOf(context);
-  const ProductForm form = FormOf(context);
+  const MatrixProduct form = ReadMatrixProduct(context.node());
   const std::optional<size_t> own_bias = OwnBias(context);
   const ProductEpilogue epilogue = FitProductEpilogue(context, shape->y_final, shape->n, own_bias.has_value());
   const std::optional<size_t> bias = own_bias.has_value() ? own_bias : epilogue.bias_port;

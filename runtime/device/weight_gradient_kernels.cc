@@ -13,6 +13,7 @@
 #include "runtime/device/raw/product.h"
 #include "runtime/device/raw/window_gradient.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/product.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/reference/convolution.h"
 
@@ -36,14 +37,13 @@ struct MatrixShape {
 
 MatrixShape ShapeOfMatrices(const KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
-  const bool transposes_a = GetInt(context.node(), "transA", 0) != 0,
-             transposes_b = GetInt(context.node(), "transB", 0) != 0;
-  return {.transposes_a = transposes_a,
-          .transposes_b = transposes_b,
-          .m = a.dim(transposes_a ? 1 : 0),
-          .n = b.dim(transposes_b ? 0 : 1),
-          .k = a.dim(transposes_a ? 0 : 1),
-          .k_of_b = b.dim(transposes_b ? 1 : 0)};
+  const MatrixProduct form = ReadMatrixProduct(context.node());
+  return {.transposes_a = form.transposes_a,
+          .transposes_b = form.transposes_b,
+          .m = a.dim(form.transposes_a ? 1 : 0),
+          .n = b.dim(form.transposes_b ? 0 : 1),
+          .k = a.dim(form.transposes_a ? 0 : 1),
+          .k_of_b = b.dim(form.transposes_b ? 1 : 0)};
 }
 
 const char* WhyNotMatrices(const KernelContext& context) {
@@ -78,7 +78,7 @@ absl::Status MatrixWeightGradient(KernelContext& context) {
                                             .transposes_b = shape.transposes_b,
                                             .activation = device::ProductActivation::kNone,
                                             .allows_tf32 = context.resources().allows_tf32,
-                                            .alpha = GetFloat(context.node(), "alpha", 1)};
+                                            .alpha = ReadMatrixProduct(context.node()).alpha};
   std::string text;
   AMP_RETURN_IF_ERROR(context.resources().device->Multiply(product, text));
   context.ReportOwn(std::move(text), DType::kFloat32);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "runtime/forms/product.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/matrix_product.h"
@@ -34,18 +35,19 @@ void ScaleAndAdd(Factors factors, const Tensor* c, Tensor& y) {
   }
 }
 
-absl::StatusOr<Tensor> Operand(const KernelContext& context, size_t port, const char* transposed) {
+absl::StatusOr<Tensor> Operand(const KernelContext& context, size_t port, bool is_transposed) {
   const Tensor& x = context.Input(port);
   if (x.rank() != 2) return ModelError("expected a matrix, found ", context.InputDatum(port).TypeText());
   AMP_ASSIGN_OR_RETURN(Tensor wide, ToAccumulator(x));
-  return GetInt(context.node(), transposed, 0) != 0 ? TransposeMatrices(wide) : wide;
+  return is_transposed ? TransposeMatrices(wide) : wide;
 }
 
 }  // namespace
 
 absl::StatusOr<Tensor> ComputeGemm(const KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const Tensor a, Operand(context, 0, "transA"));
-  AMP_ASSIGN_OR_RETURN(const Tensor b, Operand(context, 1, "transB"));
+  const MatrixProduct form = ReadMatrixProduct(context.node());
+  AMP_ASSIGN_OR_RETURN(const Tensor a, Operand(context, 0, form.transposes_a));
+  AMP_ASSIGN_OR_RETURN(const Tensor b, Operand(context, 1, form.transposes_b));
   AMP_ASSIGN_OR_RETURN(Tensor y, MultiplyMatrices(a, b));
   Tensor c;
   if (context.HasInput(2)) {
@@ -55,7 +57,7 @@ absl::StatusOr<Tensor> ComputeGemm(const KernelContext& context) {
       return ModelError("expected C that broadcasts to ", y.TypeText(), ", found ", c.TypeText());
     }
   }
-  const Factors factors = {GetFloat(context.node(), "alpha", 1), GetFloat(context.node(), "beta", 1)};
+  const Factors factors = {form.alpha, form.beta};
   const Tensor* const addend = context.HasInput(2) ? &c : nullptr;
   y.dtype() == DType::kFloat64 ? ScaleAndAdd<double>(factors, addend, y) : ScaleAndAdd<uint64_t>(factors, addend, y);
   return y;

@@ -1,0 +1,19 @@
+// What the attributes of Gemm, of com.microsoft's FusedMatMul and of gradients of weights say: y = alpha A B + beta C.
+#ifndef AMP_RUNTIME_FORMS_PRODUCT_H_
+#define AMP_RUNTIME_FORMS_PRODUCT_H_
+
+#include "ir/graph/graph.h"
+
+namespace amp {
+
+struct MatrixProduct {
+  bool transposes_a = false, transposes_b = false;
+  bool moves_batch = false;  // of A or of B, a leading axis goes behind the matrices: transBatchA, transBatchB
+  float alpha = 1, beta = 1;
+};
+
+MatrixProduct ReadMatrixProduct(const Node& node);
+
+}  // namespace amp
+
+#endif  // AMP_RUNTIME_FORMS_PRODUCT_H_
