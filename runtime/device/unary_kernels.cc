@@ -9,6 +9,7 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/elementwise.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/activation.h"
 #include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/element_functions.h"
 
@@ -90,20 +91,18 @@ absl::Status Mapped(KernelContext& context) {
   constexpr const NamedFunction& kNamed = kFunctions[kIndex];
   const ElementFunction* const as_loop = FindElementFunction(kNamed.domain, kNamed.op_type);
   const UnaryParameters parameters =
-      as_loop == nullptr ? UnaryParameters() : ParametersOf(*as_loop, context.node(), context.version());
+      as_loop == nullptr ? UnaryParameters() : ParametersOf(context.node(), context.version());
   return MapInput(context, kNamed.function, parameters);
 }
 
 // ---- Gelu -----------------------------------------------------------------------------------------------------------
 
 const char* WhyNotGelu(const KernelContext& context) {
-  const std::string approximate = GetString(context.node(), "approximate", "none");
-  if (approximate != "none" && approximate != "tanh") return "an unknown approximation";
-  return WhyNotFloat(context);
+  return IsGeluByTanh(context.node()).ok() ? WhyNotFloat(context) : "an unknown approximation";
 }
 
 absl::Status Gelu(KernelContext& context) {
-  const bool by_tanh = GetString(context.node(), "approximate", "none") == "tanh";
+  AMP_ASSIGN_OR_RETURN(const bool by_tanh, IsGeluByTanh(context.node()));
   return MapInput(context, by_tanh ? UnaryFunction::kGeluTanh : UnaryFunction::kGelu, {});
 }
 

@@ -8,6 +8,7 @@
 #include "ir/graph/shape.h"
 #include "ir/operators/operator_facts.h"
 #include "ir/schema/schema.h"
+#include "runtime/forms/activation.h"
 #include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/element_functions.h"
 #include "runtime/loops/float_parts.h"
@@ -61,7 +62,7 @@ class StepMaker {
     }
     if (!IsLoopFloat(TypeOf(node_.Input(0))) || !HaveType(1, TypeOf(node_.Output(0)))) return std::nullopt;
     if (const ElementFunction* function = FindElementFunction(node_.domain(), node_.op_type())) {
-      return Map(function->loop, ParametersOf(*function, node_, version_));
+      return Map(function->loop, ParametersOf(node_, version_));
     }
     if (!is_onnx) return std::nullopt;
     if (node_.op_type() == "Gelu") return MakeGelu();
@@ -127,9 +128,9 @@ class StepMaker {
   }
 
   std::optional<NodeStep> MakeGelu() const {
-    const std::string approximate = GetString(node_, "approximate", "none");
-    if (approximate != "none" && approximate != "tanh") return std::nullopt;
-    return Map(approximate == "tanh" ? &UnaryLoops::gelu_tanh : &UnaryLoops::gelu, {});
+    const absl::StatusOr<bool> by_tanh = IsGeluByTanh(node_);
+    if (!by_tanh.ok()) return std::nullopt;
+    return Map(*by_tanh ? &UnaryLoops::gelu_tanh : &UnaryLoops::gelu, {});
   }
 
   std::optional<NodeStep> MakeClip() const {

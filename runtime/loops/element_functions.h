@@ -11,14 +11,13 @@ namespace amp {
 struct ElementFunction {
   absl::string_view op_type;
   UnaryLoop UnaryLoops::*loop;
-  UnaryParameters (*parameters)(const Node& node, int version) = nullptr;
   absl::string_view domain = "";
 };
 
 // Null where the operator is none. `domain`: "" for ai.onnx.
 const ElementFunction* FindElementFunction(absl::string_view domain, absl::string_view op_type);
 // By the node's attributes. `version`: of its operator.
-UnaryParameters ParametersOf(const ElementFunction& function, const Node& node, int version);
+UnaryParameters ParametersOf(const Node& node, int version);
 
 // The loop for x to this power; null where there is none.
 UnaryLoop UnaryLoops::*FindPowerLoop(double exponent);

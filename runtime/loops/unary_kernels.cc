@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "runtime/forms/activation.h"
 #include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/element_functions.h"
@@ -17,80 +18,52 @@ const char* WhyNotFloat(const KernelContext& context) {
   return IsLoopFloat(context.Input(0).dtype()) ? nullptr : kNoLoopFloat;
 }
 
-// ---- activations' parameters --------------------------------------------------------------------------------------
-
-// An attribute `alpha` that is this many hundredths by default.
-template <int kHundredths>
-UnaryParameters Alpha(const Node& node, int) {
-  return {.a = GetFloat(node, "alpha", static_cast<float>(kHundredths) / 100)};
-}
-
-UnaryParameters HardSigmoidParameters(const Node& node, int) {
-  return {.a = GetFloat(node, "alpha", 0.2f), .b = GetFloat(node, "beta", 0.5f)};
-}
-
-// The constants of opset 1 had fewer digits.
-UnaryParameters SeluParameters(const Node& node, int version) {
-  const bool is_first = version < 6;
-  return {.a = GetFloat(node, "alpha", is_first ? 1.6732f : 1.67326319217681884765625f),
-          .b = GetFloat(node, "gamma", is_first ? 1.0507f : 1.05070102214813232421875f)};
-}
-
-UnaryParameters ShrinkParameters(const Node& node, int) {
-  return {.a = GetFloat(node, "bias", 0), .b = GetFloat(node, "lambd", 0.5f)};
-}
-
-UnaryParameters QuickGeluParameters(const Node& node, int) { return {.a = GetFloat(node, "alpha", 1.702f)}; }
-
 // ---- functions without inputs of their own --------------------------------------------------------------------------
 
 constexpr ElementFunction kFunctions[] = {
     {"Abs", &UnaryLoops::abs},
     {"Ceil", &UnaryLoops::ceil},
-    {"Celu", &UnaryLoops::celu, Alpha<100>},
-    {"Elu", &UnaryLoops::elu, Alpha<100>},
+    {"Celu", &UnaryLoops::celu},
+    {"Elu", &UnaryLoops::elu},
     {"Erf", &UnaryLoops::erf},
     {"Exp", &UnaryLoops::exp},
     {"Floor", &UnaryLoops::floor},
-    {"HardSigmoid", &UnaryLoops::hard_sigmoid, HardSigmoidParameters},
+    {"HardSigmoid", &UnaryLoops::hard_sigmoid},
     {"HardSwish", &UnaryLoops::hard_swish},
-    {"LeakyRelu", &UnaryLoops::leaky_relu, Alpha<1>},
+    {"LeakyRelu", &UnaryLoops::leaky_relu},
     {"Log", &UnaryLoops::log},
     {"Mish", &UnaryLoops::mish},
     {"Neg", &UnaryLoops::negate},
     {"Reciprocal", &UnaryLoops::reciprocal},
     {"Relu", &UnaryLoops::relu},
     {"Round", &UnaryLoops::round},
-    {"Selu", &UnaryLoops::selu, SeluParameters},
-    {"Shrink", &UnaryLoops::shrink, ShrinkParameters},
+    {"Selu", &UnaryLoops::selu},
+    {"Shrink", &UnaryLoops::shrink},
     {"Sigmoid", &UnaryLoops::sigmoid},
     {"Sign", &UnaryLoops::sign},
     {"Softplus", &UnaryLoops::softplus},
     {"Softsign", &UnaryLoops::softsign},
     {"Sqrt", &UnaryLoops::sqrt},
-    {"Swish", &UnaryLoops::swish, Alpha<100>},
+    {"Swish", &UnaryLoops::swish},
     {"Tanh", &UnaryLoops::tanh},
-    {"ThresholdedRelu", &UnaryLoops::thresholded_relu, Alpha<100>},
-    {"QuickGelu", &UnaryLoops::swish, QuickGeluParameters, "com.microsoft"},
+    {"ThresholdedRelu", &UnaryLoops::thresholded_relu},
+    {"QuickGelu", &UnaryLoops::swish, "com.microsoft"},
 };
 
 template <size_t kIndex>
 absl::Status Mapped(KernelContext& context) {
   constexpr const ElementFunction& kFunction = kFunctions[kIndex];
-  return MapOutput(context, BestLoops().unary.*kFunction.loop,
-                   ParametersOf(kFunction, context.node(), context.version()));
+  return MapOutput(context, BestLoops().unary.*kFunction.loop, ParametersOf(context.node(), context.version()));
 }
 
 // ---- Gelu ---------------------------------------------------------------------------------------------------------
 
 const char* WhyNotGelu(const KernelContext& context) {
-  const std::string approximate = GetString(context.node(), "approximate", "none");
-  if (approximate != "none" && approximate != "tanh") return "an unknown approximation";
-  return WhyNotFloat(context);
+  return IsGeluByTanh(context.node()).ok() ? WhyNotFloat(context) : "an unknown approximation";
 }
 
 absl::Status Gelu(KernelContext& context) {
-  const bool by_tanh = GetString(context.node(), "approximate", "none") == "tanh";
+  AMP_ASSIGN_OR_RETURN(const bool by_tanh, IsGeluByTanh(context.node()));
   const UnaryLoops& unary = BestLoops().unary;
   return MapOutput(context, by_tanh ? unary.gelu_tanh : unary.gelu, {});
 }
@@ -197,8 +170,9 @@ constexpr auto kRows = MakeRows(std::make_index_sequence<std::size(kFunctions)>(
 
 }  // namespace
 
-UnaryParameters ParametersOf(const ElementFunction& function, const Node& node, int version) {
-  return function.parameters == nullptr ? UnaryParameters() : function.parameters(node, version);
+UnaryParameters ParametersOf(const Node& node, int version) {
+  const ActivationNumbers numbers = ReadActivation(node, version);
+  return {.a = numbers.a, .b = numbers.b};
 }
 
 const ElementFunction* FindElementFunction(absl::string_view domain, absl::string_view op_type) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/forms/activation.h"
 #include "runtime/reference/elementwise.h"
 #include "runtime/reference/families.h"
 
@@ -15,38 +16,37 @@ namespace {
 double SigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 double SoftplusOf(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); }
 
+ActivationNumbers NumbersOf(const KernelContext& context) { return ReadActivation(context.node(), context.version()); }
+
 absl::Status Celu(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 1);
+  const double alpha = NumbersOf(context).a;
   return MapFloats(context,
                    [alpha](double x) { return (x < 0 ? 0 : x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
 }
 
 absl::Status Elu(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 1);
+  const double alpha = NumbersOf(context).a;
   return MapFloats(context, [alpha](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
 }
 
 absl::Status Gelu(KernelContext& context) {
-  const std::string approximate = GetString(context.node(), "approximate", "none");
-  if (approximate == "tanh") {
+  AMP_ASSIGN_OR_RETURN(const bool by_tanh, IsGeluByTanh(context.node()));
+  if (by_tanh) {
     return MapFloats(context, [](double x) {
       const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
       return 0.5 * x * (1 + std::tanh(inner));
     });
   }
-  if (approximate != "none") {
-    return ModelError("expected approximate 'none' or 'tanh', found '", Escaped(approximate), "'");
-  }
   return MapFloats(context, [](double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); });
 }
 
 absl::Status HardSigmoid(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 0.2f), beta = GetFloat(context.node(), "beta", 0.5f);
+  const double alpha = NumbersOf(context).a, beta = NumbersOf(context).b;
   return MapFloats(context, [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); });
 }
 
 absl::Status LeakyRelu(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 0.01f);
+  const double alpha = NumbersOf(context).a;
   return MapFloats(context, [alpha](double x) { return x < 0 ? alpha * x : x; });
 }
 
@@ -54,26 +54,23 @@ absl::Status Relu(KernelContext& context) {
   return MapEach(context, []<typename T>(T x) { return x < 0 ? T{0} : x; });
 }
 
-// The constants of opset 1 had fewer digits.
 absl::Status Selu(KernelContext& context) {
-  const bool is_first = context.version() < 6;
-  const double alpha = GetFloat(context.node(), "alpha", is_first ? 1.6732f : 1.67326319217681884765625f);
-  const double gamma = GetFloat(context.node(), "gamma", is_first ? 1.0507f : 1.05070102214813232421875f);
+  const double alpha = NumbersOf(context).a, gamma = NumbersOf(context).b;
   return MapFloats(context, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
 }
 
 absl::Status Shrink(KernelContext& context) {
-  const double bias = GetFloat(context.node(), "bias", 0), lambda = GetFloat(context.node(), "lambd", 0.5f);
+  const double bias = NumbersOf(context).a, lambda = NumbersOf(context).b;
   return MapNumbers(context, [=](double x) { return x < -lambda ? x + bias : x > lambda ? x - bias : 0; });
 }
 
 absl::Status Swish(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 1);
+  const double alpha = NumbersOf(context).a;
   return MapFloats(context, [alpha](double x) { return x * SigmoidOf(alpha * x); });
 }
 
 absl::Status ThresholdedRelu(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 1);
+  const double alpha = NumbersOf(context).a;
   return MapFloats(context, [alpha](double x) { return x > alpha ? x : 0; });
 }
 

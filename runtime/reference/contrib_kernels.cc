@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/activation.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
@@ -43,7 +44,7 @@ absl::Status Gelu(KernelContext& context) { return OfBiased(context, GeluOf); }
 absl::Status FastGelu(KernelContext& context) { return OfBiased(context, GeluByTanh); }
 
 absl::Status QuickGelu(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 1.702f);
+  const double alpha = ReadActivation(context.node(), context.version()).a;
   return OfBiased(context, [alpha](double x) { return x * SigmoidOf(alpha * x); });
 }
 
