@@ -11,10 +11,10 @@
 #include "runtime/cpu/library_window.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
-#include "runtime/reference/convolution.h"
 
 namespace amp {
 namespace {
@@ -59,6 +59,7 @@ Parts PartsOf(const KernelContext& context, const Dims& w_dims, DType compute) {
 
 std::unique_ptr<onednn::Primitive> MakePrimitive(const KernelContext& context, const Window& window, const Dims& w_dims,
                                                  DType compute, int64_t images, std::string& why_not) {
+  const int64_t groups = context.Input(kX).dim(1) / w_dims[1];
   const SpatialView view = ViewOf(window);
   const auto operand = [&](size_t port) {
     Dims dims = context.Input(port).dims();
@@ -67,7 +68,7 @@ std::unique_ptr<onednn::Primitive> MakePrimitive(const KernelContext& context, c
   };
   return onednn::OpenLibrary().library->MakeConvolutionWeights(
       {.x = operand(kX),
-       .w = GroupedWeights(DType::kFloat32, w_dims, GetInt(context.node(), "group", 1), view),
+       .w = GroupedWeights(DType::kFloat32, w_dims, groups, view),
        .y = operand(kG),
        .strides = Numbers(window, &WindowAxis::stride, 1),
        .dilations = Numbers(window, &WindowAxis::dilation, 1),

@@ -9,11 +9,11 @@
 #include "runtime/cpu/library_window.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/stated_epilogue.h"
 #include "runtime/onednn/open_library.h"
-#include "runtime/reference/convolution.h"
 
 namespace amp {
 namespace {

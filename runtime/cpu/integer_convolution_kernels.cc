@@ -13,12 +13,12 @@
 #include "runtime/cpu/library_window.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/cpu/window_sums.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
-#include "runtime/reference/convolution.h"
 
 namespace amp {
 namespace {

@@ -13,10 +13,10 @@
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/prepared.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/onednn/open_library.h"
-#include "runtime/reference/convolution.h"
 
 namespace amp {
 namespace {
@@ -40,7 +40,8 @@ const char* WhyNotOverlapAdd(const KernelContext& context) {
   if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) return "not of one to three spatial axes";
   if (!context.IsConstantInput(kW)) return "weights that are computed";
   if (context.HasInput(kBias) && context.Input(kBias).dtype() != x.dtype()) return "a bias of another type";
-  if (GetInt(context.node(), "group", 1) != 1 || w.dim(0) != x.dim(1)) return "groups";
+  const absl::StatusOr<int64_t> group = ReadGroup(context.node(), x.dim(1));
+  if (!group.ok() || *group != 1 || w.dim(0) != x.dim(1)) return "groups";
   if (!IsWorthIt(w.dim(0), w.dim(1))) return "many channels to give, or few to read";
   const int64_t parts = x.num_elements() / x.dim(1) * (w.num_elements() / w.dim(0));
   return parts <= kMostParts ? nullptr : "many places and taps";

@@ -5,8 +5,8 @@
 #include "ir/base/status.h"
 #include "runtime/device/image_axes.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/kernel/stated_epilogue.h"
-#include "runtime/reference/convolution.h"
 
 namespace amp {
 namespace {

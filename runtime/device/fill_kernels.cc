@@ -6,8 +6,9 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/dropout.h"
+#include "runtime/forms/fill_value.h"
 #include "runtime/kernel/doubles.h"
-#include "runtime/reference/fill_value.h"
 
 namespace amp {
 namespace {
@@ -47,23 +48,18 @@ absl::Status ConstantOfShape(KernelContext& context) {
 
 constexpr size_t kRatio = 1, kTraining = 2, kMask = 1;
 
-// Opsets 7 and 10 drop nothing.
 const char* WhyNotDropout(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
-  const bool trains = context.version() < 7 && GetInt(context.node(), "is_test", 0) == 0;
-  if (!context.HasInput(kTraining)) return trains ? "training" : nullptr;
-  const Tensor& training = context.Input(kTraining);
-  const bool is_off = training.dtype() == DType::kBool && training.num_elements() == 1 && !training.elements<bool>()[0];
-  return is_off && !trains ? nullptr : "training";
+  const absl::StatusOr<DropoutForm> form = ReadDropout(context);
+  return form.ok() && !form->drops ? nullptr : "training";
 }
 
-// Before opset 10 the mask had the type of the data.
 absl::Status Dropout(KernelContext& context) {
   const Tensor& x = context.Input(0);
   context.Report("move", x.dtype());
   context.SetOutput(0, x);
   if (!context.HasOutput(kMask)) return absl::OkStatus();
-  const DType dtype = context.version() < 10 ? x.dtype() : DType::kBool;
+  const DType dtype = ReadDropoutMaskType(context);
   Tensor kept = Tensor::Scalar(true);
   if (dtype != DType::kBool) {
     AMP_ASSIGN_OR_RETURN(kept, Tensor::Create(dtype, {}));

@@ -8,9 +8,10 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/images.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/norm.h"
+#include "runtime/forms/resampling.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/reference_kernels.h"
-#include "runtime/reference/resampling.h"
 
 namespace amp {
 namespace {
@@ -115,27 +116,27 @@ const char* WhyNotNeighbours(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.rank() < 2 || x.num_elements() == 0) return "no channels";
-  return GetInt(context.node(), "size", 0) >= 1 ? nullptr : "no neighbours";
+  return ReadNeighbourNorm(context.node()).ok() ? nullptr : "no neighbours";
 }
 
 absl::Status NormalizeNeighbours(KernelContext& context) {
   context.Report("normalize neighbours", DType::kFloat32);
   const Tensor& x = context.Input(0);
-  const Node& node = context.node();
-  const int64_t size = std::min(GetInt(node, "size", 1), 2 * x.dim(1));
+  AMP_ASSIGN_OR_RETURN(const NeighbourNormForm form, ReadNeighbourNorm(context.node()));
+  const int64_t size = std::min(form.size, 2 * x.dim(1));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
-  context.resources().device->Start(device::NormalizeNeighboursArguments{
-      .x = x.data(),
-      .y = y->mutable_data(),
-      .storage = StorageOf(x.dtype()),
-      .count = CountOf(x),
-      .channels = static_cast<uint32_t>(x.dim(1)),
-      .pixels = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank())),
-      .before = static_cast<uint32_t>((size - 1) / 2),
-      .after = static_cast<uint32_t>(size / 2),
-      .alpha = GetFloat(node, "alpha", 1e-4f) / static_cast<float>(GetInt(node, "size", 1)),
-      .beta = GetFloat(node, "beta", 0.75f),
-      .bias = GetFloat(node, "bias", 1)});
+  context.resources().device->Start(
+      device::NormalizeNeighboursArguments{.x = x.data(),
+                                           .y = y->mutable_data(),
+                                           .storage = StorageOf(x.dtype()),
+                                           .count = CountOf(x),
+                                           .channels = static_cast<uint32_t>(x.dim(1)),
+                                           .pixels = static_cast<uint32_t>(ElementsBetween(x.dims(), 2, x.rank())),
+                                           .before = static_cast<uint32_t>((size - 1) / 2),
+                                           .after = static_cast<uint32_t>(size / 2),
+                                           .alpha = form.alpha / static_cast<float>(form.size),
+                                           .beta = form.beta,
+                                           .bias = form.bias});
   return absl::OkStatus();
 }
 

@@ -1,7 +1,7 @@
 // What only moves elements is computed on a device by the reference kernels themselves: what they call to move elements
 // knows where these are (runtime/kernel/element_mover.h). Here are the operators for which that holds.
 #include <algorithm>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,9 +9,9 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/scatter.h"
 #include "runtime/kernel/kernel_table.h"
 #include "runtime/kernel/move_elements.h"
-#include "runtime/reference/index_places.h"
 #include "runtime/reference/reference_kernels.h"
 
 namespace amp {
@@ -55,29 +55,13 @@ absl::Status RunReference(KernelContext& context) {
 
 // ---- scattering -----------------------------------------------------------------------------------------------------
 
-std::optional<Dims> DimsOfUpdates(const KernelContext& context) {
-  const Dims &data = context.Input(0).dims(), &indices = context.Input(1).dims();
-  if (context.node().op_type() != "ScatterND") return indices;
-  const bool fits = !indices.empty() && indices.back() >= 1 && indices.back() <= static_cast<int64_t>(data.size());
-  if (!fits) return std::nullopt;
-  Dims dims(indices.begin(), indices.end() - 1);
-  dims.insert(dims.end(), data.begin() + indices.back(), data.end());
-  return dims;
-}
-
 const char* WhyNotScatter(const KernelContext& context) {
-  if (GetString(context.node(), "reduction", "none") != "none") return "updates that are added up";
+  if (ReadScatterReduction(context) != "none") return "updates that are added up";
   const Tensor &x = context.Input(0), &updates = context.Input(2);
-  if (updates.dtype() != x.dtype() || updates.dims() != DimsOfUpdates(context)) return "updates that do not fit";
+  const absl::StatusOr<Dims> dims = ReadScatterUpdateDims(context);
+  if (updates.dtype() != x.dtype() || !dims.ok() || updates.dims() != *dims) return "updates that do not fit";
   if (x.num_elements() == 0) return "no elements";
   return WhyNot<1>(context);
-}
-
-absl::StatusOr<Places> TargetsOf(const KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, context.InputInts(1));
-  const Dims &data = context.Input(0).dims(), &dims = context.Input(1).dims();
-  if (context.node().op_type() == "ScatterND") return TuplePlaces(data, {dims, std::move(elements)}, 0);
-  return ElementPlaces(data, GetInt(context.node(), "axis", 0), {dims, std::move(elements)});
 }
 
 // Where updates meet, the last one counts: the processor knows an order.
@@ -89,7 +73,7 @@ bool DoMeet(std::vector<size_t> firsts) {
 absl::Status Scatter(KernelContext& context) {
   const Tensor &x = context.Input(0), &updates = context.Input(2);
   context.Report("move", x.dtype());
-  AMP_ASSIGN_OR_RETURN(const Places places, TargetsOf(context));
+  AMP_ASSIGN_OR_RETURN(const Places places, ReadScatterPlaces(context));
   if (DoMeet(places.firsts)) return absl::UnimplementedError("updates that meet");
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   CopyBlocks(x, {0, 0}, *y, {0, 0}, static_cast<size_t>(x.num_elements()), 1);

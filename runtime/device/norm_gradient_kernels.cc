@@ -1,48 +1,26 @@
 // The gradients of norms, functions of domain ai.amp, on a device. Of rows (LayerNormalization, RMSNormalization) or of
 // channels (BatchNormalization; InstanceNormalization, whose samples' channels are channels each).
-#include <algorithm>
-#include <numeric>
-
 #include "ir/base/status.h"
 #include "runtime/device/channel_moments.h"
 #include "runtime/device/column_sums.h"
 #include "runtime/device/families.h"
 #include "runtime/device/raw/norm_gradient.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/norm_gradient.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
 namespace {
 
-constexpr size_t kX = 0, kScale = 1, kG = 2;  // inputs
+using Form = NormGradientForm;
+constexpr size_t kX = Form::kX, kScale = Form::kScale, kG = Form::kG;
 
-float Epsilon(const KernelContext& context) { return GetFloat(context.node(), "epsilon", 1e-5f); }
-
-Dims AxesFrom(size_t begin, size_t end) {
-  Dims axes(end - begin);
-  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(begin));
-  return axes;
-}
-
-// [0, 2, 3, ...]
-Dims AllButChannels(size_t rank) {
-  Dims axes = AxesFrom(1, rank);
-  axes.front() = 0;
-  return axes;
-}
-
-bool HasAxes(const KernelContext& context, const Dims& axes, const Dims& scale_axes) {
-  return GetInts(context.node(), "axes") == axes && GetInts(context.node(), "scale_axes") == scale_axes;
-}
-
-const char* WhyNotFloats(const KernelContext& context) {
+template <Form::Shape kShape>
+const char* WhyNot(const KernelContext& context) {
   for (const size_t port : {kX, kScale, kG}) {
     if (!IsDeviceFloat(context.Input(port).dtype())) return kNoDeviceFloat;
   }
-  if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
-  const Tensor& x = context.Input(kX);
-  if (x.num_elements() == 0) return "no elements";
-  return context.Input(kG).dims() == x.dims() ? nullptr : "a gradient of another shape";
+  return WhyNotNormGradient(context, kShape);
 }
 
 device::NormOperands OperandsOf(const KernelContext& context) {
@@ -60,21 +38,6 @@ bool GivesScaleGradient(const KernelContext& context) { return context.HasOutput
 float* Floats(Tensor& tensor) { return static_cast<float*>(tensor.mutable_data()); }
 
 // ---- by the statistics of all axes from one on ----------------------------------------------------------------------
-
-size_t FirstAxis(const KernelContext& context) {
-  const size_t num_axes = GetInts(context.node(), "axes").value_or(Dims()).size();
-  const size_t rank = context.Input(kX).rank();
-  return rank - std::min(rank, num_axes);
-}
-
-const char* WhyNotRows(const KernelContext& context) {
-  if (const char* why = WhyNotFloats(context)) return why;
-  const Dims& x = context.Input(kX).dims();
-  const size_t axis = FirstAxis(context);
-  if (!HasAxes(context, AxesFrom(axis, x.size()), AxesFrom(0, axis))) return "other axes than the last";
-  const Dims row(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
-  return context.Input(kScale).dims() == row ? nullptr : "a scale of another shape";
-}
 
 absl::Status GiveScaleGradient(KernelContext& context, const device::RowGradientArguments& norm) {
   AMP_ASSIGN_OR_RETURN(Tensor * dscale, context.MakeOutput(1, DType::kFloat32, context.Input(kScale).dims()));
@@ -103,7 +66,7 @@ absl::Status OfRows(KernelContext& context) {
                                              .rows = static_cast<uint32_t>(rows),
                                              .size = static_cast<uint32_t>(size),
                                              .is_centred = kCentre == Centre::kMean,
-                                             .epsilon = Epsilon(context),
+                                             .epsilon = ReadNormGradientEpsilon(context),
                                              .dx = Floats(*dx),
                                              .mean = Floats(mean),
                                              .inverse_deviation = Floats(inverse_deviation)};
@@ -112,28 +75,6 @@ absl::Status OfRows(KernelContext& context) {
 }
 
 // ---- of channels ----------------------------------------------------------------------------------------------------
-
-// A scale [C, 1, ...], or [C] where nothing is behind the channels.
-const char* WhyNotChannels(const KernelContext& context) {
-  if (const char* why = WhyNotFloats(context)) return why;
-  const Tensor& x = context.Input(kX);
-  if (x.rank() < 2) return "no channels";
-  Dims of_channels(x.rank() - 1, 1);
-  of_channels.front() = x.dim(1);
-  return context.Input(kScale).dims() == of_channels ? nullptr : "a scale of another shape";
-}
-
-const char* WhyNotBatch(const KernelContext& context) {
-  if (const char* why = WhyNotChannels(context)) return why;
-  const Dims axes = AllButChannels(context.Input(kX).rank());
-  return HasAxes(context, axes, axes) ? nullptr : "other axes than those of batch and space";
-}
-
-const char* WhyNotInstance(const KernelContext& context) {
-  if (const char* why = WhyNotChannels(context)) return why;
-  const size_t rank = context.Input(kX).rank();
-  return HasAxes(context, AxesFrom(2, rank), AllButChannels(rank)) ? nullptr : "other axes than those of space";
-}
 
 // dx of x as [batch, channels, pixels]; `normal_sums`: by channel.
 absl::Status StartGradient(KernelContext& context, const device::ChannelParts& parts, Tensor& dx, Tensor& normal_sums) {
@@ -157,7 +98,7 @@ absl::Status StartGradient(KernelContext& context, const device::ChannelParts& p
                                          .scale = scale.data(),
                                          .scale_storage = StorageOf(scale.dtype()),
                                          .scales = CountOf(scale),
-                                         .epsilon = Epsilon(context),
+                                         .epsilon = ReadNormGradientEpsilon(context),
                                          .coefficients = coefficients,
                                          .normal_sums = Floats(normal_sums)});
   device.Start(device::ChannelGradientArguments{.of = of,
@@ -213,10 +154,10 @@ constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
 }
 
 constexpr KernelRow kRows[] = {
-    RowOf("LayerNormalizationGradient", OfRows<Centre::kMean>, WhyNotRows),
-    RowOf("RMSNormalizationGradient", OfRows<Centre::kZero>, WhyNotRows),
-    RowOf("BatchNormalizationGradient", OfBatch, WhyNotBatch),
-    RowOf("InstanceNormalizationGradient", OfInstances, WhyNotInstance),
+    RowOf("LayerNormalizationGradient", OfRows<Centre::kMean>, WhyNot<Form::Shape::kRows>),
+    RowOf("RMSNormalizationGradient", OfRows<Centre::kZero>, WhyNot<Form::Shape::kRows>),
+    RowOf("BatchNormalizationGradient", OfBatch, WhyNot<Form::Shape::kBatch>),
+    RowOf("InstanceNormalizationGradient", OfInstances, WhyNot<Form::Shape::kInstances>),
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "runtime/device/families.h"
 #include "runtime/device/raw/quantized.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/quantize.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/quantized_numbers.h"
 
@@ -91,7 +92,7 @@ const char* WhyNotConcat(const KernelContext& context) {
 absl::Status Concat(KernelContext& context) {
   context.Report("look up", DType::kFloat64);
   const Tensor& first = context.Input(Ports::kFirstPart);
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", 1), first.rank()));
+  AMP_ASSIGN_OR_RETURN(const size_t axis, ReadQuantizedConcatAxis(context));
   Dims dims = first.dims();
   dims[axis] = 0;
   for (size_t port = Ports::kFirstPart; port < context.num_inputs(); port += Ports::kPortsOfPart) {

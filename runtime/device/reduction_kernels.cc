@@ -10,8 +10,8 @@
 #include "runtime/device/raw/rows.h"
 #include "runtime/device/split_rows.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/reduction.h"
 #include "runtime/kernel/layout.h"
-#include "runtime/kernel/reduced_axes.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -36,12 +36,6 @@ Axes SplitAxes(const Tensor& x, absl::Span<const size_t> axes) {
   split.kept = MergeAxes(split.kept);
   split.reduced = MergeAxes(split.reduced);
   return split;
-}
-
-std::vector<size_t> AxesBehindChannels(const Tensor& x) {
-  std::vector<size_t> axes;
-  for (size_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
-  return axes;
 }
 
 const char* WhyNot(const KernelContext& context) {
@@ -93,11 +87,11 @@ absl::Status AddRows(KernelContext& context, const Axes& split, float scale, Ten
   return StartColumnSums(context, sum, scale, y);
 }
 
-absl::Status ReduceAlong(KernelContext& context, absl::Span<const size_t> axes, int64_t keepdims, const Rule& rule) {
+absl::Status ReduceAlong(KernelContext& context, const ReductionForm& form, const Rule& rule) {
   context.Report("reduce", DType::kFloat32);
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, TypeOfResult(context), ReducedDims(x.dims(), axes, keepdims)));
-  const Axes split = SplitAxes(x, axes);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, TypeOfResult(context), form.dims));
+  const Axes split = SplitAxes(x, form.axes);
   const int64_t count = x.num_elements() / y->num_elements();
   const float scale = rule.is_mean ? static_cast<float>(1 / static_cast<double>(count)) : 1;
   if (AddsRows(split, rule)) return AddRows(context, split, scale, *y);
@@ -125,13 +119,13 @@ constexpr Rule kMin = {device::Reduction::kMin};
 
 template <const Rule& kRule>
 absl::Status Reduce(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, ReducedAxes(context, context.Input(0).rank()));
-  return ReduceAlong(context, axes, GetInt(context.node(), "keepdims", 1), kRule);
+  AMP_ASSIGN_OR_RETURN(const ReductionForm form, ReadReduction(context));
+  return ReduceAlong(context, form, kRule);
 }
 
 template <const Rule& kRule>
 absl::Status ReduceImages(KernelContext& context) {
-  return ReduceAlong(context, AxesBehindChannels(context.Input(0)), /*keepdims=*/1, kRule);
+  return ReduceAlong(context, ReadGlobalReduction(context), kRule);
 }
 
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,

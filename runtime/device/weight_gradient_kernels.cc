@@ -13,9 +13,9 @@
 #include "runtime/device/raw/product.h"
 #include "runtime/device/raw/window_gradient.h"
 #include "runtime/device/storage.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/forms/product.h"
 #include "runtime/kernel/move_elements.h"
-#include "runtime/reference/convolution.h"
 
 namespace amp {
 namespace {

@@ -17,11 +17,16 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
+    {"Affine", "alpha", "beta", 1, 0},
     {"Celu", "alpha", nullptr, 1, 0},
     {"Elu", "alpha", nullptr, 1, 0},
     {"HardSigmoid", "alpha", "beta", 0.2f, 0.5f},
     {"LeakyRelu", "alpha", nullptr, 0.01f, 0},
+    {"ParametricSoftplus", "alpha", "beta", 1, 1},
+    {"QLinearLeakyRelu", "alpha", nullptr, 0.01f, 0},
     {"QuickGelu", "alpha", nullptr, 1.702f, 0},
+    {"Scale", "scale", nullptr, 1, 0},
+    {"ScaledTanh", "alpha", "beta", 1, 1},
     {"Selu", "alpha", "gamma", 1.67326319217681884765625f, 1.05070102214813232421875f, 6},
     {"Selu", "alpha", "gamma", 1.6732f, 1.0507f},  // opset 1 has fewer digits
     {"Shrink", "bias", "lambd", 0, 0.5f},

@@ -8,10 +8,11 @@
 namespace amp {
 
 // The operator's first and second attribute; 0 where it has none:
-//   Celu, Elu, LeakyRelu, Swish, ThresholdedRelu, QuickGelu   alpha
-//   HardSigmoid                                               alpha, beta
-//   Selu                                                      alpha, gamma
-//   Shrink                                                    bias, lambd
+//   Celu, Elu, LeakyRelu, Swish, ThresholdedRelu, QuickGelu, QLinearLeakyRelu   alpha
+//   Affine, HardSigmoid, ParametricSoftplus, ScaledTanh                         alpha, beta
+//   Scale                                                                       scale
+//   Selu                                                                        alpha, gamma
+//   Shrink                                                                      bias, lambd
 struct ActivationNumbers {
   float a = 0, b = 0;
 };

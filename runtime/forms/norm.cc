@@ -14,12 +14,12 @@ bool TrainsBatchNorm(const KernelContext& context) {
   return context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
 }
 
-DType StashType(const Node& node) {
+absl::StatusOr<DType> ReadStashType(const Node& node) {
   const int64_t stated = GetInt(node, "stash_type", static_cast<int64_t>(DType::kFloat32));
   for (const DType type : {DType::kFloat32, DType::kBfloat16, DType::kFloat16, DType::kFloat64}) {
     if (stated == static_cast<int64_t>(type)) return type;
   }
-  return DType::kUndefined;
+  return ModelError("stash_type: expected a type of floats, found ", stated);
 }
 
 }  // namespace
@@ -47,8 +47,26 @@ GroupNormForm ReadGroupNorm(const KernelContext& context) {
 absl::StatusOr<LayerNormForm> ReadLayerNorm(const KernelContext& context, float default_epsilon) {
   const Node& node = context.node();
   AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(node, "axis", -1), context.Input(0).rank()));
-  return LayerNormForm{
-      .axis = axis, .epsilon = GetFloat(node, "epsilon", default_epsilon), .stash_type = StashType(node)};
+  AMP_ASSIGN_OR_RETURN(const DType stash_type, ReadStashType(node));
+  return LayerNormForm{.axis = axis, .epsilon = GetFloat(node, "epsilon", default_epsilon), .stash_type = stash_type};
+}
+
+absl::StatusOr<NeighbourNormForm> ReadNeighbourNorm(const Node& node) {
+  const int64_t size = GetInt(node, "size", 0);
+  if (size < 1) return ModelError("size: expected at least 1, found ", size);
+  return NeighbourNormForm{.size = size,
+                           .alpha = GetFloat(node, "alpha", 1e-4f),
+                           .beta = GetFloat(node, "beta", 0.75f),
+                           .bias = GetFloat(node, "bias", 1)};
+}
+
+absl::StatusOr<LpNormForm> ReadLpNorm(const KernelContext& context) {
+  const Node& node = context.node();
+  LpNormForm form;
+  AMP_ASSIGN_OR_RETURN(form.axis, NormalizeAxis(GetInt(node, "axis", -1), context.Input(0).rank()));
+  form.p = GetInt(node, "p", 2);
+  if (form.p != 1 && form.p != 2) return ModelError("p: expected 1 or 2, found ", form.p);
+  return form;
 }
 
 }  // namespace amp

@@ -30,10 +30,26 @@ GroupNormForm ReadGroupNorm(const KernelContext& context);
 struct LayerNormForm {
   size_t axis = 0;  // elements from this axis on belong together
   float epsilon = 1e-5f;
-  DType stash_type = DType::kFloat32;  // of statistics; kUndefined: none that the operator knows
+  DType stash_type = DType::kFloat32;  // of statistics; a float type
 };
-// Errors: kDataLoss, an axis that the input does not have.
+// Errors: kDataLoss, an axis that the input does not have, another stash_type than a type of floats.
 absl::StatusOr<LayerNormForm> ReadLayerNorm(const KernelContext& context, float default_epsilon = 1e-5f);
+
+// LRN: each element by a power of the squares in `size` channels around it.
+struct NeighbourNormForm {
+  int64_t size = 1;  // at least 1
+  float alpha = 1e-4f, beta = 0.75f, bias = 1;
+};
+// Errors: a size below 1.
+absl::StatusOr<NeighbourNormForm> ReadNeighbourNorm(const Node& node);
+
+// LpNormalization along an axis.
+struct LpNormForm {
+  size_t axis = 0;
+  int64_t p = 2;  // 1 or 2
+};
+// Errors: an axis that the input does not have, another p.
+absl::StatusOr<LpNormForm> ReadLpNorm(const KernelContext& context);
 
 }  // namespace amp
 

@@ -28,4 +28,6 @@ absl::StatusOr<Window> ReadAveragedWindow(const Node& node, absl::Span<const int
   return window;
 }
 
+bool HasChannelsLast(const Node& node) { return GetInt(node, "channels_last", 0) != 0; }
+
 }  // namespace amp

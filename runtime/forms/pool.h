@@ -25,6 +25,9 @@ absl::StatusOr<PoolForm> ReadPool(const Node& node, absl::Span<const int64_t> sp
 // input. Errors: those of ReadWindow. REQUIRES: both have as many dims, at least 3.
 absl::StatusOr<Window> ReadAveragedWindow(const Node& node, absl::Span<const int64_t> x, absl::Span<const int64_t> g);
 
+// Whether images are [N, ..., C], for com.microsoft's pools of quantised numbers: attribute `channels_last`.
+bool HasChannelsLast(const Node& node);
+
 }  // namespace amp
 
 #endif  // AMP_RUNTIME_FORMS_POOL_H_

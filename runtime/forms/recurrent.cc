@@ -74,7 +74,7 @@ absl::StatusOr<RecurrentForm> ReadRecurrent(const Node& node, RecurrentCellKind 
   AMP_RETURN_IF_ERROR(ReadDirection(node, form));
   const absl::Span<const absl::string_view> usual = UsualActivations(kind);
   AMP_ASSIGN_OR_RETURN(form.activations, ReadActivations(node, static_cast<size_t>(form.num_directions), usual));
-  form.has_usual_activations = AreUsual(node, usual) && !HasAttribute(node, "activation_alpha");
+  form.has_usual_activations = AreUsual(node, usual);
   return form;
 }
 

@@ -1,4 +1,4 @@
-// What Softmax and LogSoftmax compute along.
+// The axes along which Softmax, LogSoftmax and Hardmax compute.
 //
 //   from opset 13 on   one axis, by default the last one
 //   before             an axis, by default 1, and all behind it as if they were one

@@ -5,10 +5,10 @@
 // Where all elements that the statistics are of have one scale this is a number of each channel times x, and one times g.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/norm_gradient.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
@@ -20,35 +20,15 @@
 namespace amp {
 namespace {
 
-constexpr size_t kX = 0, kScale = 1, kG = 2;  // inputs
+using Form = NormGradientForm;
+constexpr size_t kX = Form::kX, kScale = Form::kScale, kG = Form::kG;
 
-double Epsilon(const KernelContext& context) { return static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f)); }
-
-Dims AxesFrom(size_t begin, size_t end) {
-  Dims axes(end - begin);
-  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(begin));
-  return axes;
-}
-
-// [0, 2, 3, ...]
-Dims AllButChannels(size_t rank) {
-  Dims axes = AxesFrom(1, rank);
-  axes.front() = 0;
-  return axes;
-}
-
-bool HasAxes(const KernelContext& context, const Dims& axes, const Dims& scale_axes) {
-  return GetInts(context.node(), "axes") == axes && GetInts(context.node(), "scale_axes") == scale_axes;
-}
-
-const char* WhyNotFloats(const KernelContext& context) {
+template <Form::Shape kShape>
+const char* WhyNot(const KernelContext& context) {
   for (const size_t port : {kX, kScale, kG}) {
     if (!IsLoopFloat(context.Input(port).dtype())) return kNoLoopFloat;
   }
-  if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
-  const Tensor& x = context.Input(kX);
-  if (x.num_elements() == 0) return "no elements";
-  return context.Input(kG).dims() == x.dims() ? nullptr : "a gradient of another shape";
+  return WhyNotNormGradient(context, kShape);
 }
 
 // Output 1 of sums; nobody may read it.
@@ -61,21 +41,6 @@ absl::Status WriteScaleGradient(KernelContext& context, Dims dims, const std::ve
 }
 
 // ---- by the statistics of all axes from one on ------------------------------------------------------------------------
-
-size_t FirstAxis(const KernelContext& context) {
-  const size_t num_axes = GetInts(context.node(), "axes").value_or(Dims()).size();
-  const size_t rank = context.Input(kX).rank();
-  return rank - std::min(rank, num_axes);
-}
-
-const char* WhyNotRows(const KernelContext& context) {
-  if (const char* why = WhyNotFloats(context)) return why;
-  const Dims& x = context.Input(kX).dims();
-  const size_t axis = FirstAxis(context);
-  if (!HasAxes(context, AxesFrom(axis, x.size()), AxesFrom(0, axis))) return "other axes than the last";
-  const Dims row(x.begin() + static_cast<std::ptrdiff_t>(axis), x.end());
-  return context.Input(kScale).dims() == row ? nullptr : "a scale of another shape";
-}
 
 // What one row gives: dx, and what is added to the sums that are dscale.
 class RowGradient {
@@ -124,7 +89,7 @@ absl::Status OfRows(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(Tensor * dx, context.MakeOutput(0, DType::kFloat32, x.dims()));
   const FloatSource in(loops, x), gradients(loops, context.Input(kG));
   std::vector<float> x_buffer(size), g_buffer(size);
-  RowGradient row(loops, kCentre, Epsilon(context), ReadAll(loops, scale));
+  RowGradient row(loops, kCentre, ReadNormGradientEpsilon(context), ReadAll(loops, scale));
   float* const out = dx->mutable_elements<float>().data();
   for (size_t at = 0; at < static_cast<size_t>(x.num_elements()); at += size) {
     row.Of(in.Read(at, size, x_buffer.data()), gradients.Read(at, size, g_buffer.data()), out + at);
@@ -133,28 +98,6 @@ absl::Status OfRows(KernelContext& context) {
 }
 
 // ---- of channels ------------------------------------------------------------------------------------------------------
-
-// A scale [C, 1, ...], or [C] where nothing is behind the channels.
-const char* WhyNotChannels(const KernelContext& context) {
-  if (const char* why = WhyNotFloats(context)) return why;
-  const Tensor& x = context.Input(kX);
-  if (x.rank() < 2) return "no channels";
-  Dims of_channels(x.rank() - 1, 1);
-  of_channels.front() = x.dim(1);
-  return context.Input(kScale).dims() == of_channels ? nullptr : "a scale of another shape";
-}
-
-const char* WhyNotBatch(const KernelContext& context) {
-  if (const char* why = WhyNotChannels(context)) return why;
-  const Dims axes = AllButChannels(context.Input(kX).rank());
-  return HasAxes(context, axes, axes) ? nullptr : "other axes than those of batch and space";
-}
-
-const char* WhyNotInstance(const KernelContext& context) {
-  if (const char* why = WhyNotChannels(context)) return why;
-  const size_t rank = context.Input(kX).rank();
-  return HasAxes(context, AxesFrom(2, rank), AllButChannels(rank)) ? nullptr : "other axes than those of space";
-}
 
 // sum (g) and sum (g (x - mean)) of every channel.
 struct ChannelSums {
@@ -219,7 +162,7 @@ absl::Status OfBatch(KernelContext& context) {
   dx->set_layout(x.layout());
   const std::vector<float> scale = ReadAll(loops, context.Input(kScale));
   std::vector<double> sums(scale.size(), 0.0);
-  GradientOfChannels(loops, x, g, scale, Epsilon(context), *dx, absl::MakeSpan(sums));
+  GradientOfChannels(loops, x, g, scale, ReadNormGradientEpsilon(context), *dx, absl::MakeSpan(sums));
   return WriteScaleGradient(context, {x.dim(1)}, sums);
 }
 
@@ -236,8 +179,8 @@ absl::Status OfInstances(KernelContext& context) {
   std::vector<float> scales;
   for (size_t n = 0; n < batch; ++n) scales.insert(scales.end(), scale.begin(), scale.end());
   std::vector<double> sums(scales.size(), 0.0), of_channels(channels, 0.0);
-  GradientOfChannels(loops, x.Reshaped(one_sample), context.Input(kG).Reshaped(one_sample), scales, Epsilon(context),
-                     out, absl::MakeSpan(sums));
+  GradientOfChannels(loops, x.Reshaped(one_sample), context.Input(kG).Reshaped(one_sample), scales,
+                     ReadNormGradientEpsilon(context), out, absl::MakeSpan(sums));
   for (size_t i = 0; i < sums.size(); ++i) of_channels[i % channels] += sums[i];
   return WriteScaleGradient(context, {x.dim(1)}, of_channels);
 }
@@ -248,13 +191,13 @@ constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
 }
 
 constexpr KernelRow kRows[] = {
-    RowOf("LayerNormalizationGradient", OfRows<Centre::kMean>, WhyNotRows),
-    RowOf("RMSNormalizationGradient", OfRows<Centre::kZero>, WhyNotRows),
-    RowOf("InstanceNormalizationGradient", OfInstances, WhyNotInstance),
+    RowOf("LayerNormalizationGradient", OfRows<Centre::kMean>, WhyNot<Form::Shape::kRows>),
+    RowOf("RMSNormalizationGradient", OfRows<Centre::kZero>, WhyNot<Form::Shape::kRows>),
+    RowOf("InstanceNormalizationGradient", OfInstances, WhyNot<Form::Shape::kInstances>),
     {.op_type = "BatchNormalizationGradient",
      .function = OfBatch,
      .domain = "ai.amp",
-     .why_not = WhyNotBatch,
+     .why_not = WhyNot<Form::Shape::kBatch>,
      .family = "loops",
      .takes_channels_last = true},
 };

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/quantize.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
@@ -24,24 +25,13 @@ struct ScaledRuns {
   size_t size = 1;
 };
 
-absl::StatusOr<size_t> ScaleAxis(const KernelContext& context) {
-  const size_t rank = context.Input(0).rank();
-  const int64_t default_axis = rank == 1 && !HasAttribute(context.node(), "axis") ? 0 : 1;
-  return NormalizeAxis(GetInt(context.node(), "axis", default_axis), rank);
-}
-
 const char* WhyNotScales(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   const Tensor& scale = context.Input(1);
   if (scale.dtype() != DType::kFloat32) return "scales of another type than float32";
-  if (GetInt(context.node(), "block_size", 0) != 0) return "scales of blocks";
-  if (GetInt(context.node(), "precision", 0) != 0) return "a type to divide in";
-  const Tensor& points = context.Input(2);
-  if (context.HasInput(2) && points.num_elements() != scale.num_elements()) return "zero points that do not fit";
+  if (const char* reason = WhyNotPlainScales(context)) return reason;
   if (scale.num_elements() == 1) return nullptr;
-  const absl::StatusOr<size_t> axis = ScaleAxis(context);
-  if (!axis.ok() || scale.dims() != Dims{x.dim(*axis)}) return "scales that do not fit";
-  const size_t at = AxisInMemory(*axis, x.rank(), x.layout());
+  const size_t at = AxisInMemory(ReadQuantize(context)->axis, x.rank(), x.layout());
   return at + 1 < x.rank() ? nullptr : "a scale for every element of a run";
 }
 
@@ -58,8 +48,8 @@ absl::StatusOr<ScaledRuns> ReadRuns(const KernelContext& context) {
     });
   }
   if (scales.size() == 1) return runs;
-  AMP_ASSIGN_OR_RETURN(const size_t axis, ScaleAxis(context));
-  const size_t at = AxisInMemory(axis, x.rank(), x.layout());
+  AMP_ASSIGN_OR_RETURN(const QuantizeForm form, ReadQuantize(context));
+  const size_t at = AxisInMemory(form.axis, x.rank(), x.layout());
   runs.size = static_cast<size_t>(ElementsBetween(DimsInMemory(x.dims(), x.layout()), at + 1, x.rank()));
   return runs;
 }
@@ -81,8 +71,8 @@ void ForEachScaledPart(size_t count, const ScaledRuns& runs, Visit visit) {
 
 const char* WhyNotQuantize(const KernelContext& context) {
   if (context.Input(0).dtype() != DType::kFloat32) return "another type than float32";
-  if (GetInt(context.node(), "output_dtype", 0) != 0) return "a type of the output that is stated";
-  if (context.HasInput(2) && !IsByte(context.Input(2).dtype())) return "another type than 8 bits";
+  const absl::StatusOr<DType> type = ReadQuantizedType(context);
+  if (!type.ok() || !IsByte(*type)) return "another type than 8 bits";
   return WhyNotScales(context);
 }
 
@@ -90,7 +80,7 @@ absl::Status QuantizeLinear(KernelContext& context) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
-  const DType dtype = context.HasInput(2) ? context.Input(2).dtype() : DType::kUint8;
+  AMP_ASSIGN_OR_RETURN(const DType dtype, ReadQuantizedType(context));
   AMP_ASSIGN_OR_RETURN(const ScaledRuns runs, ReadRuns(context));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, dtype, x.dims()));
   y->set_layout(x.layout());
@@ -140,7 +130,8 @@ const char* WhyNotDequantize(const KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
   if (!IsByte(dtype)) return "another type than 8 bits";
   if (context.HasInput(2) && context.Input(2).dtype() != dtype) return "zero points of another type";
-  if (GetInt(context.node(), "output_dtype", 0) != 0) return "a type of the output that is stated";
+  const absl::StatusOr<QuantizeForm> form = ReadQuantize(context);
+  if (form.ok() && form->output.value_or(DType::kFloat32) != DType::kFloat32) return "another type than float32";
   return WhyNotScales(context);
 }
 

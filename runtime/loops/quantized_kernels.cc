@@ -2,6 +2,7 @@
 // QLinearConcat, QLinearGlobalAveragePool. To the last bit what the reference gives: a function of one number is a table of
 // 256, and sums and products are taken in float64.
 #include "ir/base/status.h"
+#include "runtime/forms/quantize.h"
 #include "runtime/kernel/broadcast.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/shape_math.h"
@@ -73,7 +74,7 @@ absl::Status QLinearConcat(KernelContext& context) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat64);
   const Tensor& first = context.Input(Ports::kFirstPart);
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", 1), first.rank()));
+  AMP_ASSIGN_OR_RETURN(const size_t axis, ReadQuantizedConcatAxis(context));
   Dims dims = first.dims();
   dims[axis] = 0;
   for (size_t port = Ports::kFirstPart; port < context.num_inputs(); port += Ports::kPortsOfPart) {

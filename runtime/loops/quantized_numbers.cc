@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "runtime/forms/activation.h"
+#include "runtime/forms/pool.h"
+#include "runtime/forms/quantize.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -48,7 +51,7 @@ const char* WhyNotQuantizedOne(const KernelContext& context) {
 
 const char* WhyNotQuantizedConcat(const KernelContext& context) {
   const Tensor& first = context.Input(QuantizedPorts::kFirstPart);
-  const absl::StatusOr<size_t> axis = NormalizeAxis(GetInt(context.node(), "axis", 1), first.rank());
+  const absl::StatusOr<size_t> axis = ReadQuantizedConcatAxis(context);
   if (!axis.ok()) return "no axis of the inputs";
   if (!ReadQuantized(context, 0, first.dtype()).has_value()) return kOtherScales;
   int64_t size = 0;
@@ -67,7 +70,7 @@ const char* WhyNotQuantizedConcat(const KernelContext& context) {
 const char* WhyNotQuantizedMean(const KernelContext& context) {
   const Tensor& x = context.Input(QuantizedPorts::kX);
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
-  if (GetInt(context.node(), "channels_last", 0) != 0) return "channels last";
+  if (HasChannelsLast(context.node())) return "channels last";
   return WhyNotQuantizedOne(context);
 }
 
@@ -93,7 +96,7 @@ QuantizedTable TableOfNode(const KernelContext& context) {
   const Quantized from = *ReadQuantized(context, QuantizedPorts::kX + 1, dtype),
                   to = *ReadQuantized(context, QuantizedPorts::kScaleOfOne, dtype);
   if (context.node().op_type() == "QLinearSigmoid") return TableOf(from, to, dtype, SigmoidOf);
-  const double alpha = GetFloat(context.node(), "alpha", 0.01f);
+  const double alpha = ReadActivation(context.node(), context.version()).a;
   return TableOf(from, to, dtype, [alpha](double x) { return x < 0 ? alpha * x : x; });
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/reduction.h"
 #include "runtime/kernel/layout.h"
-#include "runtime/kernel/reduced_axes.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -197,32 +197,12 @@ absl::Status WriteResults(KernelContext& context, Dims dims, std::vector<float>&
 
 // ---- operators ------------------------------------------------------------------------------------------------------
 
-struct Reduction {
-  std::vector<size_t> axes;
-  Dims dims;  // of the result
-};
+absl::StatusOr<ReductionForm> GlobalReduction(const KernelContext& context) { return ReadGlobalReduction(context); }
 
-absl::StatusOr<Reduction> ReadReduction(const KernelContext& context) {
-  const Dims& dims = context.Input(0).dims();
-  Reduction reduction;
-  AMP_ASSIGN_OR_RETURN(reduction.axes, ReducedAxes(context, dims.size()));
-  reduction.dims = ReducedDims(dims, reduction.axes, GetInt(context.node(), "keepdims", 1));
-  return reduction;
-}
-
-// Along all axes behind the channels.
-absl::StatusOr<Reduction> GlobalReduction(const KernelContext& context) {
-  const Dims& dims = context.Input(0).dims();
-  Reduction reduction;
-  for (size_t axis = 2; axis < dims.size(); ++axis) reduction.axes.push_back(axis);
-  reduction.dims = ReducedDims(dims, reduction.axes, /*keepdims=*/1);
-  return reduction;
-}
-
-using ReadFunction = absl::StatusOr<Reduction> (*)(const KernelContext&);
+using ReadFunction = absl::StatusOr<ReductionForm> (*)(const KernelContext&);
 
 // Runs of x as it lies in memory.
-Runs RunsOf(const Tensor& x, const Reduction& reduction) {
+Runs RunsOf(const Tensor& x, const ReductionForm& reduction) {
   std::vector<bool> is_reduced(x.rank(), false);
   for (const size_t axis : reduction.axes) is_reduced[AxisInMemory(axis, x.rank(), x.layout())] = true;
   return RunsAlong(DimsInMemory(x.dims(), x.layout()), is_reduced);
@@ -246,7 +226,7 @@ const char* WhyNot(const KernelContext& context) {
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.num_elements() == 0) return "nothing to reduce";
   if (kRead == GlobalReduction && x.rank() < 2) return "no channels";
-  const absl::StatusOr<Reduction> reduction = kRead(context);
+  const absl::StatusOr<ReductionForm> reduction = kRead(context);
   if (!reduction.ok()) return "axes that do not fit";
   if (x.layout() == Layout::kRowMajor || LeavesOneOrder(x.dims(), reduction->axes)) return nullptr;
   return "channels-last with other axes than the channels kept";
@@ -276,7 +256,7 @@ absl::Status ReduceToSums(KernelContext& context) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const Reduction reduction, kRead(context));
+  AMP_ASSIGN_OR_RETURN(const ReductionForm reduction, kRead(context));
   const Runs runs = RunsOf(x, reduction);
   Sums sums(loops, runs.results, kRule.term, kRule.of_each == nullptr ? nullptr : loops.unary.*kRule.of_each);
   Collect(runs, FloatSource(loops, x), sums);
@@ -294,7 +274,7 @@ absl::Status ReduceToExtremes(KernelContext& context) {
   const Loops& loops = BestLoops();
   context.Report(loops.name, DType::kFloat32);
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const Reduction reduction, kRead(context));
+  AMP_ASSIGN_OR_RETURN(const ReductionForm reduction, kRead(context));
   const Runs runs = RunsOf(x, reduction);
   Extremes extremes = kExtreme == Extreme::kMax ? Extremes(runs.results, loops.rows.max, loops.binary.max, -kInfinity)
                                                 : Extremes(runs.results, loops.rows.min, loops.binary.min, kInfinity);

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/resampling.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
 #include "runtime/loops/float_parts.h"
-#include "runtime/reference/resampling.h"
 
 namespace amp {
 namespace {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ir/base/status.h"
+#include "runtime/forms/norm.h"
 #include "runtime/forms/softmax.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
@@ -89,12 +90,6 @@ void ToUnitL2(const Loops& loops, const float* in, float* out, size_t size) {
 
 constexpr char kOtherAxis[] = "an axis that the input does not have";
 
-const char* WhyNotAlong(const KernelContext& context, int64_t axis) {
-  const Tensor& x = context.Input(0);
-  if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
-  return NormalizeAxis(axis, x.rank()).ok() ? nullptr : kOtherAxis;
-}
-
 const char* WhyNotSoftmax(const KernelContext& context) {
   if (!IsLoopFloat(context.Input(0).dtype())) return kNoLoopFloat;
   return ReadSoftmax(context).ok() ? nullptr : kOtherAxis;
@@ -115,17 +110,15 @@ absl::Status SoftmaxLike(KernelContext& context) {
 }
 
 const char* WhyNotNorm(const KernelContext& context) {
-  const int64_t p = GetInt(context.node(), "p", 2);
-  if (p != 1 && p != 2) return "another norm";
-  return WhyNotAlong(context, GetInt(context.node(), "axis", -1));
+  if (!IsLoopFloat(context.Input(0).dtype())) return kNoLoopFloat;
+  return ReadLpNorm(context).ok() ? nullptr : "another norm, or an axis that the input does not have";
 }
 
 absl::Status LpNormalization(KernelContext& context) {
-  const Dims& dims = context.Input(0).dims();
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", -1), dims.size()));
-  const Rows of = GetInt(context.node(), "p", 2) == 1 ? ToUnitL1 : ToUnitL2;
+  AMP_ASSIGN_OR_RETURN(const LpNormForm form, ReadLpNorm(context));
+  const Rows of = form.p == 1 ? ToUnitL1 : ToUnitL2;
   const Loops& loops = BestLoops();
-  return MapRows(context, AxisView(dims, axis),
+  return MapRows(context, AxisView(context.Input(0).dims(), form.axis),
                  [&](const float* in, float* out, size_t size) { of(loops, in, out, size); });
 }
 

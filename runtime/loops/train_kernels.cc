@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/base/status.h"
+#include "runtime/forms/optimizer.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/families.h"
@@ -19,12 +20,6 @@ namespace amp {
 namespace {
 
 constexpr absl::string_view kDomain = "ai.amp";
-
-absl::StatusOr<float> FloatAttribute(const KernelContext& context, absl::string_view name) {
-  const std::optional<float> value = GetFloat(context.node(), name);
-  if (!value.has_value()) return ModelError("expected the attribute ", name, ", found none");
-  return *value;
-}
 
 absl::StatusOr<bool> Truth(const KernelContext& context, size_t port) {
   const Tensor& tensor = context.Input(port);
@@ -39,39 +34,31 @@ absl::StatusOr<float> Number(const KernelContext& context, size_t port) {
 
 // ---- optimizers -----------------------------------------------------------------------------------------------------
 
-// Inputs: `apply` of a conditional one, weight, gradient, slots, rate, and for kDecays the learning rate.
 struct Optimizer {
   OptimizerLoop TrainLoops::*loop;
-  size_t num_slots;
-  const char *first, *second;  // attributes: what is kept of the slots
-  bool has_epsilon, decays;
+  const OptimizerForm& form;
 };
-constexpr Optimizer kSgd = {&TrainLoops::sgd, 0, nullptr, nullptr, false, false};
-constexpr Optimizer kMomentum = {&TrainLoops::momentum, 1, "momentum", nullptr, false, false};
-constexpr Optimizer kNesterov = {&TrainLoops::nesterov, 1, "momentum", nullptr, false, false};
-constexpr Optimizer kRmsprop = {&TrainLoops::rmsprop, 1, "rho", nullptr, true, false};
-constexpr Optimizer kAdam = {&TrainLoops::adam, 2, "beta1", "beta2", true, false};
-constexpr Optimizer kAdamW = {&TrainLoops::adam, 2, "beta1", "beta2", true, true};
+constexpr Optimizer kSgd = {&TrainLoops::sgd, kSgdForm};
+constexpr Optimizer kMomentum = {&TrainLoops::momentum, kMomentumForm};
+constexpr Optimizer kNesterov = {&TrainLoops::nesterov, kMomentumForm};
+constexpr Optimizer kRmsprop = {&TrainLoops::rmsprop, kRmspropForm};
+constexpr Optimizer kAdam = {&TrainLoops::adam, kAdamForm};
+constexpr Optimizer kAdamW = {&TrainLoops::adam, kAdamWForm};
 
+// Inputs: `apply` of a conditional one, weight, gradient, slots, rate, and for one that decays the learning rate.
 enum class When { kAlways, kIfApplied };
 
-absl::StatusOr<OptimizerParameters> ReadParameters(const KernelContext& context, const Optimizer& optimizer,
+absl::StatusOr<OptimizerParameters> ReadParameters(const KernelContext& context, const OptimizerForm& form,
                                                    size_t rate_port) {
+  AMP_ASSIGN_OR_RETURN(const OptimizerNumbers numbers, ReadOptimizer(context.node(), form));
   OptimizerParameters parameters;
   AMP_ASSIGN_OR_RETURN(parameters.rate, Number(context, rate_port));
-  if (optimizer.first != nullptr) {
-    AMP_ASSIGN_OR_RETURN(parameters.keep_first, FloatAttribute(context, optimizer.first));
-  }
-  if (optimizer.second != nullptr) {
-    AMP_ASSIGN_OR_RETURN(parameters.keep_second, FloatAttribute(context, optimizer.second));
-  }
-  if (optimizer.has_epsilon) {
-    AMP_ASSIGN_OR_RETURN(parameters.epsilon, FloatAttribute(context, "epsilon"));
-  }
-  if (optimizer.decays) {
-    AMP_ASSIGN_OR_RETURN(const float decay, FloatAttribute(context, "weight_decay"));
+  parameters.keep_first = numbers.keep_first;
+  parameters.keep_second = numbers.keep_second;
+  parameters.epsilon = numbers.epsilon;
+  if (form.decays) {
     AMP_ASSIGN_OR_RETURN(const float learning_rate, Number(context, rate_port + 1));
-    parameters.decay = decay * learning_rate;
+    parameters.decay = numbers.weight_decay * learning_rate;
   }
   return parameters;
 }
@@ -110,7 +97,7 @@ OptimizerTensors From(const OptimizerTensors& tensors, size_t first, size_t num_
 template <const Optimizer& kOptimizer, When kWhen>
 absl::Status Step(KernelContext& context) {
   constexpr size_t kFirst = kWhen == When::kIfApplied ? 1 : 0;
-  constexpr size_t kSlots = kOptimizer.num_slots;
+  constexpr size_t kSlots = kOptimizer.form.num_slots;
   AMP_RETURN_IF_ERROR(CheckTensors(context, kFirst, 2 + kSlots));
   if (kWhen == When::kIfApplied) {
     AMP_ASSIGN_OR_RETURN(const bool applies, Truth(context, 0));
@@ -120,7 +107,8 @@ absl::Status Step(KernelContext& context) {
       return absl::OkStatus();
     }
   }
-  AMP_ASSIGN_OR_RETURN(const OptimizerParameters parameters, ReadParameters(context, kOptimizer, kFirst + 2 + kSlots));
+  AMP_ASSIGN_OR_RETURN(const OptimizerParameters parameters,
+                       ReadParameters(context, kOptimizer.form, kFirst + 2 + kSlots));
   OptimizerTensors tensors = {};
   const auto elements = [&](size_t port) { return context.Input(kFirst + port).elements<float>().data(); };
   tensors.weight = elements(0);
@@ -149,12 +137,11 @@ absl::Status Step(KernelContext& context) {
 absl::Status AdamRate(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const double learning_rate, context.InputNumber(0));
   AMP_ASSIGN_OR_RETURN(const int64_t updates, context.InputInt(1));
-  AMP_ASSIGN_OR_RETURN(const float beta1, FloatAttribute(context, "beta1"));
-  AMP_ASSIGN_OR_RETURN(const float beta2, FloatAttribute(context, "beta2"));
+  AMP_ASSIGN_OR_RETURN(const AdamRateForm form, ReadAdamRate(context.node()));
   AMP_ASSIGN_OR_RETURN(Tensor * rate, context.MakeOutput(0, DType::kFloat32, context.Input(0).dims()));
   const double count = static_cast<double>(updates) + 1;
-  const double first = 1 - std::pow(static_cast<double>(beta1), count),
-               second = 1 - std::pow(static_cast<double>(beta2), count);
+  const double first = 1 - std::pow(static_cast<double>(form.beta1), count),
+               second = 1 - std::pow(static_cast<double>(form.beta2), count);
   rate->mutable_elements<float>()[0] = static_cast<float>(learning_rate * (std::sqrt(second) / first));
   return absl::OkStatus();
 }
@@ -185,33 +172,16 @@ absl::Status ScaleGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-struct LossScaleRule {
-  int64_t interval = 0;
-  float growth = 0, backoff = 0, floor = 0, cap = 0;
-
-  void Next(bool finite, float& scale, int64_t& good_steps) const {
-    if (!finite) {
-      scale = std::max(scale * backoff, floor);
-      good_steps = 0;
-    } else if (good_steps + 1 < interval) {
-      ++good_steps;
-    } else {
-      if (scale * growth <= cap) scale *= growth;
-      good_steps = 0;
-    }
+void UpdateOne(const LossScaleForm& form, bool finite, float& scale, int64_t& good_steps) {
+  if (!finite) {
+    scale = std::max(scale * form.backoff, form.floor);
+    good_steps = 0;
+  } else if (good_steps + 1 < form.interval) {
+    ++good_steps;
+  } else {
+    if (scale * form.growth <= form.cap) scale *= form.growth;
+    good_steps = 0;
   }
-};
-
-absl::StatusOr<LossScaleRule> ReadRule(const KernelContext& context) {
-  LossScaleRule rule;
-  const std::optional<int64_t> interval = GetInt(context.node(), "interval");
-  if (!interval.has_value()) return ModelError("expected the attribute interval, found none");
-  rule.interval = *interval;
-  AMP_ASSIGN_OR_RETURN(rule.growth, FloatAttribute(context, "growth"));
-  AMP_ASSIGN_OR_RETURN(rule.backoff, FloatAttribute(context, "backoff"));
-  AMP_ASSIGN_OR_RETURN(rule.floor, FloatAttribute(context, "floor"));
-  AMP_ASSIGN_OR_RETURN(rule.cap, FloatAttribute(context, "cap"));
-  return rule;
 }
 
 // Of one scale, or of as many as there are elements.
@@ -223,13 +193,15 @@ absl::Status UpdateLossScale(KernelContext& context) {
     return ModelError("expected float32, int64 and bool of one shape, found ", scale.TypeText(), ", ",
                       good_steps.TypeText(), " and ", finite.TypeText());
   }
-  AMP_ASSIGN_OR_RETURN(const LossScaleRule rule, ReadRule(context));
+  AMP_ASSIGN_OR_RETURN(const LossScaleForm form, ReadLossScale(context.node()));
   const auto scales = scale.elements<float>();
   const auto counts = good_steps.elements<int64_t>();
   const auto are_finite = finite.elements<bool>();
   std::vector<float> next_scales(scales.begin(), scales.end());
   std::vector<int64_t> next_counts(counts.begin(), counts.end());
-  for (size_t i = 0; i < next_scales.size(); ++i) rule.Next(are_finite[i], next_scales[i], next_counts[i]);
+  for (size_t i = 0; i < next_scales.size(); ++i) {
+    UpdateOne(form, are_finite[i], next_scales[i], next_counts[i]);
+  }
   context.SetOutput(0, Tensor::Of<float>(DType::kFloat32, scale.dims(), next_scales));
   context.SetOutput(1, Tensor::Of<int64_t>(DType::kInt64, scale.dims(), next_counts));
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/forms/activation.h"
+#include "runtime/forms/dropout.h"
 #include "runtime/kernel/clip_bounds.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/element_functions.h"
@@ -127,10 +128,8 @@ absl::Status Pow(KernelContext& context) { return MapOutput(context, BestLoops()
 
 const char* WhyNotDropout(const KernelContext& context) {
   if (context.HasOutput(1)) return "a mask";
-  if (context.version() < 7) return GetInt(context.node(), "is_test", 0) == 0 ? "training" : WhyNotFloat(context);
-  const Tensor& training = context.Input(2);
-  const bool trains = training.dtype() != DType::kBool || training.num_elements() != 1 || training.elements<bool>()[0];
-  return context.HasInput(2) && trains ? "training" : WhyNotFloat(context);
+  const absl::StatusOr<DropoutForm> form = ReadDropout(context);
+  return !form.ok() || form->drops ? "training" : WhyNotFloat(context);
 }
 
 absl::Status Dropout(KernelContext& context) {

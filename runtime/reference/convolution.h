@@ -20,15 +20,6 @@ absl::StatusOr<Tensor> ConvolveTransposed(const Node& node, const Tensor& x, con
 // What both of these give for their weights: x [N, C, ...] and g [N, M, ...], a convolution's result, give
 // [M, C / group, kernel_shape...], with the attributes of Conv, `kernel_shape` among them.
 absl::StatusOr<Tensor> ConvolveForWeights(const Node& node, const Tensor& x, const Tensor& g);
-// The window of that: its outputs are g's. Errors: shapes and attributes that do not fit each other.
-absl::StatusOr<Window> SlideWindowForWeights(const Node& node, const Tensor& x, const Tensor& g);
-
-// The parts of it that DeformConv shares: attributes `group` (dividing channels) and `kernel_shape` (that of w, if any).
-absl::StatusOr<int64_t> ReadGroup(const Node& node, int64_t channels);
-absl::Status CheckConvolution(const Node& node, const Tensor& x, const Tensor& w);
-
-// The window of ConvTranspose, which slides over the output: its `input` is the output's size. Errors: as SlideWindow's.
-absl::StatusOr<Window> SlideWindowOverOutput(const Node& node, const Tensor& x, const Tensor& w);
 
 // y [N, M, ...] += bias [M]. Errors: another shape.
 absl::Status AddBias(const Tensor& bias, Tensor& y);

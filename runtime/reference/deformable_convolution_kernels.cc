@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/convolution.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/convolution.h"

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/kernel/index_places.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
-#include "runtime/reference/index_places.h"
 
 namespace amp {
 namespace {

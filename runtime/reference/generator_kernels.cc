@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "runtime/forms/fill_value.h"
 #include "runtime/kernel/make_datum.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/reference/families.h"
-#include "runtime/reference/fill_value.h"
 
 namespace amp {
 namespace {
@@ -99,15 +99,6 @@ constexpr KernelRow kRows[] = {
 };
 
 }  // namespace
-
-absl::StatusOr<Tensor> ReadFillValue(const KernelContext& context) {
-  const onnx::TensorProto* value = GetTensor(context.node(), "value");
-  if (value == nullptr) return Tensor::Scalar(0.0f);
-  AMP_ASSIGN_OR_RETURN(const TensorContent content, ReadTensor(*value, context.model().weights()));
-  AMP_ASSIGN_OR_RETURN(Tensor tensor, MakeTensor(content));
-  if (tensor.num_elements() != 1) return ModelError("expected a value of one element, found ", tensor.TypeText());
-  return tensor;
-}
 
 absl::Span<const KernelRow> GeneratorKernels() { return kRows; }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/norm_gradient.h"
 #include "runtime/forms/pool.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/gather_gradient.h"
@@ -199,7 +200,7 @@ absl::Status NormGradient(KernelContext& context) {
     return ModelError("expected x, a scale that broadcasts to it and g like x, found ", x.TypeText(), ", ",
                       scale.TypeText(), " and ", g.TypeText());
   }
-  const double epsilon = static_cast<double>(GetFloat(context.node(), "epsilon", 1e-5f));
+  const double epsilon = ReadNormGradientEpsilon(context);
   const Cells cells = x.num_elements() == 0 ? Cells() : CellsAlong(x.dims(), axes);
   const Normalized normalized = NormalizeCells(cells, Doubles(x), kCentre, epsilon);
   AMP_ASSIGN_OR_RETURN(Tensor gradient, FilledFloat64(x.dims(), 0));

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/select.h"
+#include "runtime/forms/softmax.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/element_order.h"
 #include "runtime/reference/families.h"
@@ -148,15 +150,12 @@ void PositionsAcross(Which which, const T* rows, size_t size, absl::Span<int64_t
 
 absl::Status GivePositions(KernelContext& context, Which first, Which last) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", 0), x.rank()));
-  const Which which = GetInt(context.node(), "select_last_index", 0) != 0 ? last : first;
-  const AxisView view(x.dims(), axis);
-  Dims dims = x.dims();
-  dims[axis] = 1;
-  if (GetInt(context.node(), "keepdims", 1) == 0) dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kInt64, std::move(dims)));
+  AMP_ASSIGN_OR_RETURN(const ExtremeForm form, ReadExtreme(context));
+  const Which which = form.takes_last ? last : first;
+  const AxisView view(x.dims(), form.axis);
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, DType::kInt64, form.dims));
   const auto out = y->mutable_elements<int64_t>();
-  if (view.size == 0 && !out.empty()) return ModelError("expected elements along axis ", axis, ", found none");
+  if (view.size == 0 && !out.empty()) return ModelError("expected elements along axis ", form.axis, ", found none");
   const bool known = VisitNumbersAndBool(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const T* const in = x.elements<T>().data();
     for (size_t outer = 0; !out.empty() && outer < view.outer; ++outer) {
@@ -176,10 +175,8 @@ absl::Status ArgMin(KernelContext& context) {
 
 absl::Status Hardmax(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  const bool flattens = context.version() < 13;
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", flattens ? 1 : -1), x.rank()));
-  const Dims matrix = {ElementsBetween(x.dims(), 0, axis), ElementsBetween(x.dims(), axis, x.rank())};
-  const AxisView view = flattens ? AxisView(matrix, 1) : AxisView(x.dims(), axis);
+  AMP_ASSIGN_OR_RETURN(const SoftmaxForm form, ReadSoftmax(context));
+  const AxisView view = form.View(x.dims());
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   const size_t rows = y->num_elements() == 0 ? 0 : view.rows();
   const bool known = VisitNumbers(x.dtype(), [&]<typename T>(TypeTag<T>) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/graph/shape.h"
+#include "runtime/forms/convolution.h"
 #include "runtime/forms/pool.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"

@@ -72,7 +72,6 @@ template <Centre centre>
 absl::Status Normalization(KernelContext& context) {
   const Tensor& x = context.Input(0);
   AMP_ASSIGN_OR_RETURN(const LayerNormForm form, ReadLayerNorm(context));
-  if (form.stash_type == DType::kUndefined) return ModelError("stash_type: expected a type of floats");
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
   const Rule rule{centre, form.epsilon};
   AMP_ASSIGN_OR_RETURN(const Layers layers,

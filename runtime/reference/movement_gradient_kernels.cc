@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/reduction.h"
 #include "runtime/kernel/cells.h"
+#include "runtime/kernel/index_places.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/float_cells.h"
-#include "runtime/reference/index_places.h"
 #include "runtime/reference/join.h"
 #include "runtime/reference/slice_range.h"
 #include "runtime/reference/training_families.h"
@@ -164,26 +165,17 @@ absl::Status SplitTraining(KernelContext& context) {
   return absl::OkStatus();
 }
 
-// Inputs: the tensor, the axes, none of which means all unless `noop_with_empty_axes` says otherwise.
+// Inputs: the tensor, the axes.
 absl::Status ReduceSumTraining(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const std::vector<int64_t> given, context.InputInts(1));
-  AMP_ASSIGN_OR_RETURN(std::vector<size_t> axes, NormalizeAxes(given, x.rank()));
-  const bool sums_all = axes.empty() && GetInt(context.node(), "noop_with_empty_axes", 0) == 0;
-  if (sums_all) axes = AxesBetween(0, x.rank());
-  const bool keeps = GetInt(context.node(), "keepdims", 1) != 0;
+  AMP_ASSIGN_OR_RETURN(const ReductionForm form, ReadReduction(context));
   AMP_ASSIGN_OR_RETURN(const std::vector<double> values, ReadFloats(context, 0));
-  Dims dims;
-  for (size_t axis = 0; axis < x.rank(); ++axis) {
-    const bool is_summed = std::find(axes.begin(), axes.end(), axis) != axes.end();
-    if (!is_summed || keeps) dims.push_back(is_summed ? 1 : x.dim(axis));
-  }
-  const Cells cells = CellsAlong(x.dims(), axes);
+  const Cells cells = CellsAlong(x.dims(), form.axes);
   std::vector<double> sums(cells.starts.size(), 0.0);
   for (size_t cell = 0; cell < sums.size(); ++cell) {
     for (const size_t offset : cells.offsets) sums[cell] += values[cells.starts[cell] + offset];
   }
-  return WriteOutput(context, 0, x.dtype(), dims, sums);
+  return WriteOutput(context, 0, x.dtype(), form.dims, sums);
 }
 
 absl::Status SetAxes(KernelContext& context, size_t port, const std::vector<int64_t>& axes) {

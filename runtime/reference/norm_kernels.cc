@@ -122,10 +122,9 @@ absl::Status GroupNormalization(KernelContext& context) {
 // Divides every element by a power of the squares in the channels next to it.
 absl::Status LocalResponseNormalization(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  const int64_t size = GetInt(context.node(), "size", 0);
-  if (size < 1) return ModelError("size: expected at least 1, found ", size);
-  const double bias = GetFloat(context.node(), "bias", 1), beta = GetFloat(context.node(), "beta", 0.75f);
-  const double alpha = GetFloat(context.node(), "alpha", 1e-4f) / static_cast<double>(size);
+  AMP_ASSIGN_OR_RETURN(const NeighbourNormForm form, ReadNeighbourNorm(context.node()));
+  const int64_t size = form.size;
+  const double bias = form.bias, beta = form.beta, alpha = form.alpha / static_cast<double>(size);
   AMP_ASSIGN_OR_RETURN(const Dims dims, ChannelDims(x.dims()));
   AMP_ASSIGN_OR_RETURN(std::vector<double> values, ReadFloats(context, 0));
   std::vector<double> squares(values.empty() ? 0 : static_cast<size_t>(dims[1]));

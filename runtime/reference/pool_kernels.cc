@@ -101,7 +101,7 @@ absl::Status AveragePool(KernelContext& context) {
 
 // com.microsoft: of quantised numbers, X with scale and zero point, then those of Y. Padding stands for 0.
 absl::Status QLinearAveragePool(KernelContext& context) {
-  if (GetInt(context.node(), "channels_last", 0) != 0) return ModelError("channels_last: expected 0, found another");
+  if (HasChannelsLast(context.node())) return ModelError("channels_last: expected 0, found another");
   AMP_ASSIGN_OR_RETURN(const PoolForm form, ReadForm(context));
   AMP_ASSIGN_OR_RETURN(const Quantization of_x, ReadQuantization(context, 1, 2));
   AMP_ASSIGN_OR_RETURN(const Quantization of_y, ReadQuantization(context, 3, 4));

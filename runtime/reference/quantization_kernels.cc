@@ -12,6 +12,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "runtime/forms/quantize.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/reference/convert_element.h"
 #include "runtime/reference/elementwise.h"
@@ -56,16 +57,12 @@ absl::StatusOr<Granularity> BlockedGranularity(const Granularity& whole, const D
   return result;
 }
 
-absl::StatusOr<Granularity> GranularityOf(const Node& node, const Dims& x, const Tensor& scale) {
+absl::StatusOr<Granularity> GranularityOf(const QuantizeForm& form, const Dims& x, const Tensor& scale) {
   const auto count = [&x](size_t first, size_t last) { return ElementsBetween(x, first, last); };
-  const int64_t block = GetInt(node, "block_size", 0);
-  if (scale.num_elements() == 1 && block == 0) return Granularity{.inner = count(0, x.size())};
-  if (x.empty()) return ModelError("expected one scale, found ", DimsText(scale.dims()));
-  // The axis counts for nothing where there is but one.
-  const int64_t default_axis = x.size() == 1 && !HasAttribute(node, "axis") ? 0 : 1;
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(node, "axis", default_axis), x.size()));
+  if (scale.num_elements() == 1 && !form.HasBlocks()) return Granularity{.inner = count(0, x.size())};
+  const size_t axis = form.axis;
   Granularity result{.outer = count(0, axis), .axis = x[axis], .inner = count(axis + 1, x.size())};
-  if (block != 0) return BlockedGranularity(result, x, scale.dims(), axis, block);
+  if (form.HasBlocks()) return BlockedGranularity(result, x, scale.dims(), axis, form.block_size);
   if (scale.dims() != Dims{x[axis]}) {
     return ModelError("expected one scale, or ", x[axis], " along axis ", axis, ", found ", DimsText(scale.dims()));
   }
@@ -98,14 +95,6 @@ absl::StatusOr<Tensor> ZeroPoints(const KernelContext& context, const Tensor& sc
   return AsDoubles(points);
 }
 
-// The type that an attribute names; nothing where it is absent or 0.
-absl::StatusOr<std::optional<DType>> TypeAttribute(const Node& node, absl::string_view name) {
-  if (GetInt(node, name, 0) == 0) return std::optional<DType>();
-  const std::optional<DType> dtype = GetDType(node, name);
-  if (!dtype.has_value()) return ModelError("expected an element type as the attribute ", name, ", found none");
-  return dtype;
-}
-
 // ---- QuantizeLinear -----------------------------------------------------------------------------------------------
 
 double RoundedTo(double x, DType type) {
@@ -115,22 +104,12 @@ double RoundedTo(double x, DType type) {
 
 // The type in which x is divided by the scale: the attribute's, the scale's, and where that is no type to compute in,
 // that of x. int32 on both sides: float64.
-absl::StatusOr<DType> DivisionType(const KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const std::optional<DType> stated, TypeAttribute(context.node(), "precision"));
-  for (const DType type : {stated.value_or(DType::kUndefined), context.Input(1).dtype(), context.Input(0).dtype()}) {
+DType DivisionType(const KernelContext& context, const QuantizeForm& form) {
+  for (const DType type :
+       {form.precision.value_or(DType::kUndefined), context.Input(1).dtype(), context.Input(0).dtype()}) {
     if (VisitFloats(type, [](auto) {})) return type;
   }
   return DType::kFloat64;
-}
-
-absl::StatusOr<DType> QuantizedType(const KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const std::optional<DType> stated, TypeAttribute(context.node(), "output_dtype"));
-  if (!context.HasInput(2)) return stated.value_or(DType::kUint8);
-  const DType type = context.Input(2).dtype();
-  if (stated.value_or(type) != type) {
-    return ModelError("expected output_dtype ", DTypeName(type), " as the zero point's, found ", DTypeName(*stated));
-  }
-  return type;
 }
 
 // The range of an integer type of at most 32 bits.
@@ -166,11 +145,12 @@ bool VisitQuantized(DType type, Visit&& visit) {
 
 absl::Status QuantizeLinear(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const Granularity granularity, GranularityOf(context.node(), x.dims(), context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const QuantizeForm form, ReadQuantize(context));
+  AMP_ASSIGN_OR_RETURN(const Granularity granularity, GranularityOf(form, x.dims(), context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor scales, AsDoubles(context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(context, context.Input(1)));
-  AMP_ASSIGN_OR_RETURN(const DType division, DivisionType(context));
-  AMP_ASSIGN_OR_RETURN(const DType type, QuantizedType(context));
+  const DType division = DivisionType(context, form);
+  AMP_ASSIGN_OR_RETURN(const DType type, ReadQuantizedType(context));
   const ConvertRules rules = {.saturate = GetInt(context.node(), "saturate", 1) != 0};
   AMP_ASSIGN_OR_RETURN(const Tensor numbers, AsDoubles(x));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, type, x.dims()));
@@ -188,12 +168,12 @@ absl::Status QuantizeLinear(KernelContext& context) {
 absl::Status DequantizeLinear(KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (context.HasInput(2)) AMP_RETURN_IF_ERROR(CheckSameType(x, context.Input(2)));
-  AMP_ASSIGN_OR_RETURN(const Granularity granularity, GranularityOf(context.node(), x.dims(), context.Input(1)));
+  AMP_ASSIGN_OR_RETURN(const QuantizeForm form, ReadQuantize(context));
+  AMP_ASSIGN_OR_RETURN(const Granularity granularity, GranularityOf(form, x.dims(), context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor scales, AsDoubles(context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor zero_points, ZeroPoints(context, context.Input(1)));
   AMP_ASSIGN_OR_RETURN(const Tensor numbers, AsDoubles(x));
-  AMP_ASSIGN_OR_RETURN(const std::optional<DType> stated, TypeAttribute(context.node(), "output_dtype"));
-  const DType type = stated.value_or(context.Input(1).dtype());
+  const DType type = form.output.value_or(context.Input(1).dtype());
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, type, x.dims()));
   const auto in = numbers.elements<double>(), scale = scales.elements<double>(), zero = zero_points.elements<double>();
   const bool known = VisitFloats(type, [&]<typename T>(TypeTag<T>) {

@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/activation.h"
+#include "runtime/forms/pool.h"
+#include "runtime/forms/quantize.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/accumulator.h"
 #include "runtime/reference/families.h"
@@ -46,7 +49,7 @@ absl::Status OfOne(KernelContext& context, const Activation& of) {
 }
 
 absl::Status QLinearLeakyRelu(KernelContext& context) {
-  const double alpha = GetFloat(context.node(), "alpha", 0.01f);
+  const double alpha = ReadActivation(context.node(), context.version()).a;
   return OfOne(context, [alpha](double x) { return x < 0 ? alpha * x : x; });
 }
 
@@ -86,7 +89,7 @@ absl::Status QLinearSoftmax(KernelContext& context) {
 absl::Status QLinearGlobalAveragePool(KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(const Tensor x, DequantizeInput(context, 0));
   if (x.rank() < 3) return ModelError("expected X [N, C, ..], found ", context.Input(0).TypeText());
-  const bool channels_last = GetInt(context.node(), "channels_last", 0) != 0;
+  const bool channels_last = HasChannelsLast(context.node());
   const size_t channel_axis = channels_last ? x.rank() - 1 : 1;
   Dims dims(x.rank(), 1);
   dims[0] = x.dim(0);
@@ -111,7 +114,7 @@ absl::Status QLinearConcat(KernelContext& context) {
     AMP_ASSIGN_OR_RETURN(parts.emplace_back(), DequantizeInput(context, port));
   }
   if (parts.empty()) return ModelError("expected tensors to join, found none");
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", 1), parts[0].rank()));
+  AMP_ASSIGN_OR_RETURN(const size_t axis, ReadQuantizedConcatAxis(context));
   Dims dims = parts[0].dims();
   dims[axis] = 0;
   for (const Tensor& part : parts) {

@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+#include "runtime/forms/dropout.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/reference/convert_element.h"
 #include "runtime/reference/elementwise.h"
@@ -152,50 +153,16 @@ absl::Status Multinomial(KernelContext& context) {
 
 // ---- Dropout ------------------------------------------------------------------------------------------------------
 
-struct DropoutRule {
-  bool drops = false;
-  double ratio = 0.5;
-};
-
-// Opsets 1 and 6 drop unless the attribute is_test says otherwise, 7 and 10 never do, 12 and later have inputs for it.
-absl::StatusOr<DropoutRule> ReadDropoutRule(const KernelContext& context) {
-  DropoutRule rule;
-  const int version = context.version();
-  if (version < 12) {
-    rule.ratio = GetFloat(context.node(), "ratio", 0.5f);
-    rule.drops = version < 7 && GetInt(context.node(), "is_test", 0) == 0;
-  } else if (context.HasInput(2)) {
-    const Tensor& training = context.Input(2);
-    if (training.dtype() != DType::kBool || training.num_elements() != 1) {
-      return ModelError("expected a training_mode bool[], found ", training.TypeText());
-    }
-    rule.drops = training.elements<bool>()[0];
-  }
-  if (version >= 12 && rule.drops && context.HasInput(1)) {
-    const Tensor& ratio = context.Input(1);
-    if (ratio.num_elements() != 1 || !LoadDoubles(ratio, 0, absl::MakeSpan(&rule.ratio, 1))) {
-      return ModelError("expected one number as ratio, found ", ratio.TypeText());
-    }
-  }
-  if (rule.drops && !(rule.ratio >= 0 && rule.ratio < 1)) {
-    return ModelError("expected a ratio in [0, 1), found ", rule.ratio);
-  }
-  if (rule.ratio == 0) rule.drops = false;
-  return rule;
-}
-
 absl::Status Dropout(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const DropoutRule rule, ReadDropoutRule(context));
+  AMP_ASSIGN_OR_RETURN(const DropoutForm form, ReadDropout(context));
   if (!VisitFloats(x.dtype(), [](auto) {}) && !VisitTinyTypes(x.dtype(), [](auto) {})) {
     return context.TypeError(x.dtype());
   }
-  // Before opset 10 the mask had the type of the data.
-  AMP_ASSIGN_OR_RETURN(Tensor * mask,
-                       context.MakeOutput(1, context.version() < 10 ? x.dtype() : DType::kBool, x.dims()));
+  AMP_ASSIGN_OR_RETURN(Tensor * mask, context.MakeOutput(1, ReadDropoutMaskType(context), x.dims()));
   const auto count = static_cast<size_t>(x.num_elements());
   const double one = 1, zero = 0;
-  if (!rule.drops) {
+  if (!form.drops) {
     AMP_ASSIGN_OR_RETURN(Tensor kept, Tensor::Create(mask->dtype(), {1}));
     StoreDoubles({&one, 1}, kept, 0);
     context.SetOutput(0, x);
@@ -206,10 +173,10 @@ absl::Status Dropout(KernelContext& context) {
   Generator generator(seed.has_value() ? std::optional<uint64_t>(static_cast<uint64_t>(*seed)) : std::nullopt,
                       context.resources());
   for (size_t i = 0; i < count; ++i) {
-    const bool kept = generator.Uniform() >= rule.ratio;
+    const bool kept = generator.Uniform() >= form.ratio;
     double element = 0;
     if (kept) LoadDoubles(x, i, absl::MakeSpan(&element, 1));
-    element /= 1 - rule.ratio;
+    element /= 1 - form.ratio;
     StoreDoubles({&element, 1}, *y, i);
     StoreDoubles({kept ? &one : &zero, 1}, *mask, i);
   }

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/reduction.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/doubles.h"
-#include "runtime/kernel/reduced_axes.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
 
@@ -23,10 +23,9 @@ namespace {
 template <typename Function>
 absl::Status Reduce(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const std::vector<size_t> axes, ReducedAxes(context, x.rank()));
-  Dims dims = ReducedDims(x.dims(), axes, GetInt(context.node(), "keepdims", 1));
-  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), std::move(dims)));
-  const Cells cells = CellsAlong(x.dims(), axes);
+  AMP_ASSIGN_OR_RETURN(const ReductionForm form, ReadReduction(context));
+  AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), form.dims));
+  const Cells cells = CellsAlong(x.dims(), form.axes);
   const bool is_bool = x.dtype() == DType::kBool && Function::kTakesBool;
   const bool known = VisitNumbers(is_bool ? DType::kUint8 : x.dtype(), [&]<typename T>(TypeTag<T>) {
     using Number = ComputeType<T>;

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/forms/resampling.h"
 #include "runtime/kernel/doubles.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
-#include "runtime/reference/resampling.h"
 
 namespace amp {
 namespace {

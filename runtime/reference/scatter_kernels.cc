@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/scatter.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/reference/families.h"
-#include "runtime/reference/index_places.h"
 #include "runtime/reference/read_once.h"
 #include "runtime/reference/wide_arithmetic.h"
 
@@ -90,8 +90,9 @@ absl::Status Reduce(const std::string& reduction, const Places& places, const Te
   return ModelError("expected reduction none, add, mul, max or min, found ", Escaped(reduction));
 }
 
-// Output 0 is input 0 with the updates, which are input 2 and have these dims.
-absl::Status GiveScattered(KernelContext& context, const Places& places, const Dims& update_dims) {
+// Output 0 is input 0 with the updates, which are input 2.
+absl::Status GiveScattered(KernelContext& context, const Places& places) {
+  AMP_ASSIGN_OR_RETURN(const Dims update_dims, ReadScatterUpdateDims(context));
   const Tensor& x = context.Input(0);
   const Tensor& updates = context.Input(2);
   if (updates.dtype() != x.dtype() || updates.dims() != update_dims) {
@@ -99,39 +100,20 @@ absl::Status GiveScattered(KernelContext& context, const Places& places, const D
   }
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   CopyElements(x, 0, *y, 0, static_cast<size_t>(x.num_elements()));
-  return Reduce(GetString(context.node(), "reduction", "none"), places, updates, *y);
+  return Reduce(ReadScatterReduction(context), places, updates, *y);
 }
 
-// What `find` gives, once where the indices, input 1, are the model's own.
-template <typename Find>
-absl::StatusOr<std::shared_ptr<const Places>> PlacesOf(KernelContext& context, const Find& find) {
-  const Dims& data = context.Input(0).dims();
-  if (!context.IsConstantInput(1)) {
-    AMP_ASSIGN_OR_RETURN(Places places, find());
-    return std::make_shared<const Places>(std::move(places));
-  }
-  return ReadOnce<Places>(context, find, data);
+// The places are found once if the indices, input 1, are the model's own.
+absl::StatusOr<std::shared_ptr<const Places>> PlacesOf(KernelContext& context) {
+  const auto find = [&] { return ReadScatterPlaces(context); };
+  if (context.IsConstantInput(1)) return ReadOnce<Places>(context, find, context.Input(0).dims());
+  AMP_ASSIGN_OR_RETURN(Places places, find());
+  return std::make_shared<const Places>(std::move(places));
 }
 
-absl::Status ScatterElements(KernelContext& context) {
-  const Dims& dims = context.Input(1).dims();
-  AMP_ASSIGN_OR_RETURN(const auto places, PlacesOf(context, [&]() -> absl::StatusOr<Places> {
-                         AMP_ASSIGN_OR_RETURN(std::vector<int64_t> indices, context.InputInts(1));
-                         const int64_t axis = GetInt(context.node(), "axis", 0);
-                         return ElementPlaces(context.Input(0).dims(), axis, {dims, std::move(indices)});
-                       }));
-  return GiveScattered(context, *places, dims);
-}
-
-absl::Status ScatterNd(KernelContext& context) {
-  const Dims &data = context.Input(0).dims(), &dims = context.Input(1).dims();
-  AMP_ASSIGN_OR_RETURN(const auto places, PlacesOf(context, [&]() -> absl::StatusOr<Places> {
-                         AMP_ASSIGN_OR_RETURN(std::vector<int64_t> elements, context.InputInts(1));
-                         return TuplePlaces(data, {dims, std::move(elements)}, 0);
-                       }));
-  Dims update_dims(dims.begin(), dims.end() - 1);
-  update_dims.insert(update_dims.end(), data.begin() + dims.back(), data.end());
-  return GiveScattered(context, *places, update_dims);
+absl::Status Scatter(KernelContext& context) {
+  AMP_ASSIGN_OR_RETURN(const auto places, PlacesOf(context));
+  return GiveScattered(context, *places);
 }
 
 // Where in the cache each batch's update begins: 0 where nothing is said.
@@ -179,9 +161,9 @@ absl::Status TensorScatter(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {"Scatter", ScatterElements},
-    Refusing({DType::kString}, {0, 2}, {"ScatterElements", ScatterElements}),
-    Refusing({DType::kString}, {0, 2}, {"ScatterND", ScatterNd}),
+    {"Scatter", Scatter},
+    Refusing({DType::kString}, {0, 2}, {"ScatterElements", Scatter}),
+    Refusing({DType::kString}, {0, 2}, {"ScatterND", Scatter}),
     {"TensorScatter", TensorScatter},
 };
 

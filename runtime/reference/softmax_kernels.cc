@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "runtime/forms/norm.h"
 #include "runtime/forms/softmax.h"
 #include "runtime/kernel/cells.h"
 #include "runtime/kernel/shape_math.h"
@@ -47,10 +48,8 @@ absl::Status SoftmaxLike(KernelContext& context) {
 }
 
 absl::Status LpNormalization(KernelContext& context) {
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", -1), context.Input(0).rank()));
-  const int64_t p = GetInt(context.node(), "p", 2);
-  if (p != 1 && p != 2) return ModelError("p: expected 1 or 2, found ", p);
-  return MapCells(context, {axis}, p == 1 ? ToUnitL1 : ToUnitL2);
+  AMP_ASSIGN_OR_RETURN(const LpNormForm form, ReadLpNorm(context));
+  return MapCells(context, {form.axis}, form.p == 1 ? ToUnitL1 : ToUnitL2);
 }
 
 constexpr KernelRow kRows[] = {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/forms/select.h"
 #include "runtime/kernel/move_elements.h"
 #include "runtime/kernel/no_kernel_error.h"
 #include "runtime/kernel/shape_math.h"
@@ -15,13 +16,6 @@
 
 namespace amp {
 namespace {
-
-absl::StatusOr<int64_t> ReadK(const KernelContext& context) {
-  if (context.version() >= 10) return context.InputInt(1);
-  const std::optional<int64_t> k = GetInt(context.node(), "k");
-  if (!k.has_value()) return ModelError("expected k, found none");
-  return *k;
-}
 
 // The positions in a row in the order of its elements; of equal ones, the first comes first. Only `count` of them.
 template <typename Element>
@@ -41,15 +35,12 @@ std::vector<size_t> BestOf(const std::vector<Element>& row, size_t count, bool l
 
 absl::Status TopK(KernelContext& context) {
   const Tensor& x = context.Input(0);
-  AMP_ASSIGN_OR_RETURN(const size_t axis, NormalizeAxis(GetInt(context.node(), "axis", -1), x.rank()));
-  AMP_ASSIGN_OR_RETURN(const int64_t k, ReadK(context));
-  if (k < 0 || k > x.dim(axis)) return ModelError("expected k in [0, ", x.dim(axis), "], found ", k);
-  const bool largest = GetInt(context.node(), "largest", 1) != 0;
+  AMP_ASSIGN_OR_RETURN(const TopForm form, ReadTop(context));
   Dims dims = x.dims();
-  dims[axis] = k;
+  dims[form.axis] = form.k;
   AMP_ASSIGN_OR_RETURN(Tensor values, Tensor::Create(x.dtype(), dims));
   AMP_ASSIGN_OR_RETURN(Tensor indices, Tensor::Create(DType::kInt64, dims));
-  const AxisView view(x.dims(), axis), top(dims, axis);
+  const AxisView view(x.dims(), form.axis), top(dims, form.axis);
   const size_t rows = values.num_elements() == 0 ? 0 : view.rows();
   const bool known = VisitNumbers(x.dtype(), [&]<typename T>(TypeTag<T>) {
     const auto in = x.elements<T>();
@@ -57,7 +48,7 @@ absl::Status TopK(KernelContext& context) {
     for (size_t r = 0; r < rows; ++r) {
       const size_t first = view.First(r), first_top = top.First(r);
       for (size_t i = 0; i < row.size(); ++i) row[i] = Load(in[first + i * view.inner]);
-      const std::vector<size_t> best = BestOf(row, top.size, largest);
+      const std::vector<size_t> best = BestOf(row, top.size, form.is_largest);
       for (size_t i = 0; i < best.size(); ++i) {
         values.mutable_elements<T>()[first_top + i * view.inner] = in[first + best[i] * view.inner];
         indices.mutable_elements<int64_t>()[first_top + i * view.inner] = static_cast<int64_t>(best[i]);

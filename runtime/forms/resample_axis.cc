@@ -1,4 +1,4 @@
-#include "runtime/reference/resample_axis.h"
+#include "runtime/forms/resample_axis.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "runtime/reference/index_places.h"
+#include "runtime/kernel/index_places.h"
 
 #include <algorithm>
 #include <utility>

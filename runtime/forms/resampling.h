@@ -3,15 +3,15 @@
 // Where a scale gives the length, it is floor(scale * length) in float32, as ONNX's shape inference has it; coordinates
 // follow the scale and not the rounded length. Upsample and Resize-10 have no choice of coordinates: they count from the
 // corner (kAsymmetric) and round down where they enlarge, up where they shrink.
-#ifndef AMP_RUNTIME_REFERENCE_RESAMPLING_H_
-#define AMP_RUNTIME_REFERENCE_RESAMPLING_H_
+#ifndef AMP_RUNTIME_FORMS_RESAMPLING_H_
+#define AMP_RUNTIME_FORMS_RESAMPLING_H_
 
 #include <cstddef>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/forms/resample_axis.h"
 #include "runtime/kernel/kernel.h"
-#include "runtime/reference/resample_axis.h"
 
 namespace amp {
 
@@ -33,4 +33,4 @@ absl::StatusOr<Resampling> ReadUpsample(const KernelContext& context);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_REFERENCE_RESAMPLING_H_
+#endif  // AMP_RUNTIME_FORMS_RESAMPLING_H_

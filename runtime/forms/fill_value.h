@@ -1,6 +1,6 @@
-// What ConstantOfShape fills a shape with.
-#ifndef AMP_RUNTIME_REFERENCE_FILL_VALUE_H_
-#define AMP_RUNTIME_REFERENCE_FILL_VALUE_H_
+// The number that ConstantOfShape fills a shape with.
+#ifndef AMP_RUNTIME_FORMS_FILL_VALUE_H_
+#define AMP_RUNTIME_FORMS_FILL_VALUE_H_
 
 #include "absl/status/statusor.h"
 #include "runtime/kernel/kernel.h"
@@ -12,4 +12,4 @@ absl::StatusOr<Tensor> ReadFillValue(const KernelContext& context);
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_REFERENCE_FILL_VALUE_H_
+#endif  // AMP_RUNTIME_FORMS_FILL_VALUE_H_

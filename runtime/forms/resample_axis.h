@@ -5,8 +5,8 @@
 //   output 0 is at 0.5: 0.5 x[0] + 0.5 x[1]      output 1 is at 2.5: 0.5 x[2] + 0.5 x[3]
 //
 // Elements beyond the ends are those at the ends.
-#ifndef AMP_RUNTIME_REFERENCE_RESAMPLE_AXIS_H_
-#define AMP_RUNTIME_REFERENCE_RESAMPLE_AXIS_H_
+#ifndef AMP_RUNTIME_FORMS_RESAMPLE_AXIS_H_
+#define AMP_RUNTIME_FORMS_RESAMPLE_AXIS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -70,4 +70,4 @@ WeightedElements InterpolationWeights(const ResampledAxis& axis, const std::vect
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_REFERENCE_RESAMPLE_AXIS_H_
+#endif  // AMP_RUNTIME_FORMS_RESAMPLE_AXIS_H_

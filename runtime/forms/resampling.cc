@@ -1,4 +1,4 @@
-#include "runtime/reference/resampling.h"
+#include "runtime/forms/resampling.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 //                                           indices [[2],[1]] lead to the rows data[2] and data[1]
 //
 // -1 is the last element of an axis.
-#ifndef AMP_RUNTIME_REFERENCE_INDEX_PLACES_H_
-#define AMP_RUNTIME_REFERENCE_INDEX_PLACES_H_
+#ifndef AMP_RUNTIME_KERNEL_INDEX_PLACES_H_
+#define AMP_RUNTIME_KERNEL_INDEX_PLACES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -40,4 +40,4 @@ absl::StatusOr<Places> TuplePlaces(absl::Span<const int64_t> data, const Indices
 
 }  // namespace amp
 
-#endif  // AMP_RUNTIME_REFERENCE_INDEX_PLACES_H_
+#endif  // AMP_RUNTIME_KERNEL_INDEX_PLACES_H_
