@@ -146,7 +146,7 @@ class Restorer {
     }
   }
 
-  // What a value was before all casts above it. What was walked once is remembered.
+  // The value that the casts above this one begin from; the value itself if there are none. Each walk is remembered.
   ValueId BeforeCasts(ValueId value) {
     std::vector<ValueId> walked;
     while (!before_casts_.contains(value)) {
@@ -157,8 +157,9 @@ class Restorer {
       if (!is_cast) before_casts_[value] = value;
       if (is_cast) value = model_.node(producer).Input(0);
     }
-    for (ValueId id : walked) before_casts_[id] = before_casts_[value];
-    return before_casts_[value];
+    const ValueId before = before_casts_.at(value);  // a copy: an insertion moves the elements of the map
+    for (const ValueId id : walked) before_casts_[id] = before;
+    return before;
   }
 
   Model& model_;

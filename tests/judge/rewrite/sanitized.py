@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Rewrites real models with a program that was built with sanitizers: a report of those ends it, and is a failure here.
 
-  sanitized.py --tool build-asan/tests/rewrite_batch             all models, both types, opset as it is and 21, then a step of training and undo
-  sanitized.py --tool build/tests/rewrite_batch_sanitized --sample    the 16 smallest models, two settings each
+  sanitized.py --tool build/tests/rewrite_batch_sanitized    all models, both types, opset as it is and 21; each is taken
+                                                             back and becomes a step of training
 
 Each run explains itself (--explain, --report). A refusal is an answer like any other (exit codes 2 to 5); what the rewrites compute is for real_models.py.
 """
@@ -18,7 +18,6 @@ from judge.shared_files import shared_folder
 from judge.tool import Tool
 
 ANSWERS = {0, 2, 3, 4, 5}
-SAMPLE = 16
 OPTIONS = "allocator_may_return_null=1:halt_on_error=1"
 
 
@@ -46,20 +45,18 @@ class Runs:
         self.run(f"{path.stem} {' '.join(flags)}, taken back", [out, "-o", self.folder / "back.onnx", "--policy", "float32"])
 
 
-def judge(runs, path, settings, is_sample):
+def judge(runs, path, settings):
     for flags in settings:
         out = runs.rewrite(path, flags)
-        if out and not is_sample:
+        if out:
             runs.take_back(path, out, flags)
-    if not is_sample:
-        for policy in ("mixed_float16", "mixed_bfloat16", "float32"):
-            runs.rewrite(path, ["--train", "--loss", "mse", "--policy", policy])
+    for policy in ("mixed_float16", "mixed_bfloat16", "float32"):
+        runs.rewrite(path, ["--train", "--loss", "mse", "--policy", policy])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", required=True)
-    parser.add_argument("--sample", action="store_true", help="the smallest models, two settings each")
     parser.add_argument("--only", default="", help="models whose name contains this")
     arguments = parser.parse_args()
     shared = shared_folder()
@@ -67,19 +64,15 @@ def main():
     if not paths:
         print(f"SKIPPED: no models in {shared / 'models'} (set AMP_SHARED): NOTHING WAS RUN")
         return 77
-    if arguments.sample:
-        paths = paths[:SAMPLE]
-        settings = [["--dtype", "bfloat16"], ["--opset", "21"]]
-    else:
-        paths += sorted((shared / "conformance" / "light").glob("*.onnx"))
-        settings = [["--dtype", dtype, *opset] for dtype in ("float16", "bfloat16") for opset in ([], ["--opset", "21"])]
+    paths += sorted((shared / "conformance" / "light").glob("*.onnx"))
+    settings = [["--dtype", dtype, *opset] for dtype in ("float16", "bfloat16") for opset in ([], ["--opset", "21"])]
     os.environ.setdefault("ASAN_OPTIONS", OPTIONS)
     start = time.time()
     with tempfile.TemporaryDirectory() as folder, Tool(arguments.tool, timeout_s=1200) as tool:
         runs = Runs(tool, pathlib.Path(folder))
         for path in paths:
             if arguments.only in path.stem:
-                judge(runs, path, settings, arguments.sample)
+                judge(runs, path, settings)
     exits = ", ".join(f"{count} x exit {code}" for code, count in sorted(runs.exits.items()))
     print(f"{len(paths)} models, {sum(runs.exits.values())} runs ({exits}) in {time.time() - start:.0f} s, {len(runs.failures)} failed")
     return 1 if runs.failures else 0
