@@ -77,7 +77,9 @@ NAME_COMPARED = re.compile(r"op_type(\(\))?\s*[=!]=|[=!]=\s*[\w.>()-]*\bop_type\
 WRITES_OPERATORS = "passes/train/"  # gradient rules and optimizers are facts about operators, found by name
 MAX_BUILD_LINES = 20  # of their CMakeLists.txt
 # What an included header's name looks like, and the only places that may include it.
-DOOR = ("a device", r"runtime/(device|cuda)/", r"runtime/(device|device_run|cuda)/|tools/program/tuning_file\.h$|tests/")
+DOOR = ("a device", r"runtime/(device|cuda)/|runtime/device_run/(?!(open_device|use_device|device_rows)\.h)", r"runtime/(device|device_run|cuda)/|tools/program/tuning_file\.h$|tests/")
+WITHOUT_DEVICE = "runtime/device_run/without_device.cc"  # AMP_WITH_DEVICE=OFF: what the open headers of the door declare
+OPEN_DOOR = [f"runtime/device_run/{name}.h" for name in ("open_device", "use_device", "device_rows")]
 FENCES = [
     ("ONNX or protobuf", r"onnx/|onnx_pb\.h|onnx\.pb\.h|google/protobuf/", r"ir/|tests/|tools/library/(amp|rewrite_options)\.(h|cc)$"),
     ("oneDNN", r"dnnl|oneapi/dnnl", r"runtime/onednn/"),
@@ -226,6 +228,18 @@ def operator_complaints(name, text, operators):
             yield f"{name}:{number}: compares op_type: ask for a role ({OPERATOR_TABLE})"
 
 
+def without_device_complaints(root, names):
+    """Every function behind the door has a definition for builds without devices, which no test builds."""
+    defined = (root / WITHOUT_DEVICE).read_text() if WITHOUT_DEVICE in names else ""
+    for name in OPEN_DOOR:
+        if name not in names:
+            continue
+        public = re.sub(r"//.*", "", (root / name).read_text()).split(" private:")[0]
+        for function in sorted(set(re.findall(r"[\w>&*] (?:\w+::)?([A-Z]\w*)\(", public))):
+            if not re.search(rf"\b{function}\(", defined):
+                yield f"{name}: {function} has no definition in {WITHOUT_DEVICE}"
+
+
 def complaints(root):
     names = listed_files(root)
     table = root / OPERATOR_TABLE
@@ -234,6 +248,7 @@ def complaints(root):
         yield f"{OPERATOR_TABLE}: found no row of an operator"
     yield from tree_complaints(names)
     yield from build_list_complaints(root, names)
+    yield from without_device_complaints(root, names)
     for name in names:
         try:
             text = (root / name).read_text()
@@ -309,6 +324,9 @@ def self_test():
         "Catch2 outside tests": ("ir/graph/graph.cc", "#include <catch2/catch.hpp>\n", "Catch2 headers"),
         "Boost elsewhere": ("passes/paint/min_cut.h", "#include <boost/graph/adjacency_list.hpp>\n", "Boost headers"),
         "Abseil in device code": ("runtime/cuda/k.cuh", '#include "absl/status/status.h"\n', "in device code"),
+        "a room of the device": ("tools/main.h", '#include "runtime/device_run/replay_run.h"\n', "are behind runtime/device_run"),
+        "a function of builds with devices alone": ("runtime/device_run/use_device.h", "int Use(Accelerator& device);\n",
+                                                    "Use has no definition"),
         "a device behind no door": ("tools/main.h", '#include "runtime/device/accelerator.h"\n', "are behind runtime/device_run"),
         "path not from the root": ("ir/graph/graph.cc", '#include "a.h"\n', "write the path from the root"),
         "own header with <>": ("ir/graph/graph.cc", "#include <ir/base/a.h>\n", "with <>"),

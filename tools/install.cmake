@@ -19,7 +19,8 @@ if(AMP_ONEDNN_FILES)  # the pinned library goes beside it; the system's is there
 endif()
 install(FILES library/amp.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/amp-rewrite)
 foreach(header ir/base/check.h ir/base/choices.h ir/base/convert.h ir/base/dtype.h ir/base/ids.h ir/base/limits.h
-    ir/base/minifloat.h runtime/kernel/element.h runtime/kernel/tensor.h runtime/parallel/reduction.h
+    ir/base/minifloat.h runtime/device_run/open_device.h runtime/device_run/use_device.h runtime/hardware/hardware.h
+    runtime/kernel/element.h runtime/kernel/tensor.h runtime/parallel/reduction.h
     runtime/plan/session_options.h runtime/run/run_options.h runtime/session.h tools/library/rewrite_options.h
     tools/library/trainer.h)
   get_filename_component(folder ${header} DIRECTORY)

@@ -16,7 +16,9 @@ constexpr size_t kMostListBytes = size_t{64} << 20;  // that are kept for those 
 
 }  // namespace
 
-Recording::~Recording() { device_.table_.release_recording(device_.table_.self, content_); }
+Recording::~Recording() {
+  if (content_ != nullptr) device_.table_.release_recording(device_.table_.self, content_);
+}
 
 Accelerator::~Accelerator() {
   {
@@ -329,19 +331,28 @@ absl::Status Accelerator::StartRecording() {
 
 absl::StatusOr<std::unique_ptr<Recording>> Accelerator::StopRecording() {
   AMP_CHECK(is_recording_);
+  std::unique_ptr<Recording> recording(new Recording(*this));  // while nothing is lost if there is no memory
   is_recording_ = false;
-  void* content = nullptr;
+  void*& content = recording->content_;
   const int stopped = table_.stop_recording(table_.self, &content), noted = recording_error_;
   const absl::MutexLock lock(&lists_mutex_);
   std::vector<std::shared_ptr<const void>> lists = std::move(recorded_lists_);
   recorded_lists_.clear();
   const bool is_there = content != nullptr && stopped == 0 && !is_broken_;
   WarnOfRecorded(is_there);
-  std::unique_ptr<Recording> recording(content == nullptr ? nullptr : new Recording(*this, content));
   if (is_broken_ && noted == 0) return absl::CancelledError("more than kernels while the device records");
   if (!is_there) return WithoutRecording(noted != 0 ? noted : stopped);
   recording->lists_ = std::move(lists);
   return recording;
+}
+
+void Accelerator::DropRecording() {
+  if (!is_recording_.exchange(false)) return;
+  void* content = nullptr;
+  table_.stop_recording(table_.self, &content);
+  if (content != nullptr) table_.release_recording(table_.self, content);
+  const absl::MutexLock lock(&lists_mutex_);
+  recorded_lists_.clear();
 }
 
 absl::Status Accelerator::Replay(const Recording& recording) {

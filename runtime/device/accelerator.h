@@ -47,10 +47,10 @@ class Recording {
 
  private:
   friend class Accelerator;
-  Recording(Accelerator& device, void* content) : device_(device), content_(content) {}
+  explicit Recording(Accelerator& device) : device_(device) {}
 
   Accelerator& device_;
-  void* const content_;
+  void* content_ = nullptr;
   std::vector<std::shared_ptr<const void>> lists_;  // that its kernels read
 };
 
@@ -144,6 +144,8 @@ class Accelerator : public TensorMemory, private ElementMover {
   absl::Status StartRecording();
   // Errors: kCancelled where anything else was asked for: nothing of it all has happened.
   absl::StatusOr<std::unique_ptr<Recording>> StopRecording();
+  // Ends a recording that nobody wants any more, without allocating memory. Does nothing if the device does not record.
+  void DropRecording();
   // REQUIRES: a recording of this device; what it reads and writes is where it was then.
   absl::Status Replay(const Recording& recording);
 

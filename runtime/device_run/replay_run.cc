@@ -1,6 +1,7 @@
 #include "runtime/device_run/replay_run.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/base/status.h"
 
@@ -208,8 +209,9 @@ absl::Status ReplayRun::Behind(size_t at, bool is_clean, const DeviceFrame& fram
   if (mode_ == Mode::kNotes) is_clean_[at] = is_clean;
   if (recorded_ == nullptr || recorded_->end != at + 1) return absl::OkStatus();
   Stretch& stretch = *recorded_;
+  absl::StatusOr<std::unique_ptr<Recording>> stopped = device_.StopRecording();
   recorded_ = nullptr;
-  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Recording> recording, device_.StopRecording());
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<Recording> recording, std::move(stopped));
   const std::optional<Arena::Position> position = arena_.position();
   if (!position.has_value()) return Cancelled("memory that is not planned");
   stretch.after = *position;
@@ -225,8 +227,7 @@ bool ReplayRun::MayBeginAgainBehind(size_t at) const {
 }
 
 void ReplayRun::End(const absl::Status& status) {
-  if (recorded_ != nullptr) static_cast<void>(device_.StopRecording());  // what came of it is gone with it
-  recorded_ = nullptr;
+  if (std::exchange(recorded_, nullptr) != nullptr) device_.DropRecording();
   places_ = nullptr;
   if (absl::IsCancelled(status) || num_recordings_ > kMostRecordings) {
     mode_ = Mode::kOff;

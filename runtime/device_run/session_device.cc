@@ -134,6 +134,9 @@ absl::StatusOr<std::vector<Datum>> OneSessionDevice::Run(MainCall call) {
   } catch (const std::bad_alloc&) {
     if (replay != nullptr) replay->End(out_of_memory);
     return WithLoss(out_of_memory, execution);
+  } catch (...) {
+    if (replay != nullptr) replay->End(absl::CancelledError());
+    throw;
   }
 }
 
