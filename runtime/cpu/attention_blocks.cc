@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "ir/base/status.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
@@ -94,12 +95,10 @@ onednn::Operand MatrixOf(DType dtype, int64_t heads, std::array<int64_t, 2> dims
   return {dtype, {heads, dims[0], dims[1]}, {strides[0], strides[1], strides[2]}};
 }
 
-absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeProduct(const onednn::MatMulSpec& spec) {
-  std::string why_not;
-  std::unique_ptr<onednn::Primitive> product = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-  if (product == nullptr) return absl::UnimplementedError(why_not);
+MadePrimitive MakeProduct(const onednn::MatMulSpec& spec) {
+  AMP_ASSIGN_OR_RETURN(std::unique_ptr<onednn::Primitive> product, MakeMatMul(spec));
   if (absl::StartsWith(product->implementation(), "ref")) {
-    return absl::UnimplementedError("strides that the library multiplies slowly");
+    return Refusal("strides that the library multiplies slowly");
   }
   return product;
 }
@@ -333,7 +332,7 @@ class BlockRun {
 
 }  // namespace
 
-const char* WhyNotInBlocks(const KernelContext&, const AttentionProblem& p) {
+Refusal WhyNotInBlocks(const KernelContext&, const AttentionProblem& p) {
   if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
   const DType dtype = p.q.tensor.dtype();
   if (!IsFloatOfLibrary(dtype) || p.k.tensor.dtype() != dtype || p.v.tensor.dtype() != dtype) {
@@ -347,7 +346,7 @@ const char* WhyNotInBlocks(const KernelContext&, const AttentionProblem& p) {
     const bool fits = mask.kind == ScoreMask::Kind::kAdded ? IsLoopFloat(of_mask) : of_mask == DType::kBool;
     if (!fits) return "a mask of another type";
   }
-  return nullptr;
+  return {};
 }
 
 absl::Status AttendInBlocks(KernelContext& context, const AttentionProblem& problem, Tensor& y) {

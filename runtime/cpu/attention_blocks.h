@@ -39,7 +39,7 @@ struct AttentionProblem {
 };
 
 // Why the library does not do that; null where it may.
-const char* WhyNotInBlocks(const KernelContext& context, const AttentionProblem& problem);
+Refusal WhyNotInBlocks(const KernelContext& context, const AttentionProblem& problem);
 
 // Stores into `y`, which has the type of the operands. REQUIRES: WhyNotInBlocks is null. Errors: kUnimplemented (the
 // library has nothing fast for the strides), kInternal (it fails), memory.

@@ -69,7 +69,7 @@ bool FitsMask(const KernelContext& context, const Dims& scores) {
   return mask.rank() > 0 && mask.dims().back() == scores.back() && dims.ok() && *dims == scores;
 }
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   if (context.HasOutput(kScores)) return "it shows its scores";
   if (context.HasInput(kNumValidKeys)) return "numbers of valid keys";
   const absl::StatusOr<AttentionForm> form = ReadAttention(context.node());
@@ -87,7 +87,7 @@ const char* WhyNot(const KernelContext& context) {
   if (!FitsMask(context, {operands->q.batch, operands->q.heads, operands->q.rows, keys})) {
     return "a mask that does not fit";
   }
-  return nullptr;
+  return {};
 }
 
 // The past and what follows it, as a tensor of rank 4: the output that shows it, where there is one.
@@ -151,7 +151,7 @@ absl::Status Attention(KernelContext& context) {
                            .past = form.is_causal ? NumPastKeys(context) : -1,
                            .zeroes_barred = true};
   AddMask(context, problem);
-  if (const char* why = WhyNotInBlocks(context, problem)) return absl::UnimplementedError(why);
+  if (const Refusal refusal = WhyNotInBlocks(context, problem)) return refusal;
   AMP_ASSIGN_OR_RETURN(problem.k, Joined(context, 1, operands.k));
   AMP_ASSIGN_OR_RETURN(problem.v, Joined(context, 2, operands.v));
   const bool is_split = context.Input(0).rank() == 4;
@@ -164,7 +164,7 @@ absl::Status Attention(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "Attention", .function = Attention, .why_not = WhyNot, .family = "onednn"},
+    {.op_type = "Attention", .function = Attention, .refusal = WhyNot, .family = "onednn"},
 };
 
 }  // namespace

@@ -44,7 +44,6 @@ std::optional<std::vector<ScoreMask>> MasksOf(const KernelContext& context, cons
 
 absl::Status Attention(KernelContext& context) {
   const auto& unit = context.State<AttentionUnit>();
-  const auto refuse = [](const char* why) { return absl::UnimplementedError(why); };
   AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, unit));
   const auto& [q, k, v, y_view, scores, stored] = views;
   AttentionProblem problem{.batch = q.dims[0],
@@ -60,13 +59,13 @@ absl::Status Attention(KernelContext& context) {
                            .soft_cap = static_cast<float>(unit.form.soft_cap),
                            .zeroes_nans = unit.zeroes_nans};
   std::optional<std::vector<ScoreMask>> masks = MasksOf(context, unit.form, scores);
-  if (!masks.has_value()) return refuse("a mask that is larger than the scores");
+  if (!masks.has_value()) return Refusal("a mask that is larger than the scores");
   problem.masks = *std::move(masks);
   for (ScoreMask& mask : problem.masks) {
     std::rotate(mask.operand.strides.begin(), mask.operand.strides.begin() + static_cast<std::ptrdiff_t>(scores.size()),
                 mask.operand.strides.end());
   }
-  if (const char* why = WhyNotInBlocks(context, problem)) return refuse(why);
+  if (const Refusal refusal = WhyNotInBlocks(context, problem)) return refusal;
   problem.y = y_view.strides;
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), stored));
   return AttendInBlocks(context, problem, *y);

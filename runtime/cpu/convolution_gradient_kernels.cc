@@ -9,12 +9,12 @@
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/library_window.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/forms/convolution.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/loops/best_loops.h"
-#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -27,8 +27,8 @@ struct PreparedWeightGradient : PreparedOperation {
   std::unique_ptr<onednn::Primitive> last;  // of the last part, where that is smaller
 };
 
-const char* WhyNotWeightGradient(const KernelContext& context) {
-  if (const char* reason = WhyNotForLibrary(context)) return reason;
+Refusal WhyNotWeightGradient(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotForLibrary(context)) return refusal;
   if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
   const size_t rank = context.Input(kX).rank();
   return rank < 3 || rank > 5 ? "not of one to three spatial axes" : nullptr;
@@ -57,8 +57,8 @@ Parts PartsOf(const KernelContext& context, const Dims& w_dims, DType compute) {
   return {parts.total, std::max(parts.size, least)};
 }
 
-std::unique_ptr<onednn::Primitive> MakePrimitive(const KernelContext& context, const Window& window, const Dims& w_dims,
-                                                 DType compute, int64_t images, std::string& why_not) {
+MadePrimitive MakePrimitive(const KernelContext& context, const Window& window, const Dims& w_dims, DType compute,
+                            int64_t images) {
   const int64_t groups = context.Input(kX).dim(1) / w_dims[1];
   const SpatialView view = ViewOf(window);
   const auto operand = [&](size_t port) {
@@ -66,33 +66,29 @@ std::unique_ptr<onednn::Primitive> MakePrimitive(const KernelContext& context, c
     dims[0] = images;
     return ChannelsLast(compute, dims, view);
   };
-  return onednn::OpenLibrary().library->MakeConvolutionWeights(
-      {.x = operand(kX),
-       .w = GroupedWeights(DType::kFloat32, w_dims, groups, view),
-       .y = operand(kG),
-       .strides = Numbers(window, &WindowAxis::stride, 1),
-       .dilations = Numbers(window, &WindowAxis::dilation, 1),
-       .pads_begin = Numbers(window, &WindowAxis::pad_begin, 0),
-       .pads_end = Numbers(window, &WindowAxis::pad_end, 0)},
-      &why_not);
+  return MakeConvolutionWeights({.x = operand(kX),
+                                 .w = GroupedWeights(DType::kFloat32, w_dims, groups, view),
+                                 .y = operand(kG),
+                                 .strides = Numbers(window, &WindowAxis::stride, 1),
+                                 .dilations = Numbers(window, &WindowAxis::dilation, 1),
+                                 .pads_begin = Numbers(window, &WindowAxis::pad_begin, 0),
+                                 .pads_end = Numbers(window, &WindowAxis::pad_end, 0)});
 }
 
 PreparedOperations::Made Prepare(const KernelContext& context, DType compute) {
   const Tensor &x = context.Input(kX), &g = context.Input(kG);
   AMP_ASSIGN_OR_RETURN(Window window, SlideWindowForWeights(context.node(), x, g));
   AMP_ASSIGN_OR_RETURN(const int64_t group, ReadGroup(context.node(), x.dim(1)));
-  if (g.dim(1) % group != 0) return absl::UnimplementedError("channels");
-  if (!FitEnds(window)) return absl::UnimplementedError("windows that leave out much of the image");
+  if (g.dim(1) % group != 0) return Refusal("channels");
+  if (!FitEnds(window)) return Refusal("windows that leave out much of the image");
   auto gradient = std::make_shared<PreparedWeightGradient>();
   gradient->y_dims = {g.dim(1), x.dim(1) / group};
   for (const WindowAxis& axis : window) gradient->y_dims.push_back(axis.kernel);
   const Parts parts = gradient->parts = PartsOf(context, gradient->y_dims, compute);
-  std::string why_not;
-  gradient->primitive = MakePrimitive(context, window, gradient->y_dims, compute, parts.size, why_not);
+  AMP_ASSIGN_OR_RETURN(gradient->primitive, MakePrimitive(context, window, gradient->y_dims, compute, parts.size));
   if (parts.last() != parts.size) {
-    gradient->last = MakePrimitive(context, window, gradient->y_dims, compute, parts.last(), why_not);
+    AMP_ASSIGN_OR_RETURN(gradient->last, MakePrimitive(context, window, gradient->y_dims, compute, parts.last()));
   }
-  if (!why_not.empty()) return absl::UnimplementedError(why_not);
   return gradient;
 }
 
@@ -169,7 +165,7 @@ constexpr KernelRow kRows[] = {
     {.op_type = "ConvWeightGradient",
      .function = ConvWeightGradient,
      .domain = "ai.amp",
-     .why_not = WhyNotWeightGradient,
+     .refusal = WhyNotWeightGradient,
      .family = "onednn",
      .takes_channels_last = true},
 };

@@ -7,13 +7,13 @@
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
 #include "runtime/cpu/library_window.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/forms/convolution.h"
 #include "runtime/kernel/layout.h"
 #include "runtime/kernel/shape_math.h"
 #include "runtime/kernel/stated_epilogue.h"
-#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -31,16 +31,16 @@ struct Form {
   bool is_transposed = false;
 };
 
-const char* WhyNotConvolution(const KernelContext& context) {
-  if (const char* reason = WhyNotForLibrary(context)) return reason;
+Refusal WhyNotConvolution(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotForLibrary(context)) return refusal;
   const size_t rank = context.Input(0).rank();
   if (rank < 3 || rank > 5 || context.Input(1).rank() != rank) return "not of one to three spatial axes";
-  if (context.node().Input(2) == kNone) return nullptr;
+  if (context.node().Input(2) == kNone) return {};
   return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "a bias of another type";
 }
 
-const char* WhyNotFusedConv(const KernelContext& context) {
-  if (const char* reason = WhyNotConvolution(context)) return reason;
+Refusal WhyNotFusedConv(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotConvolution(context)) return refusal;
   if (context.HasInput(kFusedAddend) && context.Input(kFusedAddend).dtype() != context.Input(0).dtype())
     return "Z has another type";
   return StepOfActivation(context.node()).has_value() ? nullptr : "an activation that the library does not know";
@@ -52,7 +52,7 @@ absl::StatusOr<Form> ReadConvolution(const KernelContext& context) {
   Form form;
   form.x_dims = x.dims();
   AMP_ASSIGN_OR_RETURN(form.groups, ReadGroup(context.node(), x.dim(1)));
-  if (w.dim(1) != x.dim(1) / form.groups || w.dim(0) % form.groups != 0) return absl::UnimplementedError("channels");
+  if (w.dim(1) != x.dim(1) / form.groups || w.dim(0) % form.groups != 0) return Refusal("channels");
   AMP_ASSIGN_OR_RETURN(form.window, SlideWindow(context.node(), SpatialDims(x), SpatialDims(w)));
   form.y_dims = OutputDims(form.window, x.dim(0), w.dim(0));
   return form;
@@ -63,7 +63,7 @@ absl::StatusOr<Form> ReadTransposed(const KernelContext& context) {
   AMP_RETURN_IF_ERROR(CheckConvolution(context.node(), x, w));
   Form form{.window = {}, .x_dims = x.dims(), .y_dims = {}, .is_transposed = true};
   AMP_ASSIGN_OR_RETURN(form.groups, ReadGroup(context.node(), x.dim(1)));
-  if (w.dim(0) != x.dim(1)) return absl::UnimplementedError("channels");
+  if (w.dim(0) != x.dim(1)) return Refusal("channels");
   AMP_ASSIGN_OR_RETURN(form.window, SlideWindowOverOutput(context.node(), x, w));
   form.y_dims = {x.dim(0), w.dim(1) * form.groups};
   for (const WindowAxis& axis : form.window) form.y_dims.push_back(axis.input);
@@ -182,34 +182,29 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakePrimitive(const KernelCon
   const int64_t operand_step = convolution.parts.count() == 1 ? 0 : convolution.y_step;
   std::optional<LibraryEpilogue> epilogue =
       FitEpilogue(context, StepsOf(context), channels, Fitter(form, part, compute, operand_step));
-  if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
+  if (!epilogue.has_value()) return Refusal("an operand does not fit the result");
   if (has_bias) epilogue->bias_port = 2;
   const bool gives_bias = (has_bias && !convolution.adds_bias) || epilogue->bias.dtype != DType::kUndefined;
   if (gives_bias) epilogue->bias = {compute, {form.y_dims[1]}, {1}};
   convolution.epilogue = *std::move(epilogue);
-  std::string why_not;
-  std::unique_ptr<onednn::Primitive> primitive = onednn::OpenLibrary().library->MakeConvolution(
-      {.x = ChannelsLast(compute, part.x_dims, ViewOf(part.window)),
-       .w = Weights(compute, context.Input(1), part),
-       .y = ChannelsLast(convolution.computed_as, part.y_dims, ViewOf(part.window)),
-       .bias = convolution.epilogue.bias,
-       .strides = Numbers(part.window, &WindowAxis::stride, 1),
-       .dilations = Numbers(part.window, &WindowAxis::dilation, 1),
-       .pads_begin = Numbers(part.window, &WindowAxis::pad_begin, 0),
-       .pads_end = PadsEnd(part),
-       .is_transposed = part.is_transposed,
-       .post_ops = convolution.epilogue.post_ops},
-      &why_not);
-  if (primitive == nullptr) return absl::UnimplementedError(why_not);
-  return primitive;
+  return MakeConvolution({.x = ChannelsLast(compute, part.x_dims, ViewOf(part.window)),
+                          .w = Weights(compute, context.Input(1), part),
+                          .y = ChannelsLast(convolution.computed_as, part.y_dims, ViewOf(part.window)),
+                          .bias = convolution.epilogue.bias,
+                          .strides = Numbers(part.window, &WindowAxis::stride, 1),
+                          .dilations = Numbers(part.window, &WindowAxis::dilation, 1),
+                          .pads_begin = Numbers(part.window, &WindowAxis::pad_begin, 0),
+                          .pads_end = PadsEnd(part),
+                          .is_transposed = part.is_transposed,
+                          .post_ops = convolution.epilogue.post_ops});
 }
 
 PreparedOperations::Made Prepare(KernelContext& context, const Form& form, DType compute) {
   auto convolution = std::make_shared<PreparedConvolution>();
   convolution->y_dims = form.y_dims;
   const bool has_bias = context.node().Input(2) != kNone;
-  if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return absl::UnimplementedError("another bias");
-  if (IsStridedTransposed(form) && !StepsOf(context).empty()) return absl::UnimplementedError("post-ops are wrong");
+  if (has_bias && context.Input(2).dims() != Dims{form.y_dims[1]}) return Refusal("another bias");
+  if (IsStridedTransposed(form) && !StepsOf(context).empty()) return Refusal("post-ops are wrong");
   convolution->adds_bias = has_bias && IsStridedTransposed(form);
   const DType stored = convolution->stored_as = StoredType(context);
   convolution->computed_as = convolution->adds_bias ? DType::kFloat32 : ResultTypeOf(compute, stored);
@@ -235,7 +230,7 @@ absl::Status Convolution(KernelContext& context) {
                        context.State<PreparedOperations>().Get(key, [&]() -> PreparedOperations::Made {
                          AMP_ASSIGN_OR_RETURN(const Form form, read(context));
                          if (ElementsBetween(form.y_dims, 0, form.y_dims.size()) == 0) {
-                           return absl::UnimplementedError("no elements");
+                           return Refusal("no elements");
                          }
                          return Prepare(context, form, compute);
                        }));
@@ -262,19 +257,19 @@ absl::Status Convolution(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {.op_type = "Conv",
      .function = Convolution<ReadConvolution>,
-     .why_not = WhyNotConvolution,
+     .refusal = WhyNotConvolution,
      .family = "onednn",
      .takes_channels_last = true,
      .takes_epilogue = true},
     {.op_type = "FusedConv",
      .function = Convolution<ReadConvolution>,
      .domain = "com.microsoft",
-     .why_not = WhyNotFusedConv,
+     .refusal = WhyNotFusedConv,
      .family = "onednn",
      .takes_channels_last = true},
     {.op_type = "ConvTranspose",
      .function = Convolution<ReadTransposed>,
-     .why_not = WhyNotConvolution,
+     .refusal = WhyNotConvolution,
      .family = "onednn",
      .takes_channels_last = true,
      .takes_epilogue = true},

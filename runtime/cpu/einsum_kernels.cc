@@ -10,6 +10,7 @@
 
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/contraction.h"
 #include "runtime/onednn/open_library.h"
@@ -17,7 +18,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNotEinsum(const KernelContext& context) {
+Refusal WhyNotEinsum(const KernelContext& context) {
   if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
   if (context.num_inputs() != 2) return "not of two operands";
   const Tensor &a = context.Input(0), &b = context.Input(1);
@@ -36,9 +37,7 @@ PreparedOperations::Made Prepare(const ContractionSizes& sizes, bool transposes_
                           .bias = {},
                           .post_ops = {}};
   if (transposes_b) spec.b.strides = {sizes.k * sizes.n, 1, sizes.k};
-  std::string why_not;
-  operation->primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-  if (operation->primitive == nullptr) return absl::UnimplementedError(why_not);
+  AMP_ASSIGN_OR_RETURN(operation->primitive, MakeMatMul(spec));
   return operation;
 }
 
@@ -78,7 +77,7 @@ absl::Status Einsum(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "Einsum", .function = Einsum, .why_not = WhyNotEinsum, .family = "onednn"},
+    {.op_type = "Einsum", .function = Einsum, .refusal = WhyNotEinsum, .family = "onednn"},
 };
 
 }  // namespace

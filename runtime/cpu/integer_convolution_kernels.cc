@@ -11,6 +11,7 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_window.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/cpu/window_sums.h"
 #include "runtime/forms/convolution.h"
@@ -54,7 +55,7 @@ bool IsOneOrPerFilter(const Tensor& x, int64_t filters) {
   return x.num_elements() == 1 || (x.rank() == 1 && x.dim(0) == filters);
 }
 
-const char* WhyNotIntegers(const KernelContext& context, const Ports& ports) {
+Refusal WhyNotIntegers(const KernelContext& context, const Ports& ports) {
   const onednn::Library* library = onednn::OpenLibrary().library;
   if (library == nullptr) return "oneDNN is not there";
   if (!library->ComputesIn(DType::kInt8)) return "the processor has no dot products of 8 bits";
@@ -67,16 +68,16 @@ const char* WhyNotIntegers(const KernelContext& context, const Ports& ports) {
     const Tensor& zero = context.Input(ports.x_zero);
     if (zero.dtype() != x.dtype() || zero.num_elements() != 1) return "a zero point of another type or shape";
   }
-  if (!context.HasInput(ports.w_zero)) return nullptr;
+  if (!context.HasInput(ports.w_zero)) return {};
   const Tensor& zeros = context.Input(ports.w_zero);
   if (zeros.dtype() != w.dtype()) return "zero points of another type than the weights";
   return IsOneOrPerFilter(zeros, w.dim(0)) ? nullptr : "zero points of another shape";
 }
 
-const char* WhyNotConvInteger(const KernelContext& context) { return WhyNotIntegers(context, kOfConvInteger); }
+Refusal WhyNotConvInteger(const KernelContext& context) { return WhyNotIntegers(context, kOfConvInteger); }
 
-const char* WhyNotQLinearConv(const KernelContext& context) {
-  if (const char* reason = WhyNotIntegers(context, kOfQLinear)) return reason;
+Refusal WhyNotQLinearConv(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotIntegers(context, kOfQLinear)) return refusal;
   const auto is_positive = [](float scale) { return scale > 0 && scale <= std::numeric_limits<float>::max(); };
   for (const size_t port : {kScaleX, kScaleW, kScaleY}) {
     if (context.Input(port).dtype() != DType::kFloat32) return "scales that are not float32";
@@ -88,7 +89,7 @@ const char* WhyNotQLinearConv(const KernelContext& context) {
                           context.Input(kZeroY).num_elements() == 1;
   if (!are_single || !IsOneOrPerFilter(context.Input(kScaleW), filters)) return "scales of another shape";
   if (!Is8Bits(context.Input(kZeroY).dtype())) return "a result of another type";
-  if (!context.HasInput(kBias)) return nullptr;
+  if (!context.HasInput(kBias)) return {};
   const Tensor& bias = context.Input(kBias);
   return bias.dtype() == DType::kInt32 && bias.dims() == Dims{filters} ? nullptr : "another bias";
 }
@@ -122,29 +123,26 @@ PreparedOperations::Made Prepare(KernelContext& context, const Ports& ports) {
   const Tensor &x = context.Input(ports.x), &w = context.Input(ports.w);
   AMP_RETURN_IF_ERROR(CheckConvolution(node, x, w));
   AMP_ASSIGN_OR_RETURN(const int64_t groups, ReadGroup(node, x.dim(1)));
-  if (w.dim(1) != x.dim(1) / groups || w.dim(0) % groups != 0) return absl::UnimplementedError("channels");
+  if (w.dim(1) != x.dim(1) / groups || w.dim(0) % groups != 0) return Refusal("channels");
   AMP_ASSIGN_OR_RETURN(const Window window, SlideWindow(node, SpatialDims(x), SpatialDims(w)));
   auto operation = std::make_shared<PreparedIntegers>();
   operation->y_dims = OutputDims(window, x.dim(0), w.dim(0));
-  if (ElementsBetween(operation->y_dims, 0, operation->y_dims.size()) == 0)
-    return absl::UnimplementedError("no elements");
+  if (ElementsBetween(operation->y_dims, 0, operation->y_dims.size()) == 0) return Refusal("no elements");
   operation->has_bias = context.HasInput(kBias);
   operation->window = window;
   operation->groups = groups;
   const SpatialView view = ViewOf(window);
-  std::string why_not;
-  operation->primitive = onednn::OpenLibrary().library->MakeConvolution(
-      {.x = ChannelsLast(x.dtype(), x.dims(), view),
-       .w = GroupedWeights(DType::kInt8, w.dims(), groups, view),
-       .y = ChannelsLast(DType::kInt32, operation->y_dims, view),
-       .bias = operation->has_bias ? onednn::Operand{DType::kInt32, {w.dim(0)}, {1}} : onednn::Operand{},
-       .strides = Numbers(window, &WindowAxis::stride, 1),
-       .dilations = Numbers(window, &WindowAxis::dilation, 1),
-       .pads_begin = Numbers(window, &WindowAxis::pad_begin, 0),
-       .pads_end = Numbers(window, &WindowAxis::pad_end, 0),
-       .has_x_zero = true},
-      &why_not);
-  if (operation->primitive == nullptr) return absl::UnimplementedError(why_not);
+  AMP_ASSIGN_OR_RETURN(operation->primitive,
+                       MakeConvolution({.x = ChannelsLast(x.dtype(), x.dims(), view),
+                                        .w = GroupedWeights(DType::kInt8, w.dims(), groups, view),
+                                        .y = ChannelsLast(DType::kInt32, operation->y_dims, view),
+                                        .bias = operation->has_bias ? onednn::Operand{DType::kInt32, {w.dim(0)}, {1}}
+                                                                    : onednn::Operand{},
+                                        .strides = Numbers(window, &WindowAxis::stride, 1),
+                                        .dilations = Numbers(window, &WindowAxis::dilation, 1),
+                                        .pads_begin = Numbers(window, &WindowAxis::pad_begin, 0),
+                                        .pads_end = Numbers(window, &WindowAxis::pad_end, 0),
+                                        .has_x_zero = true}));
   AMP_ASSIGN_OR_RETURN(operation->weights, PackedConstant(context, ports.w, *operation->primitive, DType::kInt8,
                                                           [&] { return SignedWeights(w); }));
   return operation;
@@ -225,12 +223,12 @@ absl::Status QLinearConv(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {.op_type = "ConvInteger",
      .function = ConvInteger,
-     .why_not = WhyNotConvInteger,
+     .refusal = WhyNotConvInteger,
      .family = "onednn",
      .takes_channels_last = true},
     {.op_type = "QLinearConv",
      .function = QLinearConv,
-     .why_not = WhyNotQLinearConv,
+     .refusal = WhyNotQLinearConv,
      .family = "onednn",
      .takes_channels_last = true},
 };

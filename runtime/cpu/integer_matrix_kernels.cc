@@ -31,7 +31,7 @@ bool IsOneOrPerColumn(const KernelContext& context, size_t port, int64_t columns
   return x.num_elements() == 1 || (x.rank() == 1 && x.dim(0) == columns);
 }
 
-const char* WhyNotIntegers(const KernelContext& context, const Ports& ports) {
+Refusal WhyNotIntegers(const KernelContext& context, const Ports& ports) {
   const onednn::Library* library = onednn::OpenLibrary().library;
   if (library == nullptr) return "oneDNN is not there";
   if (!library->ComputesIn(DType::kInt8)) return "the processor has no dot products of 8 bits";
@@ -49,10 +49,10 @@ const char* WhyNotIntegers(const KernelContext& context, const Ports& ports) {
   return IsOneOrPerColumn(context, ports.b_zero, b.dim(1)) ? nullptr : "zero points of another shape";
 }
 
-const char* WhyNotMatMulInteger(const KernelContext& context) { return WhyNotIntegers(context, kOfMatMulInteger); }
+Refusal WhyNotMatMulInteger(const KernelContext& context) { return WhyNotIntegers(context, kOfMatMulInteger); }
 
-const char* WhyNotQLinearMatMul(const KernelContext& context) {
-  if (const char* reason = WhyNotIntegers(context, kOfQLinear)) return reason;
+Refusal WhyNotQLinearMatMul(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotIntegers(context, kOfQLinear)) return refusal;
   for (const size_t port : {kScaleA, kScaleB, kScaleY}) {
     if (context.Input(port).dtype() != DType::kFloat32) return "scales that are not float32";
   }
@@ -146,8 +146,8 @@ absl::Status QLinearMatMul(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "MatMulInteger", .function = MatMulInteger, .why_not = WhyNotMatMulInteger, .family = "onednn"},
-    {.op_type = "QLinearMatMul", .function = QLinearMatMul, .why_not = WhyNotQLinearMatMul, .family = "onednn"},
+    {.op_type = "MatMulInteger", .function = MatMulInteger, .refusal = WhyNotMatMulInteger, .family = "onednn"},
+    {.op_type = "QLinearMatMul", .function = QLinearMatMul, .refusal = WhyNotQLinearMatMul, .family = "onednn"},
 };
 
 }  // namespace

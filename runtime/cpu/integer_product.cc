@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ir/base/status.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/onednn/open_library.h"
@@ -26,9 +27,7 @@ absl::StatusOr<std::shared_ptr<PreparedIntegers>> PrepareIntegers(const Tensor& 
                           .bias = {},
                           .packs_b = true,
                           .post_ops = {}};
-  std::string why_not;
-  prepared->primitive = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-  if (prepared->primitive == nullptr) return absl::UnimplementedError(why_not);
+  AMP_ASSIGN_OR_RETURN(prepared->primitive, MakeMatMul(spec));
   AMP_ASSIGN_OR_RETURN(Tensor plain, Tensor::Create(DType::kInt8, b.dims()));
   if (prepared->moves_b) {
     MoveBytes(b.bytes(), plain.mutable_bytes());
@@ -45,7 +44,7 @@ absl::StatusOr<std::shared_ptr<PreparedIntegers>> PrepareIntegers(const Tensor& 
   AMP_ASSIGN_OR_RETURN(prepared->weights,
                        Tensor::Create(DType::kUint8, {static_cast<int64_t>(prepared->primitive->packed_bytes())}));
   if (!prepared->primitive->Pack(plain.bytes().data(), prepared->weights.mutable_bytes().data())) {
-    return absl::UnimplementedError("the library does not pack the weights");
+    return Refusal("the library does not pack the weights");
   }
   return prepared;
 }

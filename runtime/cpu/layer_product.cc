@@ -7,11 +7,11 @@
 
 #include "ir/base/status.h"
 #include "runtime/cpu/integer_product.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/loops/best_loops.h"
 #include "runtime/loops/dynamic_quantization.h"
-#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -64,9 +64,7 @@ class LibraryProduct : public LayerProduct {
                             .packs_b = true,
                             .post_ops = {}};
     if (!directions[0].bias.empty()) spec.bias = RowMajorOperand(DType::kFloat32, {1, sizes.outputs});
-    std::string why_not;
-    primitive_ = onednn::OpenLibrary().library->MakeMatMul(spec, &why_not);
-    if (primitive_ == nullptr) return absl::UnimplementedError(why_not);
+    AMP_ASSIGN_OR_RETURN(primitive_, MakeMatMul(spec));
     for (const FloatWeights& each : directions) {
       AMP_ASSIGN_OR_RETURN(Tensor w, Pack(each.w));
       directions_.push_back({std::move(w), {each.bias.begin(), each.bias.end()}});
@@ -102,7 +100,7 @@ class LibraryProduct : public LayerProduct {
     AMP_ASSIGN_OR_RETURN(Tensor packed,
                          Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive_->packed_bytes())}));
     if (primitive_->Pack(plain.data(), packed.mutable_bytes().data())) return packed;
-    return absl::UnimplementedError("the library does not pack the weights");
+    return Refusal("the library does not pack the weights");
   }
 
   std::unique_ptr<onednn::Primitive> primitive_;

@@ -24,7 +24,7 @@ bool IsAlong(const onednn::Operand& operand, size_t axis) {
 
 }  // namespace
 
-const char* WhyNotForLibrary(const KernelContext& context) {
+Refusal WhyNotForLibrary(const KernelContext& context) {
   if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
   const Tensor &a = context.Input(0), &b = context.Input(1);
   if (!IsFloatOfLibrary(a.dtype()) || a.dtype() != b.dtype()) return "not two of float32, float16 or bfloat16";
@@ -32,7 +32,7 @@ const char* WhyNotForLibrary(const KernelContext& context) {
   for (const EpilogueStep& step : context.epilogue().steps) {
     if (ReadsOperand(step) && context.Input(step.input).dtype() != a.dtype()) return "an operand of another type";
   }
-  return nullptr;
+  return {};
 }
 
 std::optional<LibraryEpilogue> FitEpilogue(const KernelContext& context, const std::vector<EpilogueStep>& steps,

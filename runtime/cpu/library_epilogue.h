@@ -15,7 +15,7 @@
 namespace amp {
 
 // Why the library takes no node with these inputs 0 and 1 and this epilogue; null where it may.
-const char* WhyNotForLibrary(const KernelContext& context);
+Refusal WhyNotForLibrary(const KernelContext& context);
 
 // An epilogue's steps with what they read as the library reads it, and which inputs of the node those are.
 struct LibraryEpilogue {

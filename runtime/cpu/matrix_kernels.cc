@@ -5,13 +5,13 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/cpu/tiled_product.h"
 #include "runtime/forms/product.h"
 #include "runtime/kernel/product_shape.h"
 #include "runtime/kernel/shape_math.h"
-#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -64,18 +64,18 @@ std::optional<ProductShape> ShapeOf(const KernelContext& context, const ProductF
 }
 
 template <FormOf form_of>
-const char* WhyNotProduct(const KernelContext& context) {
-  if (const char* reason = WhyNotForLibrary(context)) return reason;
+Refusal WhyNotProduct(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotForLibrary(context)) return refusal;
   const std::optional<ProductShape> shape = ShapeOf(context, form_of(context));
   if (!shape.has_value()) return "shapes that the library does not multiply";
   if (shape->has_vectors && !context.epilogue().steps.empty()) return "an epilogue behind a vector";
-  return nullptr;
+  return {};
 }
 
-const char* WhyNotGemm(const KernelContext& context) {
-  if (const char* reason = WhyNotProduct<FormOfGemm>(context)) return reason;
+Refusal WhyNotGemm(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotProduct<FormOfGemm>(context)) return refusal;
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
-  if (!HasC(context)) return nullptr;
+  if (!HasC(context)) return {};
   const float beta = ReadMatrixProduct(context.node()).beta;
   if (beta != 1 && beta != 0) return "beta is neither 1 nor 0";
   const std::optional<ProductShape> shape = ShapeOf(context, FormOfGemm(context));
@@ -83,13 +83,13 @@ const char* WhyNotGemm(const KernelContext& context) {
   return context.Input(2).dtype() == context.Input(0).dtype() ? nullptr : "C has another type";
 }
 
-const char* WhyNotFusedMatMul(const KernelContext& context) {
+Refusal WhyNotFusedMatMul(const KernelContext& context) {
   if (ReadMatrixProduct(context.node()).moves_batch) return "moves the batch";
   return WhyNotProduct<FormOfFusedMatMul>(context);
 }
 
-const char* WhyNotWeightGradient(const KernelContext& context) {
-  if (const char* reason = WhyNotProduct<FormOfWeightGradient>(context)) return reason;
+Refusal WhyNotWeightGradient(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotProduct<FormOfWeightGradient>(context)) return refusal;
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
   return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
 }
@@ -220,7 +220,7 @@ absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way w
         product.tiles = *std::move(tiles);
         return absl::OkStatus();
       }
-      if (!absl::IsUnimplemented(tiles.status())) return tiles.status();
+      if (!IsRefusal(tiles.status())) return tiles.status();
     } else {
       parts.size = tiling.rows;
     }
@@ -232,22 +232,20 @@ absl::Status PrepareWay(KernelContext& context, const ProductShape& shape, Way w
   product.y_step = ElementsBetween(y, 1, y.size());
   return PrepareParts(
       context, types.compute,
-      [&](int64_t size) -> absl::StatusOr<std::unique_ptr<onednn::Primitive>> {
+      [&](int64_t size) -> MadePrimitive {
         std::optional<LibraryEpilogue> epilogue =
             FitEpilogue(context, steps, y.size() - 1, Fitter(shape, way, types.compute, parts, size));
-        if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
-        std::string why_not;
+        if (!epilogue.has_value()) return Refusal("an operand does not fit the result");
         onednn::Operand result = RowMajorOperand(types.result, CutTo(y, parts, size));
         result.dims.back() /= blocks;
-        std::unique_ptr<onednn::Primitive> primitive = onednn::OpenLibrary().library->MakeMatMul(
-            {.a = MatrixOperand(types.compute, CutTo(a, parts, size), shape.transposes_a),
-             .b = MatrixOperand(types.compute, cuts_b ? CutTo(b, parts, size) : b, shape.transposes_b),
-             .y = result,
-             .bias = epilogue->bias,
-             .packs_b = context.IsConstantInput(1),
-             .post_ops = epilogue->post_ops},
-            &why_not);
-        if (primitive == nullptr) return absl::UnimplementedError(why_not);
+        AMP_ASSIGN_OR_RETURN(
+            std::unique_ptr<onednn::Primitive> primitive,
+            MakeMatMul({.a = MatrixOperand(types.compute, CutTo(a, parts, size), shape.transposes_a),
+                        .b = MatrixOperand(types.compute, cuts_b ? CutTo(b, parts, size) : b, shape.transposes_b),
+                        .y = result,
+                        .bias = epilogue->bias,
+                        .packs_b = context.IsConstantInput(1),
+                        .post_ops = epilogue->post_ops}));
         product.epilogue = *std::move(epilogue);
         return primitive;
       },
@@ -264,7 +262,7 @@ PreparedOperations::Made Prepare(KernelContext& context, const ProductShape& sha
     product->stored_as = types.stored;
     status = PrepareWay(context, shape, way, steps, types, *product);
     if (status.ok()) return product;
-    if (way == Way::kAsIs || !absl::IsUnimplemented(status)) return status;
+    if (way == Way::kAsIs || !IsRefusal(status)) return status;
   }
 }
 
@@ -299,24 +297,24 @@ absl::Status Product(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {.op_type = "MatMul",
      .function = Product<FormOfMatMul>,
-     .why_not = WhyNotProduct<FormOfMatMul>,
+     .refusal = WhyNotProduct<FormOfMatMul>,
      .family = "onednn",
      .takes_epilogue = true},
     {.op_type = "Gemm",
      .function = Product<FormOfGemm>,
      .first_version = 7,
-     .why_not = WhyNotGemm,
+     .refusal = WhyNotGemm,
      .family = "onednn",
      .takes_epilogue = true},
     {.op_type = "FusedMatMul",
      .function = Product<FormOfFusedMatMul>,
      .domain = "com.microsoft",
-     .why_not = WhyNotFusedMatMul,
+     .refusal = WhyNotFusedMatMul,
      .family = "onednn"},
     {.op_type = "MatrixWeightGradient",
      .function = Product<FormOfWeightGradient>,
      .domain = "ai.amp",
-     .why_not = WhyNotWeightGradient,
+     .refusal = WhyNotWeightGradient,
      .family = "onednn"},
 };
 

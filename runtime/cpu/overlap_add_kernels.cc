@@ -12,11 +12,11 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/forms/convolution.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/kernel/shape_math.h"
-#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -34,8 +34,8 @@ bool IsWorthIt(int64_t channels, int64_t outputs) {
   return outputs * (channels + kOfSum) < kAtATime * channels;
 }
 
-const char* WhyNotOverlapAdd(const KernelContext& context) {
-  if (const char* reason = WhyNotForLibrary(context)) return reason;
+Refusal WhyNotOverlapAdd(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotForLibrary(context)) return refusal;
   const Tensor &x = context.Input(kX), &w = context.Input(kW);
   if (x.rank() < 3 || x.rank() > 5 || w.rank() != x.rank()) return "not of one to three spatial axes";
   if (!context.IsConstantInput(kW)) return "weights that are computed";
@@ -54,21 +54,17 @@ PreparedOperations::Made Prepare(const KernelContext& context, DType compute) {
   AMP_ASSIGN_OR_RETURN(prepared->window, SlideWindowOverOutput(context.node(), x, w));
   prepared->y_dims = {x.dim(0), w.dim(1)};
   for (const WindowAxis& axis : prepared->window) prepared->y_dims.push_back(axis.input);
-  if (ElementCount(prepared->y_dims) == 0) return absl::UnimplementedError("no elements");
+  if (ElementCount(prepared->y_dims) == 0) return Refusal("no elements");
   if (context.HasInput(kBias) && context.Input(kBias).dims() != Dims{w.dim(1)}) {
-    return absl::UnimplementedError("another bias");
+    return Refusal("another bias");
   }
   const int64_t places = x.num_elements() / x.dim(1), channels = x.dim(1), parts = w.num_elements() / channels;
-  std::string why_not;
-  prepared->primitive =
-      onednn::OpenLibrary().library->MakeMatMul({.a = RowMajorOperand(compute, {places, channels}),
-                                                 .b = RowMajorOperand(compute, {channels, parts}),
-                                                 .y = RowMajorOperand(DType::kFloat32, {places, parts}),
-                                                 .bias = {},
-                                                 .packs_b = true,
-                                                 .post_ops = {}},
-                                                &why_not);
-  if (prepared->primitive == nullptr) return absl::UnimplementedError(why_not);
+  AMP_ASSIGN_OR_RETURN(prepared->primitive, MakeMatMul({.a = RowMajorOperand(compute, {places, channels}),
+                                                        .b = RowMajorOperand(compute, {channels, parts}),
+                                                        .y = RowMajorOperand(DType::kFloat32, {places, parts}),
+                                                        .bias = {},
+                                                        .packs_b = true,
+                                                        .post_ops = {}}));
   AMP_ASSIGN_OR_RETURN(prepared->weights, PackedConstant(context, kW, *prepared->primitive, compute, [&] {
                          return Converted(context.Input(kW), compute, nullptr);
                        }));
@@ -180,7 +176,7 @@ absl::Status ConvTransposeByOverlap(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {.op_type = "ConvTranspose",
      .function = ConvTransposeByOverlap,
-     .why_not = WhyNotOverlapAdd,
+     .refusal = WhyNotOverlapAdd,
      .family = "onednn",
      .takes_channels_last = true},
 };

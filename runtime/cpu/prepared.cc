@@ -29,7 +29,7 @@ PreparedOperations::Made PreparedOperations::Get(const std::vector<int64_t>& key
     return it->operation;
   }
   Made operation = make();
-  if (!operation.ok() && !absl::IsUnimplemented(operation.status())) return operation;
+  if (!operation.ok() && !IsRefusal(operation.status())) return operation;
   if (entries_.size() == kMostEntries) entries_.pop_back();
   entries_.push_front({key, operation});
   return operation;
@@ -43,7 +43,7 @@ absl::StatusOr<Tensor> PackedConstant(const KernelContext& context, size_t port,
     AMP_ASSIGN_OR_RETURN(Tensor packed,
                          Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
     if (primitive.Pack(elements.bytes().data(), packed.mutable_bytes().data())) return packed;
-    return absl::UnimplementedError("the library does not pack the weights");
+    return Refusal("the library does not pack the weights");
   };
   SharedTensors* const shared = context.resources().shared;
   const std::string form = absl::StrCat(DTypeName(compute), " ", primitive.packing());

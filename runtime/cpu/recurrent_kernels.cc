@@ -75,21 +75,21 @@ bool AreQuantized(const KernelContext& context, size_t weights, size_t scale) {
   return true;
 }
 
-const char* WhyNotQuantized(const KernelContext& context) {
+Refusal WhyNotQuantized(const KernelContext& context) {
   if (!onednn::OpenLibrary().library->ComputesIn(DType::kInt8)) return "the processor has no dot products of 8 bits";
   if (context.Input(kX).dtype() != DType::kFloat32) return "not float32";
   if (context.Input(kW).rank() != 3 || context.Input(kR).rank() != 3) return "shapes that do not fit";
-  if (AreQuantized(context, kW, kScaleOfW) && AreQuantized(context, kR, kScaleOfR)) return nullptr;
+  if (AreQuantized(context, kW, kScaleOfW) && AreQuantized(context, kR, kScaleOfR)) return {};
   return "scales or zero points of another kind";
 }
 
 template <CellKind kind>
-const char* WhyNotLayer(const KernelContext& context) {
+Refusal WhyNotLayer(const KernelContext& context) {
   if (onednn::OpenLibrary().library == nullptr) return "oneDNN is not there";
   const DType dtype = context.Input(kX).dtype();
   if (!IsFloatOfLibrary(dtype)) return "not float32, float16 or bfloat16";
   constexpr bool is_quantized = kind == CellKind::kQuantizedLstm;
-  if (const char* const reason = is_quantized ? WhyNotQuantized(context) : nullptr) return reason;
+  if (const Refusal refusal = is_quantized ? WhyNotQuantized(context) : nullptr) return refusal;
   for (const size_t port : {kW, kR, kB, kInitialH, kInitialC}) {
     if (is_quantized && (port == kW || port == kR)) continue;
     if (context.HasInput(port) && context.Input(port).dtype() != dtype) return "inputs of several types";
@@ -419,7 +419,7 @@ constexpr KernelRow RowOf(absl::string_view op_type, absl::string_view domain = 
           .function = Layer<kind>,
           .domain = domain,
           .first_version = domain.empty() ? 7 : 1,
-          .why_not = WhyNotLayer<kind>,
+          .refusal = WhyNotLayer<kind>,
           .family = "onednn"};
 }
 

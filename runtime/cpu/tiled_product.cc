@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/base/status.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/kernel/parallel_for.h"
 #include "runtime/onednn/open_library.h"
 
@@ -76,15 +77,12 @@ absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeTile(const KernelContext&
       return FittedOperand{RowMajorOperand(spec.compute, {by_row ? rows : 1, by_column ? tiling.columns : 1}), 0};
     };
     std::optional<LibraryEpilogue> epilogue = FitEpilogue(context, spec.steps, std::nullopt, fit);
-    if (!epilogue.has_value()) return absl::UnimplementedError("an operand does not fit the result");
+    if (!epilogue.has_value()) return Refusal("an operand does not fit the result");
     for (size_t i = 0; i < operands.size(); ++i) operands[i].port = epilogue->ports[i];
     matmul.post_ops = std::move(epilogue->post_ops);
     product.operands = std::move(operands);
   }
-  std::string why_not;
-  std::unique_ptr<onednn::Primitive> primitive = onednn::OpenLibrary().library->MakeMatMul(matmul, &why_not);
-  if (primitive == nullptr) return absl::UnimplementedError(why_not);
-  return primitive;
+  return MakeMatMul(matmul);
 }
 
 absl::StatusOr<TilePrimitives> MakeTiles(const KernelContext& context, const TileSpec& spec, int64_t rows,
@@ -127,7 +125,7 @@ absl::StatusOr<std::vector<Tensor>> PackAll(const KernelContext& context, const 
                            Tensor::Create(DType::kUint8, {static_cast<int64_t>(primitive.packed_bytes())}));
       const std::byte* const from = plain.bytes().data() + static_cast<size_t>(place) * element;
       if (!primitive.Pack(from, tile.mutable_bytes().data())) {
-        return absl::UnimplementedError("the library does not pack the weights");
+        return Refusal("the library does not pack the weights");
       }
       tiles.push_back(std::move(tile));
     }
@@ -137,7 +135,7 @@ absl::StatusOr<std::vector<Tensor>> PackAll(const KernelContext& context, const 
 
 absl::Status PackTiles(KernelContext& context, const TileSpec& spec, TiledProduct& product) {
   const onednn::Primitive& primitive = *product.of_rows.last;
-  if (primitive.packed_bytes() == 0) return absl::UnimplementedError("weights that are not packed");
+  if (primitive.packed_bytes() == 0) return Refusal("weights that are not packed");
   auto& state = context.State<TiledWeights>();
   const absl::MutexLock lock(&state.mutex);
   if (state.tiles == nullptr) {
@@ -147,7 +145,7 @@ absl::Status PackTiles(KernelContext& context, const TileSpec& spec, TiledProduc
     state.packing = primitive.packing();
   }
   const bool has_one_cut = state.tiling.depth == spec.tiling.depth && state.tiling.columns == spec.tiling.columns;
-  if (!has_one_cut || state.packing != primitive.packing()) return absl::UnimplementedError("weights in other tiles");
+  if (!has_one_cut || state.packing != primitive.packing()) return Refusal("weights in other tiles");
   product.weights = state.tiles;
   return absl::OkStatus();
 }
@@ -326,7 +324,7 @@ absl::StatusOr<std::shared_ptr<const TiledProduct>> PrepareTiles(KernelContext& 
   if (const int64_t last = spec.size.m % spec.tiling.rows; last != 0) {
     AMP_ASSIGN_OR_RETURN(product->of_last_rows, MakeTiles(context, spec, last, *product));
   }
-  if (!WantOnePacking(*product)) return absl::UnimplementedError("weights that are packed in several ways");
+  if (!WantOnePacking(*product)) return Refusal("weights that are packed in several ways");
   AMP_RETURN_IF_ERROR(PackTiles(context, spec, *product));
   return product;
 }

@@ -8,10 +8,10 @@
 #include "ir/base/status.h"
 #include "runtime/cpu/families.h"
 #include "runtime/cpu/library_epilogue.h"
+#include "runtime/cpu/make_primitive.h"
 #include "runtime/cpu/parts.h"
 #include "runtime/cpu/prepared.h"
 #include "runtime/forms/product.h"
-#include "runtime/onednn/open_library.h"
 
 namespace amp {
 namespace {
@@ -23,8 +23,8 @@ struct PreparedGradient : PreparedOperation {
   std::unique_ptr<onednn::Primitive> adds, adds_last;  // to what is there; null where there is no such part
 };
 
-const char* WhyNot(const KernelContext& context) {
-  if (const char* reason = WhyNotForLibrary(context)) return reason;
+Refusal WhyNot(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotForLibrary(context)) return refusal;
   const Node& node = context.node();
   const Tensor &a = context.Input(0), &g = context.Input(1);
   if (a.rank() != 2 || g.rank() != 2) return "no matrices";
@@ -36,16 +36,11 @@ const char* WhyNot(const KernelContext& context) {
   return ComputeTypeFor(context, a.dtype()) == a.dtype() ? "nothing to convert" : nullptr;
 }
 
-absl::StatusOr<std::unique_ptr<onednn::Primitive>> MakeProduct(const Dims& y, DType compute, int64_t rows, bool adds) {
-  std::string why_not;
-  std::unique_ptr<onednn::Primitive> primitive =
-      onednn::OpenLibrary().library->MakeMatMul({.a = {.dtype = compute, .dims = {y[0], rows}, .strides = {1, y[0]}},
-                                                 .b = RowMajorOperand(compute, {rows, y[1]}),
-                                                 .y = RowMajorOperand(DType::kFloat32, y),
-                                                 .adds_to_y = adds},
-                                                &why_not);
-  if (primitive == nullptr) return absl::UnimplementedError(why_not);
-  return primitive;
+MadePrimitive MakeProduct(const Dims& y, DType compute, int64_t rows, bool adds) {
+  return MakeMatMul({.a = {.dtype = compute, .dims = {y[0], rows}, .strides = {1, y[0]}},
+                     .b = RowMajorOperand(compute, {rows, y[1]}),
+                     .y = RowMajorOperand(DType::kFloat32, y),
+                     .adds_to_y = adds});
 }
 
 PreparedOperations::Made Prepare(const Dims& y, DType compute, int64_t rows) {
@@ -119,7 +114,7 @@ absl::Status WeightGradient(KernelContext& context) {
 constexpr KernelRow kRows[] = {{.op_type = "MatrixWeightGradient",
                                 .function = WeightGradient,
                                 .domain = "ai.amp",
-                                .why_not = WhyNot,
+                                .refusal = WhyNot,
                                 .family = "onednn"}};
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "ir/base/status.h"
 #include "runtime/device/raw/move.h"
 #include "runtime/device/raw/multiply.h"
+#include "runtime/kernel/refusal.h"
 #include "runtime/kernel/shape_math.h"
 
 namespace amp {
@@ -59,7 +60,7 @@ absl::Status Accelerator::Status() {
 
 absl::Status Accelerator::AfterLibrary(int error, const std::string& text) {
   static_assert(device::kNoProduct == device::kNotTaken);
-  if (error == device::kNotTaken) return absl::UnimplementedError(text);
+  if (error == device::kNotTaken) return Refused(text);
   if (error == device::kOutOfMemory) return LimitError("the device is out of memory: ", text);
   if (error == device::kNoLibrary) return absl::AbortedError(absl::StrCat(name_, ": ", text));
   Note(error);
@@ -77,7 +78,7 @@ absl::Status Accelerator::MultiplyByLibrary(const device::ProductArguments& prod
 
 absl::Status Accelerator::Multiply(const device::ProductArguments& product, std::string& text) {
   absl::Status status = MultiplyByLibrary(product, text);
-  if (!absl::IsUnimplemented(status)) return status;
+  if (!IsRefusal(status)) return status;
   Warn(absl::StrCat("product: ", text),
        absl::StrCat("products of matrices run in a slow kernel of our own: ", Escaped(text)));
   text = absl::StrCat("kernel of our own: ", text);

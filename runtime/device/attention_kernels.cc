@@ -65,7 +65,7 @@ bool FitsMask(const Tensor& mask, Dims scores) {
   return dims.ok() && *dims == scores;
 }
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
   if (!IsDeviceFloat(dtype)) return kNoDeviceFloat;
   if (context.Input(1).dtype() != dtype || context.Input(2).dtype() != dtype) return "operands of different types";

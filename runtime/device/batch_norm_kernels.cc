@@ -14,7 +14,7 @@ namespace {
 constexpr int kVersionWithTrainingMode = 14;
 constexpr size_t kScale = 1, kBias = 2, kMean = 3, kVariance = 4;  // inputs
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (context.version() < kVersionWithTrainingMode || !ReadBatchNorm(context).trains) {
     return "statistics that are given";
@@ -26,7 +26,7 @@ const char* WhyNot(const KernelContext& context) {
     if (!IsDeviceFloat(operand.dtype())) return kNoDeviceFloat;
     if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
   }
-  return nullptr;
+  return {};
 }
 
 // Output `port`, and what input `from` remembers.

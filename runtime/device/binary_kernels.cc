@@ -19,33 +19,33 @@ using device::Comparison;
 bool IsDeviceInteger(DType type) { return type == DType::kInt32 || type == DType::kInt64; }
 
 // Why the first `count` inputs cannot meet there.
-const char* WhyNotTogether(const KernelContext& context, size_t count) {
+Refusal WhyNotTogether(const KernelContext& context, size_t count) {
   for (size_t i = 1; i < count; ++i) {
     if (context.Input(i).dtype() != context.Input(0).dtype()) return "operands of different types";
   }
   for (size_t i = 0; i < count; ++i) {
     if (context.Input(i).rank() > device::kMaxAxes) return kTooManyAxes;
   }
-  return nullptr;
+  return {};
 }
 
-const char* WhyNotFloats(const KernelContext& context) {
+Refusal WhyNotFloats(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
   return WhyNotTogether(context, 2);
 }
 
-const char* WhyNotNumbers(const KernelContext& context) {
+Refusal WhyNotNumbers(const KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
   if (!IsDeviceFloat(dtype) && !IsDeviceInteger(dtype)) return "another type than floats, int32 and int64";
   return WhyNotTogether(context, 2);
 }
 
-const char* WhyNotTruths(const KernelContext& context) {
+Refusal WhyNotTruths(const KernelContext& context) {
   if (context.Input(0).dtype() != DType::kBool) return "another type than bool";
   return WhyNotTogether(context, 2);
 }
 
-const char* WhyNotEqual(const KernelContext& context) {
+Refusal WhyNotEqual(const KernelContext& context) {
   return context.Input(0).dtype() == DType::kBool ? WhyNotTruths(context) : WhyNotNumbers(context);
 }
 
@@ -97,14 +97,14 @@ absl::Status Compared(KernelContext& context) {
 
 // ---- Where ----------------------------------------------------------------------------------------------------------
 
-const char* WhyNotWhere(const KernelContext& context) {
+Refusal WhyNotWhere(const KernelContext& context) {
   const DType dtype = context.Input(1).dtype();
   if (context.Input(0).dtype() != DType::kBool || context.Input(2).dtype() != dtype) return "types that do not fit";
   if (dtype == DType::kString || ElementBytes(dtype) > 8) return "elements of another size than 1, 2, 4 or 8 bytes";
   for (size_t i = 0; i < 3; ++i) {
     if (context.Input(i).rank() > device::kMaxAxes) return kTooManyAxes;
   }
-  return nullptr;
+  return {};
 }
 
 absl::Status Where(KernelContext& context) {
@@ -126,7 +126,7 @@ absl::Status Where(KernelContext& context) {
   return absl::OkStatus();
 }
 
-const char* WhyNotPRelu(const KernelContext& context) {
+Refusal WhyNotPRelu(const KernelContext& context) {
   if (context.version() < 7) return "slopes before opset 7";
   const absl::StatusOr<Dims> dims = BroadcastDims(context.Input(0).dims(), context.Input(1).dims());
   if (!dims.ok() || *dims != context.Input(0).dims()) return "a slope that does not fit";

@@ -152,7 +152,7 @@ class ChainTranslation {
   }
 
   absl::StatusOr<size_t> AddStep(const ChainStep& step) {
-    absl::Status unknown = absl::UnimplementedError("a step that the device does not have");
+    absl::Status unknown = Refusal("a step that the device does not have");
     switch (step.kind) {
       case ChainStep::Kind::kMap: {
         const auto function = FunctionOf(kMaps, step.map);
@@ -203,7 +203,7 @@ absl::Status RunChain(KernelContext& context) {
   ChainTranslation translation(laid_out, chain);
   AMP_ASSIGN_OR_RETURN(const ChainProgram program, translation.Translate());
   AMP_ASSIGN_OR_RETURN(const Dims dims, program.ResultDims());
-  if (HasLargeSlope(laid_out, chain, dims)) return absl::UnimplementedError("a slope that does not fit");
+  if (HasLargeSlope(laid_out, chain, dims)) return Refusal("a slope that does not fit");
   AMP_RETURN_IF_ERROR(program.Arguments(dims).status());
   context.Report("chain", DType::kFloat32);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, chain.steps.back().dtype, dims));
@@ -220,7 +220,7 @@ constexpr KernelRow kChainRow = [] {
 
 // ---- operators of any number of operands ----------------------------------------------------------------------------
 
-const char* WhyNotFold(const KernelContext& context) {
+Refusal WhyNotFold(const KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
   if (!IsDeviceFloat(dtype)) return kNoDeviceFloat;
   if (context.num_inputs() > device::kMostChainOperands) return "too many operands";
@@ -228,7 +228,7 @@ const char* WhyNotFold(const KernelContext& context) {
     if (context.Input(i).dtype() != dtype) return "operands of different types";
     if (context.version() < 8 && context.Input(i).dims() != context.Input(0).dims()) return "operands that differ";
   }
-  return nullptr;
+  return {};
 }
 
 enum class Sense { kWhole, kMean };

@@ -14,8 +14,6 @@ namespace {
 using device::ChainCodeKind;
 using device::ChainOperandWay;
 
-absl::Status Refuse(const char* why) { return absl::UnimplementedError(why); }
-
 ChainOperandWay WayOf(const Dims& dims, const Dims& strides) {
   int64_t next = 1;
   bool is_flat = true, is_one = true;
@@ -69,7 +67,7 @@ absl::StatusOr<Dims> ChainProgram::ResultDims() const {
   Dims dims;
   for (const Operand& operand : operands_) {
     absl::StatusOr<Dims> joined = BroadcastDims(dims, operand.dims);
-    if (!joined.ok()) return Refuse("shapes that do not fit");
+    if (!joined.ok()) return Refusal("shapes that do not fit");
     dims = *std::move(joined);
   }
   return dims;
@@ -79,11 +77,11 @@ absl::Status ChainProgram::PlaceOperands(const Dims& dims, device::ChainArgument
   Broadcast broadcast = {.dims = dims, .strides = {}};
   for (const Operand& operand : operands_) {
     const absl::StatusOr<Dims> joined = BroadcastDims(operand.dims, dims);
-    if (!joined.ok() || *joined != dims) return Refuse("shapes that do not fit");
+    if (!joined.ok() || *joined != dims) return Refusal("shapes that do not fit");
     broadcast.strides.push_back(BroadcastStrides(operand.dims, dims));
   }
   const Broadcast merged = MergeAxes(broadcast);
-  if (merged.dims.size() > device::kMaxAxes) return Refuse(kTooManyAxes);
+  if (merged.dims.size() > device::kMaxAxes) return Refusal(kTooManyAxes);
   chain.shape.rank = static_cast<int32_t>(merged.dims.size());
   for (size_t axis = 0; axis < merged.dims.size(); ++axis) {
     chain.shape.dims[axis] = static_cast<uint32_t>(merged.dims[axis]);
@@ -122,7 +120,7 @@ absl::Status ChainProgram::AssignSlots(device::ChainArguments& chain) const {
       continue;
     }
     const auto free = std::find(is_taken.begin(), is_taken.end(), false);
-    if (free == is_taken.end()) return Refuse("too many values at a time");
+    if (free == is_taken.end()) return Refusal("too many values at a time");
     *free = true;
     code.writes = slot_of[i] = static_cast<uint8_t>(free - is_taken.begin());
     chain.num_slots = std::max(chain.num_slots, code.writes + 1);
@@ -131,8 +129,8 @@ absl::Status ChainProgram::AssignSlots(device::ChainArguments& chain) const {
 }
 
 absl::StatusOr<device::ChainArguments> ChainProgram::Arguments(const Dims& dims) const {
-  if (operands_.size() > device::kMostChainOperands) return Refuse("too many operands");
-  if (steps_.size() > device::kMostChainCodes) return Refuse("too many steps");
+  if (operands_.size() > device::kMostChainOperands) return Refusal("too many operands");
+  if (steps_.size() > device::kMostChainCodes) return Refusal("too many steps");
   device::ChainArguments chain = {};
   AMP_RETURN_IF_ERROR(PlaceOperands(dims, chain));
   for (size_t i = 0; i < steps_.size(); ++i) {

@@ -24,10 +24,10 @@ DType StoredType(const KernelContext& context) {
 
 // Nodes behind others than depthwise ones are done one after another, since the library may take the convolution alone.
 template <ConvolutionKind kKind>
-const char* WhyNot(const KernelContext& context) {
-  if (const char* const reason = WhyNotConvolution(context, kKind)) return reason;
+Refusal WhyNot(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotConvolution(context, kKind)) return refusal;
   const std::vector<EpilogueStep>& steps = context.epilogue().steps;
-  if (steps.empty() && StoredType(context) == context.Input(0).dtype()) return nullptr;
+  if (steps.empty() && StoredType(context) == context.Input(0).dtype()) return {};
   const ConvolutionShape shape = *ShapeOfConvolution(context, kKind);
   if (!shape.IsDepthwise()) return "nodes behind it, which the library may leave out";
   if (!IsDeviceFloat(StoredType(context))) return kNoDeviceFloat;
@@ -38,8 +38,8 @@ const char* WhyNot(const KernelContext& context) {
   return fits ? nullptr : "an operand behind it that does not fit";
 }
 
-const char* WhyNotFused(const KernelContext& context) {
-  if (const char* const reason = WhyNotConvolution(context, ConvolutionKind::kPlain)) return reason;
+Refusal WhyNotFused(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotConvolution(context, ConvolutionKind::kPlain)) return refusal;
   return WhyNotStated(context, ShapeOfConvolution(context, ConvolutionKind::kPlain)->y);
 }
 

@@ -47,7 +47,7 @@ absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const KernelContext& context
   return ShapeOfConvolution(context.node(), context.Input(0), context.Input(kWeights), kind);
 }
 
-const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind) {
+Refusal WhyNotConvolution(const KernelContext& context, ConvolutionKind kind) {
   const Tensor &x = context.Input(0), &w = context.Input(kWeights);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (w.dtype() != x.dtype()) return "weights of another type";
@@ -56,15 +56,15 @@ const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind
   const absl::StatusOr<ConvolutionShape> shape = ShapeOfConvolution(context, kind);
   if (!shape.ok()) return "weights or a window that do not fit";
   if (!std::all_of(shape->window.begin(), shape->window.end(), FitsDeviceAxis)) return "windows that are too large";
-  if (!context.HasInput(kBias)) return nullptr;
+  if (!context.HasInput(kBias)) return {};
   const Tensor& bias = context.Input(kBias);
   const bool has_fitting_bias = bias.dtype() == x.dtype() && bias.rank() == 1 && bias.dim(0) == shape->filters;
   return has_fitting_bias ? nullptr : "a bias that does not fit";
 }
 
-const char* WhyNotStated(const KernelContext& context, const Dims& y) {
+Refusal WhyNotStated(const KernelContext& context, const Dims& y) {
   if (!StepOfActivation(context.node()).has_value()) return "an activation that no device has";
-  if (!context.HasInput(kFusedAddend)) return nullptr;
+  if (!context.HasInput(kFusedAddend)) return {};
   const Tensor& addend = context.Input(kFusedAddend);
   return addend.dtype() == context.Input(0).dtype() && addend.dims() == y ? nullptr : "a Z that does not fit";
 }

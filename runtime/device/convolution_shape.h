@@ -27,10 +27,10 @@ absl::StatusOr<ConvolutionShape> ShapeOfConvolution(const KernelContext& context
 
 // Why no kernel of a device takes the inputs, of which the third is a bias; null where one may, and then the shape is one
 // without errors.
-const char* WhyNotConvolution(const KernelContext& context, ConvolutionKind kind);
+Refusal WhyNotConvolution(const KernelContext& context, ConvolutionKind kind);
 
 // Why no kernel of a device does what FusedConv states to a result of dims y; null where all do.
-const char* WhyNotStated(const KernelContext& context, const Dims& y);
+Refusal WhyNotStated(const KernelContext& context, const Dims& y);
 
 }  // namespace amp
 

@@ -14,7 +14,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNotEinsum(const KernelContext& context) {
+Refusal WhyNotEinsum(const KernelContext& context) {
   if (context.num_inputs() != 2) return "not of two operands";
   const Tensor &a = context.Input(0), &b = context.Input(1);
   if (!IsDeviceFloat(a.dtype())) return kNoDeviceFloat;

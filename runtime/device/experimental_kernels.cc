@@ -13,7 +13,7 @@ namespace {
 
 using device::UnaryFunction;
 
-const char* WhyNotFloat(const KernelContext& context) {
+Refusal WhyNotFloat(const KernelContext& context) {
   return IsDeviceFloat(context.Input(0).dtype()) ? nullptr : kNoDeviceFloat;
 }
 
@@ -34,7 +34,7 @@ absl::Status GiveLinear(KernelContext& context) {
   return GiveChain(context, program);
 }
 
-const char* WhyNotImageScaler(const KernelContext& context) {
+Refusal WhyNotImageScaler(const KernelContext& context) {
   return ReadImageScaler(context).ok() ? WhyNotFloat(context) : "a bias that does not fit";
 }
 

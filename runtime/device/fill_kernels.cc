@@ -28,7 +28,7 @@ absl::Status Fill(Accelerator& device, const Tensor& value, Tensor& y) {
 
 // ---- ConstantOfShape ------------------------------------------------------------------------------------------------
 
-const char* WhyNotFill(const KernelContext& context) {
+Refusal WhyNotFill(const KernelContext& context) {
   const absl::StatusOr<Tensor> value = ReadFillValue(context);
   if (!value.ok()) return "a value that does not fit";
   const size_t bytes = value->dtype() == DType::kString ? 0 : ElementBytes(value->dtype());
@@ -48,7 +48,7 @@ absl::Status ConstantOfShape(KernelContext& context) {
 
 constexpr size_t kRatio = 1, kTraining = 2, kMask = 1;
 
-const char* WhyNotDropout(const KernelContext& context) {
+Refusal WhyNotDropout(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
   const absl::StatusOr<DropoutForm> form = ReadDropout(context);
   return form.ok() && !form->drops ? nullptr : "training";

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kShape = 0, kIndices = 1, kG = 2;  // inputs
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(kG).dtype())) return kNoDeviceFloat;
   return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
 }

@@ -21,7 +21,7 @@ namespace {
 using Read = absl::StatusOr<Resampling> (*)(const KernelContext&);
 
 template <Read kRead>
-const char* WhyNotResize(const KernelContext& context) {
+Refusal WhyNotResize(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (x.rank() > device::kMaxAxes) return kTooManyAxes;
   if (x.num_elements() == 0) return "no elements";
@@ -112,7 +112,7 @@ absl::Status Resize(KernelContext& context) {
 
 // ---- LRN ------------------------------------------------------------------------------------------------------------
 
-const char* WhyNotNeighbours(const KernelContext& context) {
+Refusal WhyNotNeighbours(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.rank() < 2 || x.num_elements() == 0) return "no channels";

@@ -33,13 +33,13 @@ bool IsOneOrEach(const Tensor& x, int64_t count) {
 }
 
 // `columns`: or filters, which may have zero points of their own.
-const char* WhyNotZeroPoints(const KernelContext& context, const Ports& ports, int64_t columns) {
+Refusal WhyNotZeroPoints(const KernelContext& context, const Ports& ports, int64_t columns) {
   const Tensor &a_zero = context.Input(ports.a_zero), &b_zero = context.Input(ports.b_zero);
   if (context.HasInput(ports.a_zero)) {
     if (a_zero.dtype() != context.Input(ports.a).dtype()) return "zero points of another type";
     if (a_zero.num_elements() != 1) return "zero points by row";
   }
-  if (!context.HasInput(ports.b_zero)) return nullptr;
+  if (!context.HasInput(ports.b_zero)) return {};
   if (b_zero.dtype() != context.Input(ports.b).dtype()) return "zero points of another type";
   return IsOneOrEach(b_zero, columns) ? nullptr : "zero points that do not fit";
 }
@@ -50,7 +50,7 @@ bool IsScale(const Tensor& x) {
   return std::all_of(x.elements<float>().begin(), x.elements<float>().end(), is_positive);
 }
 
-const char* WhyNotScales(const KernelContext& context, int64_t columns) {
+Refusal WhyNotScales(const KernelContext& context, int64_t columns) {
   const Tensor &a = context.Input(kScaleA), &b = context.Input(kScaleB), &y = context.Input(kScaleY);
   if (!IsScale(a) || !IsScale(b) || !IsScale(y)) return "scales that are not float32, or not above 0";
   if (a.num_elements() != 1 || y.num_elements() != 1 || !IsOneOrEach(b, columns)) return "scales that do not fit";
@@ -100,16 +100,16 @@ std::optional<ProductShape> ShapeOf(const KernelContext& context, const Ports& p
                         /*transposes_b=*/false);
 }
 
-const char* WhyNotProduct(const KernelContext& context, const Ports& ports) {
+Refusal WhyNotProduct(const KernelContext& context, const Ports& ports) {
   if (!IsByte(context.Input(ports.a).dtype()) || !IsByte(context.Input(ports.b).dtype())) return "not of 8 bits";
   const std::optional<ProductShape> shape = ShapeOf(context, ports);
   return shape.has_value() ? WhyNotZeroPoints(context, ports, shape->n) : "shapes that are not multiplied there";
 }
 
-const char* WhyNotMatMulInteger(const KernelContext& context) { return WhyNotProduct(context, kOfInteger); }
+Refusal WhyNotMatMulInteger(const KernelContext& context) { return WhyNotProduct(context, kOfInteger); }
 
-const char* WhyNotQLinearMatMul(const KernelContext& context) {
-  if (const char* const reason = WhyNotProduct(context, kOfQLinear)) return reason;
+Refusal WhyNotQLinearMatMul(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotProduct(context, kOfQLinear)) return refusal;
   return WhyNotScales(context, ShapeOf(context, kOfQLinear)->n);
 }
 
@@ -163,7 +163,7 @@ absl::StatusOr<ConvolutionShape> ShapeOfIntegers(const KernelContext& context, c
   return ShapeOfConvolution(context.node(), context.Input(ports.a), context.Input(ports.b), ConvolutionKind::kPlain);
 }
 
-const char* WhyNotIntegerConvolution(const KernelContext& context, const Ports& ports) {
+Refusal WhyNotIntegerConvolution(const KernelContext& context, const Ports& ports) {
   const Tensor &x = context.Input(ports.a), &w = context.Input(ports.b);
   if (!IsByte(x.dtype()) || !IsByte(w.dtype())) return "not of 8 bits";
   if (x.rank() < 3 || x.rank() > 2 + device::kMaxPoolAxes) return "no images of 1 to 3 axes";
@@ -174,13 +174,13 @@ const char* WhyNotIntegerConvolution(const KernelContext& context, const Ports& 
   return WhyNotZeroPoints(context, ports, shape->filters);
 }
 
-const char* WhyNotConvInteger(const KernelContext& context) { return WhyNotIntegerConvolution(context, kOfInteger); }
+Refusal WhyNotConvInteger(const KernelContext& context) { return WhyNotIntegerConvolution(context, kOfInteger); }
 
-const char* WhyNotQLinearConv(const KernelContext& context) {
-  if (const char* const reason = WhyNotIntegerConvolution(context, kOfQLinear)) return reason;
+Refusal WhyNotQLinearConv(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotIntegerConvolution(context, kOfQLinear)) return refusal;
   const int64_t filters = context.Input(kOfQLinear.b).dim(0);
-  if (const char* const reason = WhyNotScales(context, filters)) return reason;
-  if (!context.HasInput(kBias)) return nullptr;
+  if (const Refusal refusal = WhyNotScales(context, filters)) return refusal;
+  if (!context.HasInput(kBias)) return {};
   const Tensor& bias = context.Input(kBias);
   return bias.dtype() == DType::kInt32 && bias.dims() == Dims{filters} ? nullptr : "a bias that does not fit";
 }

@@ -17,12 +17,12 @@ using device::LibraryAttention;
 
 constexpr size_t kMask = 3;
 
-const char* WhyNotUnit(const AttentionUnit& unit, absl::Span<const DType> types) {
+Refusal WhyNotUnit(const AttentionUnit& unit, absl::Span<const DType> types) {
   const DType type = types[0];
   if (type != DType::kFloat16 && type != DType::kBfloat16) return "the library attends in 16 bits alone";
   if (unit.form.soft_cap != 0 || unit.zeroes_nans) return "capped scores, or NaN made zeros";
   if (unit.form.masks.size() > 1) return "several masks";
-  if (unit.form.masks.empty()) return nullptr;
+  if (unit.form.masks.empty()) return {};
   if (unit.form.masks[0].kind != AttentionForm::Mask::Kind::kAdded) return "a mask that is not added";
   return types[kMask] == type ? nullptr : "a mask of another type";
 }
@@ -44,7 +44,7 @@ std::optional<Dims> MaskDims(const Tensor& mask, const AttentionViews& views) {
 // What is repeated for all heads is one head there, and for the whole batch nothing that the library knows.
 absl::StatusOr<int64_t> KeyHeads(const AttentionViews& views) {
   if (views.k.dims[0] != views.q.dims[0] || views.v.dims[0] != views.q.dims[0] || views.k.dims[1] != views.v.dims[1]) {
-    return absl::UnimplementedError("keys or values that are repeated");
+    return Refusal("keys or values that are repeated");
   }
   return views.k.dims[1];
 }
@@ -67,7 +67,7 @@ bool HasElementsInRows(const AttentionViews& views) {
 absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const AttentionUnit& unit,
                                              const AttentionViews& views) {
   AMP_ASSIGN_OR_RETURN(const int64_t key_heads, KeyHeads(views));
-  if (!HasElementsInRows(views)) return absl::UnimplementedError("rows whose elements are apart");
+  if (!HasElementsInRows(views)) return Refusal("rows whose elements are apart");
   LibraryAttention attention = {.q = context.Input(0).data(),
                                 .k = context.Input(1).data(),
                                 .v = context.Input(2).data(),
@@ -89,7 +89,7 @@ absl::StatusOr<LibraryAttention> AttentionOf(const KernelContext& context, const
                                 .scale = static_cast<float>(unit.form.scale)};
   if (unit.form.masks.empty()) return attention;
   const std::optional<Dims> mask_dims = MaskDims(context.Input(kMask), views);
-  if (!mask_dims.has_value()) return absl::UnimplementedError("a mask of another shape");
+  if (!mask_dims.has_value()) return Refusal("a mask of another shape");
   attention.mask = context.Input(kMask).data();
   std::copy(mask_dims->begin(), mask_dims->end(), attention.mask_dims);
   return attention;
@@ -99,11 +99,11 @@ absl::Status Attention(KernelContext& context) {
   const auto& unit = context.State<AttentionUnit>();
   absl::InlinedVector<DType, kMask + 1> types;
   for (size_t port = 0; port < context.num_inputs(); ++port) types.push_back(context.Input(port).dtype());
-  if (const char* const reason = WhyNotUnit(unit, types)) return absl::UnimplementedError(reason);
+  if (const Refusal refusal = WhyNotUnit(unit, types)) return refusal;
   AMP_ASSIGN_OR_RETURN(const AttentionViews views, ViewsOfAttention(context, unit));
   AMP_ASSIGN_OR_RETURN(LibraryAttention attention, AttentionOf(context, unit, views));
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, context.Input(0).dtype(), views.stored));
-  if (y->num_elements() == 0 || attention.keys == 0) return absl::UnimplementedError("nothing to attend to");
+  if (y->num_elements() == 0 || attention.keys == 0) return Refusal("nothing to attend to");
   attention.y = y->mutable_data();
   std::string text;
   AMP_RETURN_IF_ERROR(context.resources().device->Attend(attention, text));
@@ -115,9 +115,7 @@ constexpr KernelRow kRow = DeviceRow("Attention", Attention, nullptr);
 
 }  // namespace
 
-bool MayAttendOnDevice(const AttentionUnit& unit, absl::Span<const DType> types) {
-  return WhyNotUnit(unit, types) == nullptr;
-}
+bool MayAttendOnDevice(const AttentionUnit& unit, absl::Span<const DType> types) { return !WhyNotUnit(unit, types); }
 
 const KernelRow& AttentionUnitDeviceRow() { return kRow; }
 

@@ -45,8 +45,8 @@ std::optional<ResultStep> StepOf(const KernelContext& context, const EpilogueSte
 }
 
 template <ConvolutionKind kKind>
-const char* WhyNot(const KernelContext& context) {
-  if (const char* const reason = WhyNotConvolution(context, kKind)) return reason;
+Refusal WhyNot(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotConvolution(context, kKind)) return refusal;
   const ConvolutionShape shape = *ShapeOfConvolution(context, kKind);
   if (shape.IsDepthwise()) return "depthwise, which has a kernel of its own";
   if (!IsDeviceFloat(StoredType(context))) return kNoDeviceFloat;
@@ -55,7 +55,7 @@ const char* WhyNot(const KernelContext& context) {
   for (const EpilogueStep& step : steps) {
     if (!StepOf(context, step, shape.y).has_value()) return "something behind it that the library does not do";
   }
-  return nullptr;
+  return {};
 }
 
 // y[image, filter, pixel] += bias[filter]
@@ -85,11 +85,11 @@ void AddBias(Accelerator& device, const LibraryConvolution& convolution, const v
 absl::Status ConvolveWithBias(Accelerator& device, LibraryConvolution convolution, Tensor& y, std::string& text) {
   absl::Status status = device.Convolve(convolution, text);
   const bool is_bare = convolution.num_steps == 0 && convolution.stored_as == convolution.storage;
-  if (!absl::IsUnimplemented(status) || convolution.bias == nullptr || !is_bare) return status;
+  if (!IsRefusal(status) || convolution.bias == nullptr || !is_bare) return status;
   const void* const bias = std::exchange(convolution.bias, nullptr);
   std::string of_bare;
   const absl::Status bare = device.Convolve(convolution, of_bare);
-  if (absl::IsUnimplemented(bare)) return status;
+  if (IsRefusal(bare)) return status;
   AMP_RETURN_IF_ERROR(bare);
   text = of_bare + ", bias behind it";
   AddBias(device, convolution, bias, y);
@@ -211,12 +211,12 @@ absl::Status Convolve(KernelContext& context) {
   ConvolutionState& state = context.State<ConvolutionState>();
   const absl::MutexLock lock(&state.mutex);
   std::string text;
-  absl::Status status = absl::UnimplementedError("");
+  absl::Status status = Refusal("");
   if (kKind == ConvolutionKind::kPlain && !state.refuses_channels_last && FitsChannelsLast(context.Input(0), shape)) {
     status = ConvolveIn(Layout::kChannelsLast, context, kKind, shape, state, text);
-    state.refuses_channels_last = absl::IsUnimplemented(status);
+    state.refuses_channels_last = IsRefusal(status);
   }
-  if (absl::IsUnimplemented(status)) status = ConvolveIn(Layout::kRowMajor, context, kKind, shape, state, text);
+  if (IsRefusal(status)) status = ConvolveIn(Layout::kRowMajor, context, kKind, shape, state, text);
   AMP_RETURN_IF_ERROR(status);
   context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();
@@ -224,8 +224,8 @@ absl::Status Convolve(KernelContext& context) {
 
 // ---- FusedConv ------------------------------------------------------------------------------------------------------
 
-const char* WhyNotFused(const KernelContext& context) {
-  if (const char* const reason = WhyNotConvolution(context, ConvolutionKind::kPlain)) return reason;
+Refusal WhyNotFused(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotConvolution(context, ConvolutionKind::kPlain)) return refusal;
   const ConvolutionShape shape = *ShapeOfConvolution(context, ConvolutionKind::kPlain);
   if (shape.IsDepthwise()) return "depthwise, which has a kernel of its own";
   return WhyNotStated(context, shape.y);
@@ -256,8 +256,8 @@ absl::Status ConvolveFused(KernelContext& context) {
   }
   std::string text;
   absl::Status status = fits ? context.resources().device->Convolve(convolution, text)
-                             : absl::UnimplementedError("an activation that the library does not have");
-  if (absl::IsUnimplemented(status)) status = ConvolveThenChain(context, convolution, *y, text);
+                             : Refusal("an activation that the library does not have");
+  if (IsRefusal(status)) status = ConvolveThenChain(context, convolution, *y, text);
   AMP_RETURN_IF_ERROR(status);
   context.ReportOwn(std::move(text), DType::kFloat32);
   return absl::OkStatus();

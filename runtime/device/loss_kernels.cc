@@ -22,7 +22,7 @@ constexpr size_t kLogits = 0, kWanted = 1, kG = 2;
 enum class Wanted { kLabels, kTargets };
 
 template <Wanted kKind>
-const char* WhyNotLoss(const KernelContext& context) {
+Refusal WhyNotLoss(const KernelContext& context) {
   const Tensor &logits = context.Input(kLogits), &wanted = context.Input(kWanted);
   if (!IsDeviceFloat(logits.dtype())) return kNoDeviceFloat;
   if (logits.rank() == 0 || logits.dims().back() == 0) return "no classes";
@@ -36,8 +36,8 @@ const char* WhyNotLoss(const KernelContext& context) {
 }
 
 template <Wanted kKind>
-const char* WhyNotGradient(const KernelContext& context) {
-  if (const char* why = WhyNotLoss<kKind>(context)) return why;
+Refusal WhyNotGradient(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotLoss<kKind>(context)) return refusal;
   const Tensor& g = context.Input(kG);
   return IsDeviceFloat(g.dtype()) && g.num_elements() == 1 ? nullptr : "a gradient of the loss that is no number";
 }
@@ -91,9 +91,8 @@ absl::Status CrossEntropyGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
-                          const char* (*why_not)(const KernelContext&)) {
-  return DeviceRow(name, function, why_not, {}, "ai.amp");
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function, RefusalFunction refusal) {
+  return DeviceRow(name, function, refusal, {}, "ai.amp");
 }
 
 constexpr KernelRow kRows[] = {

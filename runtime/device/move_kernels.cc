@@ -19,7 +19,7 @@ namespace {
 
 // Of the inputs that are not read on the processor.
 template <size_t kFirstHostInput>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   for (size_t i = 0; i < context.num_inputs() && i < kFirstHostInput; ++i) {
     const Tensor& x = context.Input(i);
     if (x.dtype() == DType::kString || ElementBytes(x.dtype()) == 0 || ElementBytes(x.dtype()) > 8) {
@@ -27,20 +27,20 @@ const char* WhyNot(const KernelContext& context) {
     }
     if (x.rank() > device::kMaxAxes) return kTooManyAxes;
   }
-  return nullptr;
+  return {};
 }
 
 // DepthToSpace has two axes more on its way.
-const char* WhyNotImage(const KernelContext& context) {
+Refusal WhyNotImage(const KernelContext& context) {
   return context.Input(0).rank() == 4 ? WhyNot<1>(context) : "no images";
 }
 
-const char* WhyNotExpand(const KernelContext& context) {
+Refusal WhyNotExpand(const KernelContext& context) {
   return context.Input(1).num_elements() > device::kMaxAxes ? kTooManyAxes : WhyNot<1>(context);
 }
 
 // Indices on the processor, that they are checked before anything is read.
-const char* WhyNotGather(const KernelContext& context) {
+Refusal WhyNotGather(const KernelContext& context) {
   const size_t rank = context.Input(0).rank() + context.Input(1).rank();
   return rank > device::kMaxAxes ? kTooManyAxes : WhyNot<1>(context);
 }
@@ -55,7 +55,7 @@ absl::Status RunReference(KernelContext& context) {
 
 // ---- scattering -----------------------------------------------------------------------------------------------------
 
-const char* WhyNotScatter(const KernelContext& context) {
+Refusal WhyNotScatter(const KernelContext& context) {
   if (ReadScatterReduction(context) != "none") return "updates that are added up";
   const Tensor &x = context.Input(0), &updates = context.Input(2);
   const absl::StatusOr<Dims> dims = ReadScatterUpdateDims(context);
@@ -74,7 +74,7 @@ absl::Status Scatter(KernelContext& context) {
   const Tensor &x = context.Input(0), &updates = context.Input(2);
   context.Report("move", x.dtype());
   AMP_ASSIGN_OR_RETURN(const Places places, ReadScatterPlaces(context));
-  if (DoMeet(places.firsts)) return absl::UnimplementedError("updates that meet");
+  if (DoMeet(places.firsts)) return Refusal("updates that meet");
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, x.dtype(), x.dims()));
   CopyBlocks(x, {0, 0}, *y, {0, 0}, static_cast<size_t>(x.num_elements()), 1);
   if (updates.num_elements() == 0) return absl::OkStatus();

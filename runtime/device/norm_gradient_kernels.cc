@@ -16,7 +16,7 @@ using Form = NormGradientForm;
 constexpr size_t kX = Form::kX, kScale = Form::kScale, kG = Form::kG;
 
 template <Form::Shape kShape>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   for (const size_t port : {kX, kScale, kG}) {
     if (!IsDeviceFloat(context.Input(port).dtype())) return kNoDeviceFloat;
   }
@@ -148,9 +148,8 @@ absl::Status OfInstances(KernelContext& context) {
   return StartColumnSums(context, sum, 1, *dscale);
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
-                          const char* (*why_not)(const KernelContext&)) {
-  return DeviceRow(name, function, why_not, {}, "ai.amp");
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function, RefusalFunction refusal) {
+  return DeviceRow(name, function, refusal, {}, "ai.amp");
 }
 
 constexpr KernelRow kRows[] = {

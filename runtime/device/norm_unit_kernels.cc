@@ -16,8 +16,6 @@ const NormForm& FormOf(KernelContext& context) { return context.State<NormForm>(
 
 constexpr char kOtherRank[] = "an input of another rank";
 
-absl::Status Refuse(const char* why) { return absl::UnimplementedError(why); }
-
 absl::Span<const int64_t> WithoutLeadingOnes(absl::Span<const int64_t> dims) {
   while (!dims.empty() && dims[0] == 1) dims.remove_prefix(1);
   return dims;
@@ -27,7 +25,7 @@ absl::Span<const int64_t> WithoutLeadingOnes(absl::Span<const int64_t> dims) {
 
 // `fits`: of the dims of scale and shift.
 template <typename Fits>
-const char* WhyNotNorm(const KernelContext& context, const NormForm& form, Fits fits) {
+Refusal WhyNotNorm(const KernelContext& context, const NormForm& form, Fits fits) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype()) || !IsDeviceFloat(form.stored_as)) return kNoDeviceFloat;
   if (x.num_elements() == 0) return "nothing to normalize";
@@ -36,7 +34,7 @@ const char* WhyNotNorm(const KernelContext& context, const NormForm& form, Fits 
     if (!IsDeviceFloat(context.Input(port).dtype())) return kNoDeviceFloat;
     if (!fits(context.Input(port))) return "an operand of another shape";
   }
-  return nullptr;
+  return {};
 }
 
 // Rows of `size` elements of x, each with its scale and shift.
@@ -65,13 +63,13 @@ absl::StatusOr<device::NormalizeArguments> StartOf(KernelContext& context, const
 absl::Status NormalizeLastAxes(KernelContext& context) {
   const NormForm& form = FormOf(context);
   const Tensor& x = context.Input(0);
-  if (x.rank() < form.num_axes) return Refuse(kOtherRank);
+  if (x.rank() < form.num_axes) return Refusal(kOtherRank);
   const size_t axis = x.rank() - form.num_axes;
   const absl::Span<const int64_t> row = WithoutLeadingOnes(absl::MakeConstSpan(x.dims()).subspan(axis));
-  const char* const why_not = WhyNotNorm(context, form, [&](const Tensor& operand) {
+  const Refusal refusal = WhyNotNorm(context, form, [&](const Tensor& operand) {
     return operand.rank() <= x.rank() && WithoutLeadingOnes(operand.dims()) == row;
   });
-  if (why_not != nullptr) return Refuse(why_not);
+  if (refusal) return refusal;
   AMP_ASSIGN_OR_RETURN(const device::NormalizeArguments norm,
                        StartOf(context, form, ElementsBetween(x.dims(), axis, x.rank())));
   context.Report("normalize", DType::kFloat32);
@@ -82,12 +80,12 @@ absl::Status NormalizeChannels(KernelContext& context) {
   const NormForm& form = FormOf(context);
   const Tensor& x = context.Input(0);
   const bool is_of_channels = form.kind == PatternKind::kInstanceNorm;
-  if (x.rank() < 2 || (is_of_channels && x.rank() != form.num_axes + 2)) return Refuse(kOtherRank);
+  if (x.rank() < 2 || (is_of_channels && x.rank() != form.num_axes + 2)) return Refusal(kOtherRank);
   const int64_t groups = is_of_channels ? x.dim(1) : form.groups;
-  if (groups < 1 || x.dim(1) % groups != 0) return Refuse("groups that do not fit");
-  const char* const why_not =
+  if (groups < 1 || x.dim(1) % groups != 0) return Refusal("groups that do not fit");
+  const Refusal refusal =
       WhyNotNorm(context, form, [&](const Tensor& operand) { return operand.num_elements() == x.dim(1); });
-  if (why_not != nullptr) return Refuse(why_not);
+  if (refusal) return refusal;
   AMP_ASSIGN_OR_RETURN(device::NormalizeArguments norm, StartOf(context, form, x.num_elements() / (x.dim(0) * groups)));
   norm.row_period = static_cast<uint32_t>(groups);
   norm.operands_per_row = static_cast<uint32_t>(x.dim(1) / groups);
@@ -102,8 +100,8 @@ absl::Status NormalizeExponentials(KernelContext& context) {
   const NormForm& form = FormOf(context);
   const Dims dims = context.Input(0).dims();
   const DType dtype = context.Input(0).dtype();
-  if (!IsDeviceFloat(dtype) || dtype != form.stored_as) return Refuse(kNoDeviceFloat);
-  if (dims.size() < form.num_axes) return Refuse(kOtherRank);
+  if (!IsDeviceFloat(dtype) || dtype != form.stored_as) return Refusal(kNoDeviceFloat);
+  if (dims.size() < form.num_axes) return Refusal(kOtherRank);
   const AxisView view(dims, dims.size() - form.num_axes);
   AMP_ASSIGN_OR_RETURN(Tensor * y, context.MakeOutput(0, dtype, dims));
   if (y->num_elements() == 0) return absl::OkStatus();

@@ -57,7 +57,7 @@ struct Ports {
 
 // What does not fit is the other rows' to complain about.
 template <const Optimizer& kOptimizer, When kWhen>
-const char* WhyNotStepOf(const KernelContext& context, const Ports<kOptimizer, kWhen>& ports) {
+Refusal WhyNotStepOf(const KernelContext& context, const Ports<kOptimizer, kWhen>& ports) {
   if (kWhen == When::kIfApplied && !IsNumber(context.Input(ports.input), DType::kBool)) return "no truth value";
   for (size_t port = ports.weight(); port < ports.rate(0); ++port) {
     const Tensor& tensor = context.Input(port);
@@ -67,12 +67,12 @@ const char* WhyNotStepOf(const KernelContext& context, const Ports<kOptimizer, k
   for (size_t i = 0; i < kOptimizer.form.num_rates(); ++i) {
     if (!IsNumber(context.Input(ports.rate(i)), DType::kFloat32)) return "a rate that is no float32 number";
   }
-  return nullptr;
+  return {};
 }
 
 template <const Optimizer& kOptimizer, When kWhen>
-const char* WhyNotStep(const KernelContext& context) {
-  if (const char* const why_not = WhyNotStepOf(context, Ports<kOptimizer, kWhen>{})) return why_not;
+Refusal WhyNotStep(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotStepOf(context, Ports<kOptimizer, kWhen>{})) return refusal;
   return ReadOptimizer(context.node(), kOptimizer.form).ok() ? nullptr : "an attribute that is missing";
 }
 
@@ -140,11 +140,11 @@ absl::Status StepAll(KernelContext& context) {
   context.Report("optimizer", DType::kFloat32);
   const size_t num_nodes = context.num_inputs() / OfNode::kInputs;
   if (!ReadOptimizer(context.node(), kOptimizer.form).ok()) {
-    return absl::UnimplementedError("an attribute that is missing");
+    return Refusal("an attribute that is missing");
   }
   for (size_t i = 0; i < num_nodes; ++i) {
     const OfNode ports{.input = i * OfNode::kInputs, .output = i * OfNode::kOutputs};
-    if (const char* const why_not = WhyNotStepOf(context, ports)) return absl::UnimplementedError(why_not);
+    if (const Refusal refusal = WhyNotStepOf(context, ports)) return refusal;
   }
   std::vector<device::OptimizedTensor> tensors;
   for (size_t i = 0; i < num_nodes; ++i) {
@@ -157,7 +157,7 @@ absl::Status StepAll(KernelContext& context) {
 
 // ---- rates ----------------------------------------------------------------------------------------------------------
 
-const char* WhyNotRate(const KernelContext& context) {
+Refusal WhyNotRate(const KernelContext& context) {
   if (!IsNumber(context.Input(0), DType::kFloat32)) return "a learning rate that is no float32 number";
   if (!IsNumber(context.Input(1), DType::kInt64)) return "a count that is no int64 number";
   return ReadAdamRate(context.node()).ok() ? nullptr : "an attribute that is missing";
@@ -178,7 +178,7 @@ absl::Status AdamRate(KernelContext& context) {
 
 // ---- loss scale -----------------------------------------------------------------------------------------------------
 
-const char* WhyNotFinite(const KernelContext& context) {
+Refusal WhyNotFinite(const KernelContext& context) {
   return context.Input(0).dtype() == DType::kFloat32 ? nullptr : "another type than float32";
 }
 
@@ -192,8 +192,8 @@ absl::Status AllFinite(KernelContext& context) {
   return absl::OkStatus();
 }
 
-const char* WhyNotScale(const KernelContext& context) {
-  if (const char* why = WhyNotFinite(context)) return why;
+Refusal WhyNotScale(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotFinite(context)) return refusal;
   return IsNumber(context.Input(1), DType::kFloat32) ? nullptr : "a factor that is no float32 number";
 }
 
@@ -214,7 +214,7 @@ absl::Status ScaleGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-const char* WhyNotLossScale(const KernelContext& context) {
+Refusal WhyNotLossScale(const KernelContext& context) {
   const Tensor &scale = context.Input(0), &good_steps = context.Input(1), &finite = context.Input(2);
   const bool are_of_types =
       scale.dtype() == DType::kFloat32 && good_steps.dtype() == DType::kInt64 && finite.dtype() == DType::kBool;

@@ -19,19 +19,19 @@ bool AreImages(const Dims& dims) {
          std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim > 0; });
 }
 
-const char* WhyNotWindow(const Window& window) {
+Refusal WhyNotWindow(const Window& window) {
   return std::all_of(window.begin(), window.end(), FitsDeviceAxis) ? nullptr : "windows that are too large";
 }
 
 // ---- largest elements -------------------------------------------------------------------------------------------------
 
-const char* WhyNotMax(const KernelContext& context) {
+Refusal WhyNotMax(const KernelContext& context) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
   if (!IsDeviceFloat(x.dtype()) || !IsDeviceFloat(g.dtype())) return kNoDeviceFloat;
   if (!AreImages(x.dims())) return "no images of 1 to 3 axes";
   const absl::StatusOr<PoolForm> form = ReadPool(context.node(), SpatialDims(x));
   if (!form.ok()) return "a window that does not fit";
-  if (const char* why = WhyNotWindow(form->window)) return why;
+  if (const Refusal refusal = WhyNotWindow(form->window)) return refusal;
   return g.dims() == OutputDims(form->window, x.dim(0), x.dim(1)) ? nullptr : "another shape than the pool's result";
 }
 
@@ -104,13 +104,13 @@ absl::StatusOr<Average> ReadAverage(const KernelContext& context) {
   AMP_ASSIGN_OR_RETURN(average.dims, context.InputInts(kShape));
   const Dims& x = average.dims;
   if (!AreImages(x) || !AreImages(g) || x.size() != g.size() || x[0] != g[0] || x[1] != g[1]) {
-    return absl::UnimplementedError("shapes that do not fit");
+    return Refusal("shapes that do not fit");
   }
   AMP_ASSIGN_OR_RETURN(average.window, ReadAveragedWindow(context.node(), x, g));
   return average;
 }
 
-const char* WhyNotAverage(const KernelContext& context) {
+Refusal WhyNotAverage(const KernelContext& context) {
   const Tensor &g = context.Input(kAverageG), &share = context.Input(kShare);
   if (!IsDeviceFloat(g.dtype()) || share.dtype() != DType::kFloat32) return kNoDeviceFloat;
   const absl::StatusOr<Average> average = ReadAverage(context);

@@ -13,7 +13,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.rank() < 3 || x.rank() > 2 + device::kMaxPoolAxes || x.num_elements() == 0) return "no images of 1 to 3 axes";

@@ -65,8 +65,8 @@ bool NeedsChain(const KernelContext& context, const ProductEpilogue& done) {
   return done.num_steps < context.epilogue().steps.size() || StoredType(context) != context.Input(0).dtype();
 }
 
-const char* WhyNotChain(const KernelContext& context, const ProductEpilogue& done, const Dims& dims) {
-  if (!NeedsChain(context, done)) return nullptr;
+Refusal WhyNotChain(const KernelContext& context, const ProductEpilogue& done, const Dims& dims) {
+  if (!NeedsChain(context, done)) return {};
   for (const EpilogueStep& step : context.epilogue().steps) {
     const bool reads = step.kind == EpilogueKind::kAdd || step.kind == EpilogueKind::kMul;
     if (reads && !IsDeviceFloat(context.Input(step.input).dtype())) return kNoDeviceFloat;

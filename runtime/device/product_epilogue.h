@@ -27,7 +27,7 @@ ProductEpilogue FitProductEpilogue(const KernelContext& context, const Dims& dim
 // Whether there is more to do, to a result of the type of the operands.
 bool NeedsChain(const KernelContext& context, const ProductEpilogue& done);
 // Why no chain does the rest to a result of these dims; null where one does.
-const char* WhyNotChain(const KernelContext& context, const ProductEpilogue& done, const Dims& dims);
+Refusal WhyNotChain(const KernelContext& context, const ProductEpilogue& done, const Dims& dims);
 // The rest: y, of the epilogue's type, from the product, which it may be. REQUIRES: WhyNotChain is null.
 absl::Status FinishProduct(KernelContext& context, const ProductEpilogue& done, const Tensor& product, Tensor& y);
 

@@ -23,14 +23,14 @@ std::optional<ProductShape> ShapeOf(const KernelContext& context) {
   return ShapeOfProduct(context.Input(0).dims(), context.Input(1).dims(), form.transposes_a, form.transposes_b);
 }
 
-const char* WhyNotProduct(const KernelContext& context) {
+Refusal WhyNotProduct(const KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
   if (!IsDeviceFloat(a.dtype())) return kNoDeviceFloat;
   if (a.dtype() != b.dtype()) return "operands of different types";
   return ShapeOf(context).has_value() ? nullptr : "shapes that the library does not multiply";
 }
 
-const char* WhyNotFusedMatMul(const KernelContext& context) {
+Refusal WhyNotFusedMatMul(const KernelContext& context) {
   if (ReadMatrixProduct(context.node()).moves_batch) return "moves the batch";
   return WhyNotProduct(context);
 }
@@ -38,10 +38,10 @@ const char* WhyNotFusedMatMul(const KernelContext& context) {
 // Whether C is there and counts.
 bool AddsC(const KernelContext& context) { return context.HasInput(kC) && ReadMatrixProduct(context.node()).beta != 0; }
 
-const char* WhyNotGemm(const KernelContext& context) {
+Refusal WhyNotGemm(const KernelContext& context) {
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
-  if (const char* reason = WhyNotProduct(context)) return reason;
-  if (!AddsC(context)) return nullptr;
+  if (const Refusal refusal = WhyNotProduct(context)) return refusal;
+  if (!AddsC(context)) return {};
   if (ReadMatrixProduct(context.node()).beta != 1) return "beta is neither 1 nor 0";
   const Tensor& c = context.Input(kC);
   const bool is_row = c.rank() >= 1 && c.rank() <= 2 && c.dim(c.rank() - 1) == ShapeOf(context)->n &&
@@ -95,7 +95,7 @@ absl::Status Product(KernelContext& context) {
   const std::optional<size_t> own_bias = OwnBias(context);
   const ProductEpilogue epilogue = FitProductEpilogue(context, shape->y_final, shape->n, own_bias.has_value());
   const std::optional<size_t> bias = own_bias.has_value() ? own_bias : epilogue.bias_port;
-  if (const char* why = WhyNotChain(context, epilogue, shape->y_final)) return absl::UnimplementedError(why);
+  if (const Refusal refusal = WhyNotChain(context, epilogue, shape->y_final)) return refusal;
   const DType dtype = context.Input(0).dtype(), stores_as = context.epilogue().stores_as;
   AMP_ASSIGN_OR_RETURN(Tensor * y,
                        context.MakeOutput(0, stores_as == DType::kUndefined ? dtype : stores_as, shape->y_final));
@@ -140,9 +140,8 @@ absl::Status Product(KernelContext& context) {
   return NeedsChain(context, epilogue) ? FinishProduct(context, epilogue, result, *y) : absl::OkStatus();
 }
 
-constexpr KernelRow ProductRow(absl::string_view op_type, const char* (*why_not)(const KernelContext&),
-                               absl::string_view domain = "") {
-  KernelRow row = DeviceRow(op_type, Product, why_not, {}, domain);
+constexpr KernelRow ProductRow(absl::string_view op_type, RefusalFunction refusal, absl::string_view domain = "") {
+  KernelRow row = DeviceRow(op_type, Product, refusal, {}, domain);
   row.takes_epilogue = true;
   return row;
 }

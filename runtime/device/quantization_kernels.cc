@@ -14,7 +14,7 @@ constexpr size_t kScale = QuantizeForm::kScale, kZeroPoint = QuantizeForm::kZero
 
 bool IsByte(DType type) { return type == DType::kInt8 || type == DType::kUint8; }
 
-const char* WhyNotScales(const KernelContext& context) {
+Refusal WhyNotScales(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(kScale).dtype())) return "scales of another type than float32, float16 and bfloat16";
   return WhyNotPlainScales(context);
 }
@@ -36,7 +36,7 @@ absl::StatusOr<device::ScaleRuns> RunsOf(const KernelContext& context) {
 // ---- QuantizeLinear -------------------------------------------------------------------------------------------------
 
 // The quotient is of the scale's type.
-const char* WhyNotQuantize(const KernelContext& context) {
+Refusal WhyNotQuantize(const KernelContext& context) {
   const DType type = context.Input(0).dtype(), scale = context.Input(kScale).dtype();
   if (!IsDeviceFloat(type)) return kNoDeviceFloat;
   if (scale != DType::kFloat32 && scale != type) return "scales of another type";
@@ -63,7 +63,7 @@ absl::Status QuantizeLinear(KernelContext& context) {
 // ---- DequantizeLinear -----------------------------------------------------------------------------------------------
 
 // What int32 stands for has too many digits to be rounded to float32 first.
-const char* WhyNotDequantize(const KernelContext& context) {
+Refusal WhyNotDequantize(const KernelContext& context) {
   const DType type = context.Input(0).dtype(), scale = context.Input(kScale).dtype();
   const bool is_wide = type == DType::kInt32;
   if (!IsByte(type) && !is_wide) return "another type than 8 bits and int32";
@@ -86,7 +86,7 @@ absl::Status DequantizeLinear(KernelContext& context) {
 
 // ---- DynamicQuantizeLinear ------------------------------------------------------------------------------------------
 
-const char* WhyNotDynamic(const KernelContext& context) {
+Refusal WhyNotDynamic(const KernelContext& context) {
   return context.Input(0).dtype() == DType::kFloat32 ? nullptr : "another type than float32";
 }
 

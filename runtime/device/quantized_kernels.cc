@@ -23,7 +23,7 @@ device::QuantizedNumbers NumbersAt(const KernelContext& context, size_t scale_po
 
 // ---- pairs ----------------------------------------------------------------------------------------------------------
 
-const char* WhyNotPair(const KernelContext& context) {
+Refusal WhyNotPair(const KernelContext& context) {
   for (const size_t port : {Ports::kA, Ports::kB}) {
     if (context.Input(port).rank() > device::kMaxAxes) return kTooManyAxes;
   }
@@ -85,7 +85,7 @@ absl::Status Function(KernelContext& context) {
 constexpr PortSet kOfConcat = {0, 1, 3, 4, 6, 7, 9, 10, 12, 13, 15, 16, 18, 19, 21, 22, 24, 25, 27, 28};
 constexpr size_t kMostConcatInputs = 29;
 
-const char* WhyNotConcat(const KernelContext& context) {
+Refusal WhyNotConcat(const KernelContext& context) {
   return context.num_inputs() > kMostConcatInputs ? "more than 9 tensors" : WhyNotQuantizedConcat(context);
 }
 
@@ -115,8 +115,8 @@ absl::Status Concat(KernelContext& context) {
 
 // ---- averages of images ---------------------------------------------------------------------------------------------
 
-const char* WhyNotMean(const KernelContext& context) {
-  if (const char* const reason = WhyNotQuantizedMean(context)) return reason;
+Refusal WhyNotMean(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotQuantizedMean(context)) return refusal;
   const Tensor& x = context.Input(Ports::kX);
   const bool fits = ElementsBetween(x.dims(), 2, x.rank()) <= device::kMostOfMean;
   return fits ? nullptr : "images whose sums float32 does not hold";
@@ -141,9 +141,9 @@ absl::Status Mean(KernelContext& context) {
 
 constexpr PortSet kOfPair = {1, 2, 4, 5, 6, 7}, kOfOne = {1, 2, 3, 4};
 
-constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&), PortSet host_inputs) {
-  return DeviceRow(op_type, function, why_not, host_inputs, "com.microsoft");
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal,
+                        PortSet host_inputs) {
+  return DeviceRow(op_type, function, refusal, host_inputs, "com.microsoft");
 }
 
 constexpr KernelRow kRows[] = {

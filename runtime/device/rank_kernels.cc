@@ -10,13 +10,13 @@
 namespace amp {
 namespace {
 
-const char* WhyNot(const KernelContext& context, DType dtype) {
+Refusal WhyNot(const KernelContext& context, DType dtype) {
   const Accelerator* const device = context.resources().device;
   if (device == nullptr || !device->HasRanks()) return "the device has no way to the others";
   return context.Input(0).dtype() == dtype ? nullptr : "another type";
 }
-const char* WhyNotMean(const KernelContext& context) { return WhyNot(context, DType::kFloat32); }
-const char* WhyNotFlag(const KernelContext& context) { return WhyNot(context, DType::kBool); }
+Refusal WhyNotMean(const KernelContext& context) { return WhyNot(context, DType::kFloat32); }
+Refusal WhyNotFlag(const KernelContext& context) { return WhyNot(context, DType::kBool); }
 
 // The input's elements, for this node to change.
 absl::StatusOr<Tensor*> OwnCopy(KernelContext& context) {
@@ -46,12 +46,11 @@ absl::Status TrueOnAllRanks(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
-                          const char* (*why_not)(const KernelContext&)) {
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function, RefusalFunction refusal) {
   return {.op_type = name,
           .function = function,
           .domain = "ai.amp",
-          .why_not = why_not,
+          .refusal = refusal,
           .family = "device",
           .host_inputs = {},
           .runs_on_device = true,

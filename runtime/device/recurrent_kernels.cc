@@ -69,7 +69,7 @@ bool FitsTogether(const KernelContext& context, RecurrentCellKind kind, const Re
 }
 
 template <RecurrentCellKind kKind>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(kX).dtype())) return kNoDeviceFloat;
   if (context.HasInput(kPeepholes)) return "peepholes";
   const absl::StatusOr<RecurrentForm> form = ReadRecurrent(context.node(), kKind);

@@ -38,14 +38,14 @@ Axes SplitAxes(const Tensor& x, absl::Span<const size_t> axes) {
   return split;
 }
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.num_elements() == 0) return "nothing to reduce";
   return x.rank() > device::kMaxAxes ? kTooManyAxes : nullptr;
 }
 
-const char* WhyNotGlobal(const KernelContext& context) {
+Refusal WhyNotGlobal(const KernelContext& context) {
   return context.Input(0).rank() < 2 ? "no channels" : WhyNot(context);
 }
 
@@ -128,9 +128,9 @@ absl::Status ReduceImages(KernelContext& context) {
   return ReduceAlong(context, ReadGlobalReduction(context), kRule);
 }
 
-constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&), PortSet host_inputs = {}) {
-  KernelRow row = DeviceRow(op_type, function, why_not, host_inputs);
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal,
+                        PortSet host_inputs = {}) {
+  KernelRow row = DeviceRow(op_type, function, refusal, host_inputs);
   row.takes_channels_last = true;
   return row;
 }

@@ -16,7 +16,7 @@ namespace {
 
 // ---- softmax --------------------------------------------------------------------------------------------------------
 
-const char* WhyNotSoftmax(const KernelContext& context) {
+Refusal WhyNotSoftmax(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
   return ReadSoftmax(context).ok() ? nullptr : "an axis that the input does not have";
 }
@@ -49,7 +49,7 @@ absl::Span<const int64_t> WithoutLeadingOnes(absl::Span<const int64_t> dims) {
   return dims;
 }
 
-const char* WhyNotLayer(const KernelContext& context) {
+Refusal WhyNotLayer(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   const absl::StatusOr<LayerNormForm> form = ReadLayerNorm(context);
   if (!form.ok() || x.num_elements() == 0) return "nothing to normalize";
@@ -113,7 +113,7 @@ absl::Status LayerNorm(KernelContext& context) {
 
 // ---- by groups of channels, and by statistics that are given --------------------------------------------------------
 
-const char* WhyNotChannels(const KernelContext& context, size_t last) {
+Refusal WhyNotChannels(const KernelContext& context, size_t last) {
   const Tensor& x = context.Input(0);
   if (!IsDeviceFloat(x.dtype())) return kNoDeviceFloat;
   if (x.rank() < 2 || x.num_elements() == 0) return "no channels";
@@ -122,10 +122,10 @@ const char* WhyNotChannels(const KernelContext& context, size_t last) {
     if (!IsDeviceFloat(operand.dtype())) return kNoDeviceFloat;
     if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
   }
-  return nullptr;
+  return {};
 }
 
-const char* WhyNotGroups(const KernelContext& context) {
+Refusal WhyNotGroups(const KernelContext& context) {
   const GroupNormForm form = ReadGroupNorm(context);
   if (form.has_scale_of_group) return "a scale for each group";
   const Tensor& x = context.Input(0);
@@ -154,7 +154,7 @@ absl::Status GroupNorm(KernelContext& context) {
   return StartRows(context, norm);
 }
 
-const char* WhyNotBatch(const KernelContext& context) {
+Refusal WhyNotBatch(const KernelContext& context) {
   const bool has_statistics =
       context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
   const BatchNormForm form = ReadBatchNorm(context);

@@ -21,7 +21,7 @@ device::SelectRows RowsOf(const Tensor& x, const AxisView& view) {
 
 // ---- ArgMax, ArgMin -------------------------------------------------------------------------------------------------
 
-const char* WhyNotExtreme(const KernelContext& context) {
+Refusal WhyNotExtreme(const KernelContext& context) {
   if (!IsDeviceFloat(context.Input(0).dtype())) return kNoDeviceFloat;
   if (context.Input(0).num_elements() == 0) return "no elements";
   return ReadExtreme(context).ok() ? nullptr : "an axis that the input does not have";
@@ -42,7 +42,7 @@ absl::Status FindExtreme(KernelContext& context) {
 
 // ---- TopK -----------------------------------------------------------------------------------------------------------
 
-const char* WhyNotTop(const KernelContext& context) {
+Refusal WhyNotTop(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (x.num_elements() == 0) return "no elements";
   const absl::StatusOr<TopForm> form = ReadTop(context);

@@ -50,13 +50,12 @@ absl::StatusOr<std::shared_ptr<const void>> ShareList(Accelerator& device, const
 }
 
 // A row of a kernel for devices.
-constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function,
-                              const char* (*why_not)(const KernelContext&), PortSet host_inputs = {},
-                              absl::string_view domain = "") {
+constexpr KernelRow DeviceRow(absl::string_view op_type, KernelFunction function, RefusalFunction refusal,
+                              PortSet host_inputs = {}, absl::string_view domain = "") {
   return {.op_type = op_type,
           .function = function,
           .domain = domain,
-          .why_not = why_not,
+          .refusal = refusal,
           .family = "device",
           .host_inputs = host_inputs,
           .runs_on_device = true};

@@ -18,7 +18,7 @@ namespace {
 
 using device::UnaryFunction;
 
-const char* WhyNotFloat(const KernelContext& context) {
+Refusal WhyNotFloat(const KernelContext& context) {
   return IsDeviceFloat(context.Input(0).dtype()) ? nullptr : kNoDeviceFloat;
 }
 
@@ -97,7 +97,7 @@ absl::Status Mapped(KernelContext& context) {
 
 // ---- Gelu -----------------------------------------------------------------------------------------------------------
 
-const char* WhyNotGelu(const KernelContext& context) {
+Refusal WhyNotGelu(const KernelContext& context) {
   return IsGeluByTanh(context.node()).ok() ? WhyNotFloat(context) : "an unknown approximation";
 }
 
@@ -110,7 +110,7 @@ absl::Status Gelu(KernelContext& context) {
 
 constexpr int kBoundsAreInputs = 11;
 
-const char* WhyNotClip(const KernelContext& context) {
+Refusal WhyNotClip(const KernelContext& context) {
   for (const size_t port : {size_t{1}, size_t{2}}) {
     if (context.version() < kBoundsAreInputs || !context.HasInput(port)) continue;
     const Tensor& bound = context.Input(port);
@@ -146,7 +146,7 @@ std::optional<DType> TargetType(const KernelContext& context) {
 
 // Integers go to floats by way of float32: large ones would be rounded twice to bfloat16, and float16's are rounded to
 // infinity either way.
-const char* WhyNotCast(const KernelContext& context) {
+Refusal WhyNotCast(const KernelContext& context) {
   const device::Storage from = StorageOf(context.Input(0).dtype());
   const std::optional<DType> type = TargetType(context);
   if (!type.has_value()) return "no type in the way of opset 6";
@@ -155,7 +155,7 @@ const char* WhyNotCast(const KernelContext& context) {
   if (from == device::Storage::kOther || to == device::Storage::kOther) return "types that are not converted there";
   const bool is_large_integer = from == device::Storage::kInt32 || from == device::Storage::kInt64;
   if (is_large_integer && to == device::Storage::kBfloat16) return "an integer that would be rounded twice";
-  return nullptr;
+  return {};
 }
 
 absl::Status Cast(KernelContext& context) {
@@ -173,7 +173,7 @@ absl::Status Cast(KernelContext& context) {
   return absl::OkStatus();
 }
 
-const char* WhyNotNot(const KernelContext& context) {
+Refusal WhyNotNot(const KernelContext& context) {
   return context.Input(0).dtype() == DType::kBool ? nullptr : "another type than bool";
 }
 

@@ -20,7 +20,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNotOperands(const KernelContext& context) {
+Refusal WhyNotOperands(const KernelContext& context) {
   const Tensor &a = context.Input(0), &b = context.Input(1);
   if (!IsDeviceFloat(a.dtype())) return kNoDeviceFloat;
   if (a.dtype() != b.dtype()) return "operands of different types";
@@ -46,8 +46,8 @@ MatrixShape ShapeOfMatrices(const KernelContext& context) {
           .k_of_b = b.dim(form.transposes_b ? 1 : 0)};
 }
 
-const char* WhyNotMatrices(const KernelContext& context) {
-  if (const char* why = WhyNotOperands(context)) return why;
+Refusal WhyNotMatrices(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotOperands(context)) return refusal;
   if (context.Input(0).rank() != 2 || context.Input(1).rank() != 2) return "no matrices";
   const MatrixShape shape = ShapeOfMatrices(context);
   return shape.k == shape.k_of_b ? nullptr : "shapes that are not multiplied";
@@ -106,8 +106,8 @@ absl::StatusOr<WeightsShape> ShapeOfWeights(const KernelContext& context) {
   return shape;
 }
 
-const char* WhyNotWindows(const KernelContext& context) {
-  if (const char* why = WhyNotOperands(context)) return why;
+Refusal WhyNotWindows(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotOperands(context)) return refusal;
   const size_t rank = context.Input(kX).rank();
   if (rank < 3 || rank > 2 + device::kMaxPoolAxes) return "no images of 1 to 3 axes";
   const absl::StatusOr<WeightsShape> shape = ShapeOfWeights(context);
@@ -127,8 +127,8 @@ bool FitEnds(Window& window) {
   return true;
 }
 
-const char* WhyNotLibrary(const KernelContext& context) {
-  if (const char* why = WhyNotWindows(context)) return why;
+Refusal WhyNotLibrary(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotWindows(context)) return refusal;
   if (context.Input(kX).num_elements() == 0 || context.Input(kG).num_elements() == 0) return "no elements";
   return FitEnds(ShapeOfWeights(context)->window) ? nullptr : "windows that leave out much of the image";
 }

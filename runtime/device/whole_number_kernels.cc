@@ -43,7 +43,7 @@ void Zip(Accelerator& device, BinaryFunction function, const Operand& a, const O
 
 // ---- Min, Max -------------------------------------------------------------------------------------------------------
 
-const char* WhyNotExtreme(const KernelContext& context) {
+Refusal WhyNotExtreme(const KernelContext& context) {
   const Tensor& first = context.Input(0);
   if (!IsWholeNumber(first.dtype())) return kNoWholeNumbers;
   if (context.num_inputs() > kMost) return "too many operands";
@@ -51,7 +51,7 @@ const char* WhyNotExtreme(const KernelContext& context) {
     if (context.Input(i).dtype() != first.dtype()) return "operands of different types";
     if (context.Input(i).rank() > device::kMaxAxes) return kTooManyAxes;
   }
-  return nullptr;
+  return {};
 }
 
 // One operand after another; what has been folded broadcasts further with each.
@@ -75,7 +75,7 @@ absl::Status Extreme(KernelContext& context) {
 
 constexpr size_t kLowest = 1, kHighest = 2;
 
-const char* WhyNotClip(const KernelContext& context) {
+Refusal WhyNotClip(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsWholeNumber(x.dtype())) return kNoWholeNumbers;
   for (const size_t port : {kLowest, kHighest}) {
@@ -108,7 +108,7 @@ constexpr size_t kDivisor = 1;
 constexpr int kBroadcasts = 7;
 
 // The processor looks at divisors, since no kernel of a device can say that one of them is 0.
-const char* WhyNotDiv(const KernelContext& context) {
+Refusal WhyNotDiv(const KernelContext& context) {
   const Tensor &x = context.Input(0), &divisor = context.Input(kDivisor);
   if (!IsWholeNumber(x.dtype())) return kNoWholeNumbers;
   if (divisor.dtype() != x.dtype()) return "operands of different types";

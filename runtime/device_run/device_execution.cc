@@ -61,10 +61,10 @@ absl::Status DeviceExecution::RunNoted(const Instruction& instruction) {
 
 // ---- rows -----------------------------------------------------------------------------------------------------------
 
-absl::StatusOr<const char*> DeviceExecution::TryRow(const Instruction& instruction, const KernelRow& row,
-                                                    absl::string_view why_not, Inputs& inputs, KernelContext& context) {
-  if (row.runs_on_device && instruction.why_on_host != nullptr) return instruction.why_on_host;
-  return Execution::TryRow(instruction, row, why_not, inputs, context);
+absl::Status DeviceExecution::TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view refusals,
+                                     Inputs& inputs, KernelContext& context) {
+  if (row.runs_on_device && instruction.why_on_host != nullptr) return Refusal(instruction.why_on_host);
+  return Execution::TryRow(instruction, row, refusals, inputs, context);
 }
 
 // Whether what the processor has behind the row depends on the elements of an input, which another run may have others of:

@@ -32,8 +32,8 @@ class DeviceExecution : public Execution {
  private:
   absl::Status RunBlock(GraphId graph) override;
   absl::Status RunOne(const Instruction& instruction) override;
-  absl::StatusOr<const char*> TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view why_not,
-                                     Inputs& inputs, KernelContext& context) override;
+  absl::Status TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view refusals, Inputs& inputs,
+                      KernelContext& context) override;
   absl::Status BringInputs(const Instruction& instruction, const KernelRow& row, Inputs& inputs) override;
   absl::Status StartRow(const Instruction& instruction, const KernelRow& row, Inputs& inputs,
                         KernelContext& context) override;

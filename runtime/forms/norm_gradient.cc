@@ -29,7 +29,7 @@ bool HasAxes(const KernelContext& context, const Dims& axes, const Dims& scale_a
   return GetInts(context.node(), "axes") == axes && GetInts(context.node(), "scale_axes") == scale_axes;
 }
 
-const char* WhyNotRows(const KernelContext& context) {
+Refusal WhyNotRows(const KernelContext& context) {
   const Dims& x = context.Input(Form::kX).dims();
   const size_t first = x.size() - std::min(x.size(), AxesOf(context).size());
   if (!HasAxes(context, AxesFrom(first, x.size()), AxesFrom(0, first))) return "other axes than the last";
@@ -38,7 +38,7 @@ const char* WhyNotRows(const KernelContext& context) {
 }
 
 // The scale is [C, 1, ...], or [C] if nothing is behind the channels.
-const char* WhyNotChannels(const KernelContext& context) {
+Refusal WhyNotChannels(const KernelContext& context) {
   const Tensor& x = context.Input(Form::kX);
   if (x.rank() < 2) return "no channels";
   Dims of_channels(x.rank() - 1, 1);
@@ -46,14 +46,14 @@ const char* WhyNotChannels(const KernelContext& context) {
   return context.Input(Form::kScale).dims() == of_channels ? nullptr : "a scale of another shape";
 }
 
-const char* WhyNotBatch(const KernelContext& context) {
-  if (const char* why = WhyNotChannels(context)) return why;
+Refusal WhyNotBatch(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotChannels(context)) return refusal;
   const Dims axes = AllButChannels(context.Input(Form::kX).rank());
   return HasAxes(context, axes, axes) ? nullptr : "other axes than those of batch and space";
 }
 
-const char* WhyNotInstances(const KernelContext& context) {
-  if (const char* why = WhyNotChannels(context)) return why;
+Refusal WhyNotInstances(const KernelContext& context) {
+  if (const Refusal refusal = WhyNotChannels(context)) return refusal;
   const size_t rank = context.Input(Form::kX).rank();
   return HasAxes(context, AxesFrom(2, rank), AllButChannels(rank)) ? nullptr : "other axes than those of space";
 }
@@ -62,7 +62,7 @@ const char* WhyNotInstances(const KernelContext& context) {
 
 float ReadNormGradientEpsilon(const KernelContext& context) { return GetFloat(context.node(), "epsilon", 1e-5f); }
 
-const char* WhyNotNormGradient(const KernelContext& context, NormGradientForm::Shape shape) {
+Refusal WhyNotNormGradient(const KernelContext& context, NormGradientForm::Shape shape) {
   if (GetDType(context.node(), "to") != DType::kFloat32) return "another type than float32";
   const Tensor& x = context.Input(Form::kX);
   if (x.num_elements() == 0) return "no elements";

@@ -24,7 +24,7 @@ float ReadNormGradientEpsilon(const KernelContext& context);
 
 // The reason why the node does not have this shape, gives another type than float32 or has nothing to give; null if it
 // fits.
-const char* WhyNotNormGradient(const KernelContext& context, NormGradientForm::Shape shape);
+Refusal WhyNotNormGradient(const KernelContext& context, NormGradientForm::Shape shape);
 
 }  // namespace amp
 

@@ -55,7 +55,7 @@ absl::StatusOr<size_t> ReadQuantizedConcatAxis(const KernelContext& context) {
   return NormalizeAxis(GetInt(context.node(), "axis", 1), context.Input(kFirstPart).rank());
 }
 
-const char* WhyNotPlainScales(const KernelContext& context) {
+Refusal WhyNotPlainScales(const KernelContext& context) {
   const absl::StatusOr<QuantizeForm> form = ReadQuantize(context);
   if (!form.ok()) return "attributes that do not fit";
   if (form->HasBlocks()) return "scales of blocks";

@@ -38,7 +38,7 @@ absl::StatusOr<DType> ReadQuantizedType(const KernelContext& context);
 absl::StatusOr<size_t> ReadQuantizedConcatAxis(const KernelContext& context);
 
 // The reason why kernels for one scale, or one for each index of an axis, do not compute the node; null if they do.
-const char* WhyNotPlainScales(const KernelContext& context);
+Refusal WhyNotPlainScales(const KernelContext& context);
 
 }  // namespace amp
 

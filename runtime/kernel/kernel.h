@@ -34,6 +34,7 @@
 #include "ir/graph/attributes.h"
 #include "ir/graph/graph.h"
 #include "runtime/kernel/epilogue.h"
+#include "runtime/kernel/refusal.h"
 #include "runtime/kernel/shared_tensors.h"
 #include "runtime/kernel/tensor.h"
 
@@ -257,15 +258,18 @@ struct RefusedTypes {
   PortSet inputs = {}, outputs = {};
 };
 
-// A kernel for an operator, from one version of it to another. What ends with kUnimplemented before it has done anything
-// leaves the node to the next row: a library may refuse what its caller cannot foresee.
+// Whether a kernel takes the inputs at hand.
+using RefusalFunction = Refusal (*)(const KernelContext&);
+
+// A kernel for an operator, from one version of it to another. A function that returns a refusal before it has done
+// anything leaves the node to the next row: a library may refuse what its caller cannot foresee.
 struct KernelRow {
   absl::string_view op_type;
   KernelFunction function;
   absl::string_view domain = "";
   int first_version = 1, last_version = std::numeric_limits<int>::max();
-  // Why it does not take the inputs at hand; null where it does. No function: it takes all that the schema allows.
-  const char* (*why_not)(const KernelContext&) = nullptr;
+  // Null: the kernel takes all that the schema allows.
+  RefusalFunction refusal = nullptr;
   absl::string_view family = kReferenceFamily;
   bool takes_channels_last = false;  // inputs of any layout; else they are row-major
   bool takes_epilogue = false;

@@ -16,7 +16,7 @@ namespace {
 constexpr int kVersionWithTrainingMode = 14;
 constexpr size_t kScale = 1, kBias = 2, kMean = 3, kVariance = 4;  // inputs
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (context.version() < kVersionWithTrainingMode || !ReadBatchNorm(context).trains) {
     return "statistics that are given";
@@ -28,7 +28,7 @@ const char* WhyNot(const KernelContext& context) {
     if (!IsLoopFloat(operand.dtype())) return kNoLoopFloat;
     if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
   }
-  return nullptr;
+  return {};
 }
 
 // Output `port`: what input `from` remembers, moved towards `current`.
@@ -86,7 +86,7 @@ absl::Status BatchNormalization(KernelContext& context) {
 
 constexpr KernelRow kRows[] = {{.op_type = "BatchNormalization",
                                 .function = BatchNormalization,
-                                .why_not = WhyNot,
+                                .refusal = WhyNot,
                                 .family = "loops",
                                 .takes_channels_last = true}};
 

@@ -15,7 +15,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNotTogether(const KernelContext& context, size_t count) {
+Refusal WhyNotTogether(const KernelContext& context, size_t count) {
   const DType dtype = context.Input(0).dtype();
   if (!IsLoopFloat(dtype)) return kNoLoopFloat;
   for (size_t i = 1; i < count; ++i) {
@@ -24,7 +24,7 @@ const char* WhyNotTogether(const KernelContext& context, size_t count) {
   return WhyNotInMemory(context, count);
 }
 
-const char* WhyNotPair(const KernelContext& context) { return WhyNotTogether(context, 2); }
+Refusal WhyNotPair(const KernelContext& context) { return WhyNotTogether(context, 2); }
 
 // ---- rows of two operands -----------------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ absl::Status Compared(KernelContext& context) {
 
 // ---- PRelu --------------------------------------------------------------------------------------------------------
 
-const char* WhyNotPRelu(const KernelContext& context) {
+Refusal WhyNotPRelu(const KernelContext& context) {
   if (context.version() < 7) return "slopes before opset 7";
   const absl::StatusOr<Dims> dims = BroadcastDims(context.Input(0).dims(), context.Input(1).dims());
   if (!dims.ok() || *dims != context.Input(0).dims()) return "a slope that does not fit";
@@ -125,7 +125,7 @@ const char* WhyNotPRelu(const KernelContext& context) {
 
 // ---- any number of operands ---------------------------------------------------------------------------------------
 
-const char* WhyNotFold(const KernelContext& context) {
+Refusal WhyNotFold(const KernelContext& context) {
   const size_t count = context.num_inputs();
   if (count < 2) return "one operand";
   for (size_t i = 1; i < count && count > 2; ++i) {
@@ -164,7 +164,7 @@ absl::Status Folded(KernelContext& context) {
 }
 
 // Two operands of different shapes as well would be rounded twice.
-const char* WhyNotMean(const KernelContext& context) {
+Refusal WhyNotMean(const KernelContext& context) {
   if (context.Input(0).dims() != context.Input(1).dims() || context.Input(0).layout() != context.Input(1).layout()) {
     return "operands of different shapes";
   }
@@ -177,10 +177,10 @@ absl::Status Mean(KernelContext& context) {
 
 // ---- Gelu with a bias ---------------------------------------------------------------------------------------------
 
-const char* WhyNotBiased(const KernelContext& context) {
+Refusal WhyNotBiased(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
-  if (!context.HasInput(1)) return nullptr;
+  if (!context.HasInput(1)) return {};
   const Tensor& bias = context.Input(1);
   if (x.layout() != Layout::kRowMajor || bias.layout() != Layout::kRowMajor) return "channels-last with a bias";
   const bool fits = bias.rank() == 1 && x.rank() > 0 && bias.dim(0) == x.dim(x.rank() - 1);
@@ -230,7 +230,7 @@ ChooseLoop FindChooseLoop(const ChooseLoops& loops, size_t element_bytes) {
   }
 }
 
-const char* WhyNotWhere(const KernelContext& context) {
+Refusal WhyNotWhere(const KernelContext& context) {
   const DType dtype = context.Input(1).dtype();
   if (context.Input(0).dtype() != DType::kBool || context.Input(2).dtype() != dtype) return "types that do not fit";
   const bool has_loop = dtype != DType::kString && FindChooseLoop(BestLoops().choose, ElementBytes(dtype)) != nullptr;
@@ -264,12 +264,12 @@ absl::Status Where(KernelContext& context) {
 
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
-constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&) = WhyNotPair, absl::string_view domain = "") {
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal = WhyNotPair,
+                        absl::string_view domain = "") {
   return {.op_type = op_type,
           .function = function,
           .domain = domain,
-          .why_not = why_not,
+          .refusal = refusal,
           .family = "loops",
           .takes_channels_last = true};
 }

@@ -21,13 +21,13 @@ std::optional<DType> TargetType(const KernelContext& context) {
 bool IsSmallInteger(DType type) { return type == DType::kInt8 || type == DType::kUint8 || type == DType::kBool; }
 bool IsInteger(DType type) { return IsSmallInteger(type) || type == DType::kInt32 || type == DType::kInt64; }
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const DType from = context.Input(0).dtype();
   const std::optional<DType> to = TargetType(context);
   if (!to.has_value()) return "no type in the way of opset 6";
   if (HasAttribute(context.node(), "round_mode")) return "a way of rounding";
-  if (IsLoopFloat(from) && (IsLoopFloat(*to) || IsInteger(*to))) return nullptr;
-  if (IsInteger(from) && IsLoopFloat(*to)) return nullptr;
+  if (IsLoopFloat(from) && (IsLoopFloat(*to) || IsInteger(*to))) return {};
+  if (IsInteger(from) && IsLoopFloat(*to)) return {};
   return "types that do not go by way of float32";
 }
 
@@ -110,8 +110,8 @@ absl::Status Cast(KernelContext& context) {
 }
 
 constexpr KernelRow kRows[] = {
-    {.op_type = "Cast", .function = Cast, .why_not = WhyNot, .family = "loops", .takes_channels_last = true},
-    {.op_type = "CastLike", .function = Cast, .why_not = WhyNot, .family = "loops"},
+    {.op_type = "Cast", .function = Cast, .refusal = WhyNot, .family = "loops", .takes_channels_last = true},
+    {.op_type = "CastLike", .function = Cast, .refusal = WhyNot, .family = "loops"},
 };
 
 }  // namespace

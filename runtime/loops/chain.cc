@@ -59,16 +59,16 @@ absl::StatusOr<std::shared_ptr<const ChainShapes>> FindShapes(const KernelContex
   const size_t num_inputs = chain.inputs.size();
   auto shapes = std::make_shared<ChainShapes>();
   absl::StatusOr<MemoryBroadcast> memory = BroadcastInMemory(context, num_inputs, BroadcastRule::kNumPy);
-  if (!memory.ok()) return absl::UnimplementedError("shapes that do not fit");
+  if (!memory.ok()) return Refusal("shapes that do not fit");
   shapes->memory = *std::move(memory);
-  if (!HaveOneShape(context, chain, shapes->memory.dims)) return absl::UnimplementedError("values of several shapes");
+  if (!HaveOneShape(context, chain, shapes->memory.dims)) return Refusal("values of several shapes");
   const Broadcast& broadcast = shapes->memory.broadcast;
   const int64_t num_elements = ElementsBetween(broadcast.dims, 0, broadcast.dims.size());
   for (size_t i = 0; i < num_inputs; ++i) {
     auto& walk = shapes->walks.emplace_back();
     if (context.Input(i).num_elements() == num_elements) continue;
     walk = OperandWalk::Over(broadcast.dims, broadcast.strides[i]);
-    if (!walk.has_value()) return absl::UnimplementedError("an operand that broadcasts along many axes");
+    if (!walk.has_value()) return Refusal("an operand that broadcasts along many axes");
   }
   shapes->key = std::move(key);
   return shapes;
@@ -200,7 +200,7 @@ class ChainRun {
   absl::InlinedVector<ChainPart, 16> parts_;  // of the inputs, then of what the steps gave
 };
 
-const char* WhyNotInOneLayout(const KernelContext& context) {
+Refusal WhyNotInOneLayout(const KernelContext& context) {
   return WhyNotInMemory(context, context.num_inputs(), BroadcastRule::kNumPy);
 }
 
@@ -223,7 +223,7 @@ absl::Status RunChain(KernelContext& context) {
 
 constexpr KernelRow kInAnyLayout = {.op_type = "Chain",
                                     .function = RunChain,
-                                    .why_not = WhyNotInOneLayout,
+                                    .refusal = WhyNotInOneLayout,
                                     .family = "loops",
                                     .takes_channels_last = true};
 constexpr KernelRow kRowMajor = {.op_type = "Chain", .function = RunChain, .family = "loops"};

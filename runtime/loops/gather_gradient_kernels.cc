@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kG = 2;
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   if (!IsLoopFloat(context.Input(kG).dtype())) return kNoLoopFloat;
   return GetDType(context.node(), "to") == DType::kFloat32 ? nullptr : "another type than float32";
 }
@@ -37,7 +37,7 @@ absl::Status GatherGradient(KernelContext& context) {
 constexpr KernelRow kRows[] = {{.op_type = "GatherGradient",
                                 .function = GatherGradient,
                                 .domain = "ai.amp",
-                                .why_not = WhyNot,
+                                .refusal = WhyNot,
                                 .family = "loops"}};
 
 }  // namespace

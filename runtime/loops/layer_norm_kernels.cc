@@ -46,8 +46,8 @@ absl::Span<const int64_t> Trimmed(absl::Span<const int64_t> dims) {
 
 // ---- conditions ---------------------------------------------------------------------------------------------------
 
-const char* WhyNotOperand(const KernelContext& context, size_t port, absl::Span<const int64_t> dims) {
-  if (port == 0 || !context.HasInput(port)) return nullptr;
+Refusal WhyNotOperand(const KernelContext& context, size_t port, absl::Span<const int64_t> dims) {
+  if (port == 0 || !context.HasInput(port)) return {};
   const Tensor& operand = context.Input(port);
   if (!IsLoopFloat(operand.dtype())) return kNoLoopFloat;
   const bool fits = operand.rank() <= context.Input(0).rank() && Trimmed(operand.dims()) == Trimmed(dims);
@@ -55,14 +55,14 @@ const char* WhyNotOperand(const KernelContext& context, size_t port, absl::Span<
 }
 
 template <const Rule& kRule>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const absl::StatusOr<LayerNormForm> form = ReadLayerNorm(context);
   if (!form.ok()) return kNothingToNormalize;
   if (form->stash_type != DType::kFloat32) return "statistics of another type than float32";
-  if (const char* why = WhyNotRows(context, kRule.ports, form->axis)) return why;
+  if (const Refusal refusal = WhyNotRows(context, kRule.ports, form->axis)) return refusal;
   const Tensor& x = context.Input(0);
   if (!context.HasInput(kRule.ports.scale)) return "no scale";
-  if (kRule.ports.skip == 0) return nullptr;
+  if (kRule.ports.skip == 0) return {};
   const Tensor& skip = context.Input(kRule.ports.skip);
   if (skip.dtype() != x.dtype()) return "operands of different types";
   const bool is_repeated = skip.rank() < x.rank() || skip.dim(0) != x.dim(0);  // once for every first index of x
@@ -150,7 +150,7 @@ constexpr KernelRow Row(absl::string_view op_type, absl::string_view domain = ""
   return {.op_type = op_type,
           .function = Normalization<kRule>,
           .domain = domain,
-          .why_not = WhyNot<kRule>,
+          .refusal = WhyNot<kRule>,
           .family = "loops"};
 }
 
@@ -164,15 +164,15 @@ constexpr KernelRow kRows[] = {
 
 }  // namespace
 
-const char* WhyNotRows(const KernelContext& context, const RowNorm::Ports& ports, size_t axis) {
+Refusal WhyNotRows(const KernelContext& context, const RowNorm::Ports& ports, size_t axis) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.num_elements() == 0) return kNothingToNormalize;
   const absl::Span<const int64_t> row = absl::MakeConstSpan(x.dims()).subspan(axis);
   for (const size_t port : {ports.scale, ports.bias, ports.row_bias}) {
-    if (const char* why = WhyNotOperand(context, port, row)) return why;
+    if (const Refusal refusal = WhyNotOperand(context, port, row)) return refusal;
   }
-  return nullptr;
+  return {};
 }
 
 absl::StatusOr<Tensor*> MakeNormOutput(KernelContext& context, DType stored_as) {

@@ -22,13 +22,13 @@
 namespace amp {
 namespace {
 
-const char* WhyNotFloats(const KernelContext& context) {
+Refusal WhyNotFloats(const KernelContext& context) {
   const Tensor& logits = context.Input(0);
   if (!IsLoopFloat(logits.dtype())) return kNoLoopFloat;
   return logits.rank() == 0 || logits.dims().back() == 0 ? "no classes" : nullptr;
 }
 
-const char* WhyNotTargets(const KernelContext& context) {
+Refusal WhyNotTargets(const KernelContext& context) {
   if (!IsLoopFloat(context.Input(1).dtype())) return kNoLoopFloat;
   return WhyNotFloats(context);
 }
@@ -182,9 +182,8 @@ absl::Status CrossEntropyGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
-                          const char* (*why_not)(const KernelContext&)) {
-  return {.op_type = name, .function = function, .domain = "ai.amp", .why_not = why_not, .family = "loops"};
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function, RefusalFunction refusal) {
+  return {.op_type = name, .function = function, .domain = "ai.amp", .refusal = refusal, .family = "loops"};
 }
 
 constexpr KernelRow kRows[] = {

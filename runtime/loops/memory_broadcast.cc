@@ -34,9 +34,9 @@ bool MayReuse(const KernelContext& context, size_t port, const MemoryBroadcast& 
 
 }  // namespace
 
-const char* WhyNotInMemory(const KernelContext& context, size_t count, BroadcastRule rule) {
+Refusal WhyNotInMemory(const KernelContext& context, size_t count, BroadcastRule rule) {
   const size_t rank = ChannelsLastRank(context, count);
-  if (rank == 0) return nullptr;
+  if (rank == 0) return {};
   for (size_t i = 0; i < count; ++i) {
     const Tensor& x = context.Input(i);
     if (rule == BroadcastRule::kOfOperator && context.version() < 7 && x.dims() != context.Input(0).dims())
@@ -45,7 +45,7 @@ const char* WhyNotInMemory(const KernelContext& context, size_t count, Broadcast
     const bool fits = is_last ? x.rank() == rank : x.rank() <= rank && HasOneOrder(WithRank(x.dims(), rank));
     if (!fits) return "operands in different layouts";
   }
-  return nullptr;
+  return {};
 }
 
 absl::StatusOr<MemoryBroadcast> BroadcastInMemory(const KernelContext& context, size_t count, BroadcastRule rule) {

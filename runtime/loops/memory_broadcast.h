@@ -24,7 +24,7 @@ struct MemoryBroadcast {
 enum class BroadcastRule { kOfOperator, kNumPy };
 
 // Why inputs [0, count) do not meet without being moved; null if they do.
-const char* WhyNotInMemory(const KernelContext& context, size_t count, BroadcastRule rule = BroadcastRule::kOfOperator);
+Refusal WhyNotInMemory(const KernelContext& context, size_t count, BroadcastRule rule = BroadcastRule::kOfOperator);
 
 // REQUIRES: WhyNotInMemory is null. Errors: those of BroadcastPair for two by the operator's rule, else of
 // BroadcastInputs.

@@ -24,7 +24,7 @@ using Form = NormGradientForm;
 constexpr size_t kX = Form::kX, kScale = Form::kScale, kG = Form::kG;
 
 template <Form::Shape kShape>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   for (const size_t port : {kX, kScale, kG}) {
     if (!IsLoopFloat(context.Input(port).dtype())) return kNoLoopFloat;
   }
@@ -185,9 +185,8 @@ absl::Status OfInstances(KernelContext& context) {
   return WriteScaleGradient(context, {x.dim(1)}, of_channels);
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
-                          const char* (*why_not)(const KernelContext&)) {
-  return {.op_type = name, .function = function, .domain = "ai.amp", .why_not = why_not, .family = "loops"};
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function, RefusalFunction refusal) {
+  return {.op_type = name, .function = function, .domain = "ai.amp", .refusal = refusal, .family = "loops"};
 }
 
 constexpr KernelRow kRows[] = {
@@ -197,7 +196,7 @@ constexpr KernelRow kRows[] = {
     {.op_type = "BatchNormalizationGradient",
      .function = OfBatch,
      .domain = "ai.amp",
-     .why_not = WhyNot<Form::Shape::kBatch>,
+     .refusal = WhyNot<Form::Shape::kBatch>,
      .family = "loops",
      .takes_channels_last = true},
 };

@@ -16,7 +16,7 @@ namespace {
 
 // x [N, C, ...], and inputs [1, last], where they are there, with as many elements as channels, of float32, float16 or
 // bfloat16.
-const char* WhyNotChannels(const KernelContext& context, size_t last) {
+Refusal WhyNotChannels(const KernelContext& context, size_t last) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.rank() < 2 || x.num_elements() == 0) return "no channels";
@@ -26,12 +26,12 @@ const char* WhyNotChannels(const KernelContext& context, size_t last) {
     if (!IsLoopFloat(operand.dtype())) return kNoLoopFloat;
     if (operand.num_elements() != x.dim(1)) return "another number of operands than channels";
   }
-  return nullptr;
+  return {};
 }
 
 // ---- by statistics that are given -----------------------------------------------------------------------------------
 
-const char* WhyNotBatch(const KernelContext& context) {
+Refusal WhyNotBatch(const KernelContext& context) {
   const bool has_statistics =
       context.HasOutput(1) || context.HasOutput(2) || context.HasOutput(3) || context.HasOutput(4);
   const BatchNormForm form = ReadBatchNorm(context);
@@ -94,7 +94,7 @@ absl::Status BatchNormalization(KernelContext& context) {
 
 // ---- by groups of channels ------------------------------------------------------------------------------------------
 
-const char* WhyNotOperator(const KernelContext& context) {
+Refusal WhyNotOperator(const KernelContext& context) {
   const GroupNormForm form = ReadGroupNorm(context);
   return form.has_scale_of_group ? "a scale for each group" : WhyNotGroups(context, form.groups);
 }
@@ -130,16 +130,16 @@ std::vector<float> ReadScales(const KernelContext& context, size_t port, float o
 constexpr KernelRow kRows[] = {
     {.op_type = "BatchNormalization",
      .function = BatchNormalization,
-     .why_not = WhyNotBatch,
+     .refusal = WhyNotBatch,
      .family = "loops",
      .takes_channels_last = true},
-    {.op_type = "InstanceNormalization", .function = Normalization, .why_not = WhyNotOperator, .family = "loops"},
-    {.op_type = "GroupNormalization", .function = Normalization, .why_not = WhyNotOperator, .family = "loops"},
+    {.op_type = "InstanceNormalization", .function = Normalization, .refusal = WhyNotOperator, .family = "loops"},
+    {.op_type = "GroupNormalization", .function = Normalization, .refusal = WhyNotOperator, .family = "loops"},
 };
 
 }  // namespace
 
-const char* WhyNotGroups(const KernelContext& context, int64_t groups) {
+Refusal WhyNotGroups(const KernelContext& context, int64_t groups) {
   const Tensor& x = context.Input(0);
   if (groups < 1 || x.rank() < 2 || x.dim(1) % groups != 0) return "groups that do not fit";
   return WhyNotChannels(context, 2);

@@ -13,14 +13,12 @@ const NormForm& FormOf(KernelContext& context) { return context.State<NormForm>(
 
 constexpr char kOtherRank[] = "an input of another rank";
 
-absl::Status Refuse(const char* why) { return absl::UnimplementedError(why); }
-
 absl::Status NormalizeLastAxes(KernelContext& context) {
   const NormForm& form = FormOf(context);
   const size_t rank = context.Input(0).rank();
-  if (rank < form.num_axes) return Refuse(kOtherRank);
+  if (rank < form.num_axes) return Refusal(kOtherRank);
   const size_t axis = rank - form.num_axes;
-  if (const char* why = WhyNotRows(context, kScaleAndShift, axis)) return Refuse(why);
+  if (const Refusal refusal = WhyNotRows(context, kScaleAndShift, axis)) return refusal;
   return NormalizeRows(context, {.ports = kScaleAndShift,
                                  .centre = form.kind == PatternKind::kRmsNorm ? Centre::kZero : Centre::kMean,
                                  .axis = axis,
@@ -32,17 +30,17 @@ absl::Status NormalizeChannels(KernelContext& context) {
   const NormForm& form = FormOf(context);
   const Tensor& x = context.Input(0);
   const bool is_of_channels = form.kind == PatternKind::kInstanceNorm;
-  if (is_of_channels && x.rank() != form.num_axes + 2) return Refuse(kOtherRank);
+  if (is_of_channels && x.rank() != form.num_axes + 2) return Refusal(kOtherRank);
   const int64_t groups = is_of_channels ? x.dim(1) : form.groups;
-  if (const char* why = WhyNotGroups(context, groups)) return Refuse(why);
+  if (const Refusal refusal = WhyNotGroups(context, groups)) return refusal;
   return NormalizeGroups(context, {.groups = groups, .epsilon = form.epsilon, .stored_as = form.stored_as});
 }
 
 absl::Status NormalizeExponentials(KernelContext& context) {
   const NormForm& form = FormOf(context);
   const Tensor& x = context.Input(0);
-  if (!IsLoopFloat(x.dtype()) || x.dtype() != form.stored_as) return Refuse(kNoLoopFloat);
-  if (x.rank() < form.num_axes) return Refuse(kOtherRank);
+  if (!IsLoopFloat(x.dtype()) || x.dtype() != form.stored_as) return Refusal(kNoLoopFloat);
+  if (x.rank() < form.num_axes) return Refusal(kOtherRank);
   const AxisView view(x.dims(), x.rank() - form.num_axes);
   return form.kind == PatternKind::kSoftmax ? SoftmaxAlong(context, view) : LogSoftmaxAlong(context, view);
 }

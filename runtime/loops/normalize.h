@@ -31,7 +31,7 @@ struct RowNorm {
 
 // Whether scale and biases, as far as there are any, are as long as a row. REQUIRES: the axis is one of input 0, or its
 // rank.
-const char* WhyNotRows(const KernelContext& context, const RowNorm::Ports& ports, size_t axis);
+Refusal WhyNotRows(const KernelContext& context, const RowNorm::Ports& ports, size_t axis);
 // REQUIRES: WhyNotRows is null, and so is what the skip asks for. Errors: memory.
 absl::Status NormalizeRows(KernelContext& context, const RowNorm& norm);
 
@@ -42,7 +42,7 @@ struct GroupNorm {
   DType stored_as;  // the result
 };
 
-const char* WhyNotGroups(const KernelContext& context, int64_t groups);
+Refusal WhyNotGroups(const KernelContext& context, int64_t groups);
 // REQUIRES: WhyNotGroups is null. Errors: memory.
 absl::Status NormalizeGroups(KernelContext& context, const GroupNorm& norm);
 

@@ -21,7 +21,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor &x = context.Input(0), &g = context.Input(1);
   if (!IsLoopFloat(x.dtype()) || !IsLoopFloat(g.dtype())) return kNoLoopFloat;
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
@@ -164,12 +164,12 @@ absl::StatusOr<Average> ReadAverage(const KernelContext& context) {
   const Dims& x = average.dims;
   const bool fits = x.size() >= 3 && x.size() == g.size() && x[0] == g[0] && x[1] == g[1] &&
                     std::all_of(x.begin(), x.end(), [](int64_t dim) { return dim > 0; });
-  if (!fits) return absl::UnimplementedError("shapes that do not fit");
+  if (!fits) return Refusal("shapes that do not fit");
   AMP_ASSIGN_OR_RETURN(average.window, ReadAveragedWindow(context.node(), x, g));
   return average;
 }
 
-const char* WhyNotAverage(const KernelContext& context) {
+Refusal WhyNotAverage(const KernelContext& context) {
   const Tensor &g = context.Input(kG), &share = context.Input(kShare);
   if (!IsLoopFloat(g.dtype()) || share.dtype() != DType::kFloat32) return kNoLoopFloat;
   if (g.rank() < 3 || g.num_elements() == 0) return "no images";
@@ -244,12 +244,11 @@ absl::Status AveragePoolGradient(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow RowOf(absl::string_view name, KernelFunction function,
-                          const char* (*why_not)(const KernelContext&)) {
+constexpr KernelRow RowOf(absl::string_view name, KernelFunction function, RefusalFunction refusal) {
   return {.op_type = name,
           .function = function,
           .domain = "ai.amp",
-          .why_not = why_not,
+          .refusal = refusal,
           .family = "loops",
           .takes_channels_last = true};
 }

@@ -28,7 +28,7 @@ absl::StatusOr<PoolForm> ReadForm(const KernelContext& context) {
   return ReadPool(context.node(), SpatialDims(context.Input(0)), LargeWindow::kCut);
 }
 
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
@@ -312,7 +312,7 @@ absl::Status Pool(KernelContext& context) {
 }
 
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function) {
-  return {.op_type = op_type, .function = function, .why_not = WhyNot, .family = "loops", .takes_channels_last = true};
+  return {.op_type = op_type, .function = function, .refusal = WhyNot, .family = "loops", .takes_channels_last = true};
 }
 
 constexpr KernelRow kRows[] = {Row("AveragePool", Pool<Kind::kAverage>), Row("MaxPool", Pool<Kind::kMax>)};

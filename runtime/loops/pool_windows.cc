@@ -23,7 +23,7 @@ WindowRange WindowsWith(const WindowAxis& axis, int64_t tap) {
 
 }  // namespace
 
-const char* WhyNotWindows(const Window& window) {
+Refusal WhyNotWindows(const Window& window) {
   constexpr const char* kTooMany = "windows that are too large";
   int64_t rows = 1;
   for (const WindowAxis& axis : window) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/forms/window.h"
+#include "runtime/kernel/refusal.h"
 #include "runtime/loops/raw/loops.h"
 
 namespace amp {
@@ -18,7 +19,7 @@ struct Taps {
 };
 
 // Why there are too many of them to be held; null where they may be.
-const char* WhyNotWindows(const Window& window);
+Refusal WhyNotWindows(const Window& window);
 // By position along an axis.
 std::vector<Taps> TapsOf(const WindowAxis& axis);
 // The rows of the windows at each position of all axes but the last.

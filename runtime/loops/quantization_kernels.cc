@@ -25,12 +25,12 @@ struct ScaledRuns {
   size_t size = 1;
 };
 
-const char* WhyNotScales(const KernelContext& context) {
+Refusal WhyNotScales(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   const Tensor& scale = context.Input(1);
   if (scale.dtype() != DType::kFloat32) return "scales of another type than float32";
-  if (const char* reason = WhyNotPlainScales(context)) return reason;
-  if (scale.num_elements() == 1) return nullptr;
+  if (const Refusal refusal = WhyNotPlainScales(context)) return refusal;
+  if (scale.num_elements() == 1) return {};
   const size_t at = AxisInMemory(ReadQuantize(context)->axis, x.rank(), x.layout());
   return at + 1 < x.rank() ? nullptr : "a scale for every element of a run";
 }
@@ -69,7 +69,7 @@ void ForEachScaledPart(size_t count, const ScaledRuns& runs, Visit visit) {
 
 // ---- QuantizeLinear -------------------------------------------------------------------------------------------------
 
-const char* WhyNotQuantize(const KernelContext& context) {
+Refusal WhyNotQuantize(const KernelContext& context) {
   if (context.Input(0).dtype() != DType::kFloat32) return "another type than float32";
   const absl::StatusOr<DType> type = ReadQuantizedType(context);
   if (!type.ok() || !IsByte(*type)) return "another type than 8 bits";
@@ -100,7 +100,7 @@ absl::Status QuantizeLinear(KernelContext& context) {
 
 // ---- DynamicQuantizeLinear ------------------------------------------------------------------------------------------
 
-const char* WhyNotDynamicQuantize(const KernelContext& context) {
+Refusal WhyNotDynamicQuantize(const KernelContext& context) {
   return context.Input(0).dtype() == DType::kFloat32 ? nullptr : "another type than float32";
 }
 
@@ -126,7 +126,7 @@ absl::Status DynamicQuantizeLinear(KernelContext& context) {
 
 // ---- DequantizeLinear -----------------------------------------------------------------------------------------------
 
-const char* WhyNotDequantize(const KernelContext& context) {
+Refusal WhyNotDequantize(const KernelContext& context) {
   const DType dtype = context.Input(0).dtype();
   if (!IsByte(dtype)) return "another type than 8 bits";
   if (context.HasInput(2) && context.Input(2).dtype() != dtype) return "zero points of another type";
@@ -155,9 +155,8 @@ absl::Status DequantizeLinear(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&)) {
-  return {.op_type = op_type, .function = function, .why_not = why_not, .family = "loops", .takes_channels_last = true};
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal) {
+  return {.op_type = op_type, .function = function, .refusal = refusal, .family = "loops", .takes_channels_last = true};
 }
 
 constexpr KernelRow kRows[] = {

@@ -125,9 +125,8 @@ absl::Status QLinearGlobalAveragePool(KernelContext& context) {
   return absl::OkStatus();
 }
 
-constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&)) {
-  return {.op_type = op_type, .function = function, .domain = "com.microsoft", .why_not = why_not, .family = "loops"};
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal) {
+  return {.op_type = op_type, .function = function, .domain = "com.microsoft", .refusal = refusal, .family = "loops"};
 }
 
 constexpr KernelRow kRows[] = {

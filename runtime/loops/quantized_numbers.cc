@@ -11,7 +11,7 @@ namespace amp {
 namespace {
 
 // Whether the numbers at `port`, whose scale and zero point are behind them, are of `dtype`.
-const char* WhyNotNumbers(const KernelContext& context, size_t port, DType dtype) {
+Refusal WhyNotNumbers(const KernelContext& context, size_t port, DType dtype) {
   if (!IsByte(dtype) || context.Input(port).dtype() != dtype) return kNoBytes;
   return ReadQuantized(context, port + 1, dtype).has_value() ? nullptr : kOtherScales;
 }
@@ -34,29 +34,29 @@ std::optional<Quantized> ReadQuantized(const KernelContext& context, size_t scal
   return result;
 }
 
-const char* WhyNotQuantizedPair(const KernelContext& context) {
+Refusal WhyNotQuantizedPair(const KernelContext& context) {
   constexpr size_t kA = QuantizedPorts::kA, kB = QuantizedPorts::kB, kScaleY = QuantizedPorts::kScaleY;
   const DType dtype = context.Input(kA).dtype();
   for (const size_t port : {kA, kB}) {
-    if (const char* reason = WhyNotNumbers(context, port, dtype)) return reason;
+    if (const Refusal refusal = WhyNotNumbers(context, port, dtype)) return refusal;
   }
   return ReadQuantized(context, kScaleY, dtype).has_value() ? nullptr : kOtherScales;
 }
 
-const char* WhyNotQuantizedOne(const KernelContext& context) {
+Refusal WhyNotQuantizedOne(const KernelContext& context) {
   const DType dtype = context.Input(QuantizedPorts::kX).dtype();
-  if (const char* reason = WhyNotNumbers(context, QuantizedPorts::kX, dtype)) return reason;
+  if (const Refusal refusal = WhyNotNumbers(context, QuantizedPorts::kX, dtype)) return refusal;
   return ReadQuantized(context, QuantizedPorts::kScaleOfOne, dtype).has_value() ? nullptr : kOtherScales;
 }
 
-const char* WhyNotQuantizedConcat(const KernelContext& context) {
+Refusal WhyNotQuantizedConcat(const KernelContext& context) {
   const Tensor& first = context.Input(QuantizedPorts::kFirstPart);
   const absl::StatusOr<size_t> axis = ReadQuantizedConcatAxis(context);
   if (!axis.ok()) return "no axis of the inputs";
   if (!ReadQuantized(context, 0, first.dtype()).has_value()) return kOtherScales;
   int64_t size = 0;
   for (size_t port = QuantizedPorts::kFirstPart; port < context.num_inputs(); port += QuantizedPorts::kPortsOfPart) {
-    if (const char* reason = WhyNotNumbers(context, port, first.dtype())) return reason;
+    if (const Refusal refusal = WhyNotNumbers(context, port, first.dtype())) return refusal;
     const Tensor& part = context.Input(port);
     Dims like = part.dims();
     if (like.size() == first.rank()) like[*axis] = first.dim(*axis);
@@ -64,10 +64,10 @@ const char* WhyNotQuantizedConcat(const KernelContext& context) {
     size += part.dim(*axis);
     if (size > kMaxElements) return "too many elements";
   }
-  return nullptr;
+  return {};
 }
 
-const char* WhyNotQuantizedMean(const KernelContext& context) {
+Refusal WhyNotQuantizedMean(const KernelContext& context) {
   const Tensor& x = context.Input(QuantizedPorts::kX);
   if (x.rank() < 3 || x.num_elements() == 0) return "no images";
   if (HasChannelsLast(context.node())) return "channels last";

@@ -30,10 +30,10 @@ inline bool IsByte(DType type) { return type == DType::kInt8 || type == DType::k
 // Inputs `scale_port` and the one behind it, for numbers of `dtype`; nothing where they are no such.
 std::optional<Quantized> ReadQuantized(const KernelContext& context, size_t scale_port, DType dtype);
 
-const char* WhyNotQuantizedPair(const KernelContext& context);
-const char* WhyNotQuantizedOne(const KernelContext& context);
-const char* WhyNotQuantizedConcat(const KernelContext& context);
-const char* WhyNotQuantizedMean(const KernelContext& context);
+Refusal WhyNotQuantizedPair(const KernelContext& context);
+Refusal WhyNotQuantizedOne(const KernelContext& context);
+Refusal WhyNotQuantizedConcat(const KernelContext& context);
+Refusal WhyNotQuantizedMean(const KernelContext& context);
 
 // The nearest number of `dtype`, an integer of 8 bits, by its bits.
 uint8_t QuantizeTo(double x, const Quantized& y, DType dtype);

@@ -221,14 +221,14 @@ bool LeavesOneOrder(const Dims& dims, absl::Span<const size_t> axes) {
 }
 
 template <ReadFunction kRead>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.num_elements() == 0) return "nothing to reduce";
   if (kRead == GlobalReduction && x.rank() < 2) return "no channels";
   const absl::StatusOr<ReductionForm> reduction = kRead(context);
   if (!reduction.ok()) return "axes that do not fit";
-  if (x.layout() == Layout::kRowMajor || LeavesOneOrder(x.dims(), reduction->axes)) return nullptr;
+  if (x.layout() == Layout::kRowMajor || LeavesOneOrder(x.dims(), reduction->axes)) return {};
   return "channels-last with other axes than the channels kept";
 }
 
@@ -286,7 +286,7 @@ template <ReadFunction kRead = ReadReduction>
 constexpr KernelRow Row(absl::string_view op_type, KernelFunction function) {
   return {.op_type = op_type,
           .function = function,
-          .why_not = WhyNot<kRead>,
+          .refusal = WhyNot<kRead>,
           .family = "loops",
           .takes_channels_last = true};
 }

@@ -22,7 +22,7 @@ namespace {
 using Read = absl::StatusOr<Resampling> (*)(const KernelContext&);
 
 template <Read kRead>
-const char* WhyNot(const KernelContext& context) {
+Refusal WhyNot(const KernelContext& context) {
   const Tensor& x = context.Input(0);
   if (!IsLoopFloat(x.dtype())) return kNoLoopFloat;
   if (x.num_elements() == 0) return "no elements";
@@ -135,12 +135,12 @@ absl::Status Resize(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {.op_type = "Resize",
      .function = Resize<ReadResize>,
-     .why_not = WhyNot<ReadResize>,
+     .refusal = WhyNot<ReadResize>,
      .family = "loops",
      .takes_channels_last = true},
     {.op_type = "Upsample",
      .function = Resize<ReadUpsample>,
-     .why_not = WhyNot<ReadUpsample>,
+     .refusal = WhyNot<ReadUpsample>,
      .family = "loops",
      .takes_channels_last = true},
 };

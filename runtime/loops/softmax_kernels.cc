@@ -90,7 +90,7 @@ void ToUnitL2(const Loops& loops, const float* in, float* out, size_t size) {
 
 constexpr char kOtherAxis[] = "an axis that the input does not have";
 
-const char* WhyNotSoftmax(const KernelContext& context) {
+Refusal WhyNotSoftmax(const KernelContext& context) {
   if (!IsLoopFloat(context.Input(0).dtype())) return kNoLoopFloat;
   return ReadSoftmax(context).ok() ? nullptr : kOtherAxis;
 }
@@ -109,7 +109,7 @@ absl::Status SoftmaxLike(KernelContext& context) {
   return MapAlong<kOf, kOfColumns>(context, form.View(context.Input(0).dims()));
 }
 
-const char* WhyNotNorm(const KernelContext& context) {
+Refusal WhyNotNorm(const KernelContext& context) {
   if (!IsLoopFloat(context.Input(0).dtype())) return kNoLoopFloat;
   return ReadLpNorm(context).ok() ? nullptr : "another norm, or an axis that the input does not have";
 }
@@ -125,13 +125,13 @@ absl::Status LpNormalization(KernelContext& context) {
 constexpr KernelRow kRows[] = {
     {.op_type = "Softmax",
      .function = SoftmaxLike<ToSoftmax, ToSoftmaxColumns>,
-     .why_not = WhyNotSoftmax,
+     .refusal = WhyNotSoftmax,
      .family = "loops"},
     {.op_type = "LogSoftmax",
      .function = SoftmaxLike<ToLogSoftmax, ToLogSoftmaxColumns>,
-     .why_not = WhyNotSoftmax,
+     .refusal = WhyNotSoftmax,
      .family = "loops"},
-    {.op_type = "LpNormalization", .function = LpNormalization, .why_not = WhyNotNorm, .family = "loops"},
+    {.op_type = "LpNormalization", .function = LpNormalization, .refusal = WhyNotNorm, .family = "loops"},
 };
 
 }  // namespace

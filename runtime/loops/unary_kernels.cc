@@ -15,7 +15,7 @@
 namespace amp {
 namespace {
 
-const char* WhyNotFloat(const KernelContext& context) {
+Refusal WhyNotFloat(const KernelContext& context) {
   return IsLoopFloat(context.Input(0).dtype()) ? nullptr : kNoLoopFloat;
 }
 
@@ -59,7 +59,7 @@ absl::Status Mapped(KernelContext& context) {
 
 // ---- Gelu ---------------------------------------------------------------------------------------------------------
 
-const char* WhyNotGelu(const KernelContext& context) {
+Refusal WhyNotGelu(const KernelContext& context) {
   return IsGeluByTanh(context.node()).ok() ? WhyNotFloat(context) : "an unknown approximation";
 }
 
@@ -71,7 +71,7 @@ absl::Status Gelu(KernelContext& context) {
 
 // ---- Clip ---------------------------------------------------------------------------------------------------------
 
-const char* WhyNotClip(const KernelContext& context) {
+Refusal WhyNotClip(const KernelContext& context) {
   for (const size_t port : {size_t{1}, size_t{2}}) {
     if (context.version() < 11 || !context.HasInput(port)) continue;
     const Tensor& bound = context.Input(port);
@@ -116,7 +116,7 @@ UnaryLoop UnaryLoops::*LoopOfPower(const KernelContext& context) {
   return exponent.ok() ? FindPowerLoop(*exponent) : nullptr;
 }
 
-const char* WhyNotPower(const KernelContext& context) {
+Refusal WhyNotPower(const KernelContext& context) {
   if (context.Input(1).rank() > context.Input(0).rank()) return "an exponent of a higher rank";
   if (LoopOfPower(context) == nullptr) return "another exponent than 2, 3, 1/2, -1/2 and -1";
   return WhyNotFloat(context);
@@ -126,7 +126,7 @@ absl::Status Pow(KernelContext& context) { return MapOutput(context, BestLoops()
 
 // ---- Dropout ------------------------------------------------------------------------------------------------------
 
-const char* WhyNotDropout(const KernelContext& context) {
+Refusal WhyNotDropout(const KernelContext& context) {
   if (context.HasOutput(1)) return "a mask";
   const absl::StatusOr<DropoutForm> form = ReadDropout(context);
   return !form.ok() || form->drops ? "training" : WhyNotFloat(context);
@@ -139,12 +139,12 @@ absl::Status Dropout(KernelContext& context) {
 
 // ---- rows ---------------------------------------------------------------------------------------------------------
 
-constexpr KernelRow Row(absl::string_view op_type, KernelFunction function,
-                        const char* (*why_not)(const KernelContext&) = WhyNotFloat, absl::string_view domain = "") {
+constexpr KernelRow Row(absl::string_view op_type, KernelFunction function, RefusalFunction refusal = WhyNotFloat,
+                        absl::string_view domain = "") {
   return {.op_type = op_type,
           .function = function,
           .domain = domain,
-          .why_not = why_not,
+          .refusal = refusal,
           .family = "loops",
           .takes_channels_last = true};
 }
@@ -156,7 +156,7 @@ constexpr auto MakeRows(std::index_sequence<kIndices...>) {
       Row("Clip", Clip, WhyNotClip),
       KernelRow{.op_type = "Dropout",
                 .function = Dropout,
-                .why_not = WhyNotDropout,
+                .refusal = WhyNotDropout,
                 .family = "loops",
                 .takes_channels_last = true,
                 .host_inputs = {1, 2}},

@@ -68,9 +68,9 @@ class ConstantFolder {
       site.constants.assign(inputs.size(), nullptr);
       site.last_uses.assign(inputs.size(), false);
       KernelContext context(model_, instruction.node, inputs, absl::MakeSpan(outputs), resources_, bodies_, site);
-      if (row->why_not != nullptr && row->why_not(context) != nullptr) continue;
+      if (row->refusal != nullptr && row->refusal(context)) continue;
       const absl::Status status = row->function(context);
-      if (absl::IsUnimplemented(status)) continue;
+      if (IsRefusal(status)) continue;
       return status.ok() && MakeRowMajor(outputs);
     }
     return false;

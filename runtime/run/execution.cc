@@ -43,13 +43,13 @@ bool HasInferredTypes(const Model& model, const Instruction& unit, const KernelC
 absl::Status CheckInputs(const Model& model, const Instruction& instruction, const KernelContext& context) {
   if (!instruction.is_unit) return CheckPresent(model.node(instruction.node), context);
   if (HasInferredTypes(model, instruction, context)) return absl::OkStatus();
-  return absl::UnimplementedError("inputs of other types");
+  return Refusal("inputs of other types");
 }
 
-void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& why_not) {
+void AddRefusal(const KernelRow& row, absl::string_view reason, std::string& refusals) {
   const std::string refusal = absl::StrCat(row.family, ": ", reason);
-  if (absl::EndsWith(why_not, refusal)) return;  // of a row for another layout
-  absl::StrAppend(&why_not, why_not.empty() ? "" : "; ", refusal);
+  if (absl::EndsWith(refusals, refusal)) return;  // of a row for another layout
+  absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", refusal);
 }
 
 }  // namespace
@@ -127,28 +127,27 @@ absl::Status Execution::StartRow(const Instruction&, const KernelRow& row, Input
   return row.function(context);
 }
 
-absl::StatusOr<const char*> Execution::TryRow(const Instruction& instruction, const KernelRow& row,
-                                              absl::string_view why_not, Inputs& inputs, KernelContext& context) {
+absl::Status Execution::TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view refusals,
+                               Inputs& inputs, KernelContext& context) {
   AMP_RETURN_IF_ERROR(BringInputs(instruction, row, inputs));
-  if (const char* const refusal = row.why_not == nullptr ? nullptr : row.why_not(context)) return refusal;
-  if (resources_.is_strict && IsWidened(model_, instruction, row)) return WidenedError(why_not);
-  AMP_RETURN_IF_ERROR(StartRow(instruction, row, inputs, context));
-  return nullptr;
+  if (const Refusal refusal = row.refusal == nullptr ? Refusal() : row.refusal(context)) return refusal;
+  if (resources_.is_strict && IsWidened(model_, instruction, row)) return WidenedError(refusals);
+  return StartRow(instruction, row, inputs, context);
 }
 
 absl::Status Execution::RunFirstThatApplies(const Instruction& instruction, Inputs& inputs, KernelContext& context) {
-  std::string why_not;  // of the rows so far
+  std::string refusals;  // those of the rows so far
   const int64_t copies_before = frame_.num_copies();
   for (const KernelRow* row : instruction.kernels) {
-    const absl::StatusOr<const char*> refusal = TryRow(instruction, *row, why_not, inputs, context);
-    if (refusal.ok() && *refusal == nullptr) {
-      context.Ran(*row, why_not, static_cast<int>(frame_.num_copies() - copies_before));
+    absl::Status status = TryRow(instruction, *row, refusals, inputs, context);
+    if (status.ok()) {
+      context.Ran(*row, refusals, static_cast<int>(frame_.num_copies() - copies_before));
       return absl::OkStatus();
     }
-    if (!refusal.ok() && !absl::IsUnimplemented(refusal.status())) return refusal.status();
-    AddRefusal(*row, refusal.ok() ? *refusal : refusal.status().message(), why_not);
+    if (!IsRefusal(status)) return status;
+    AddRefusal(*row, status.message(), refusals);
   }
-  return absl::UnimplementedError("no kernel takes it");
+  return Refused(refusals);
 }
 
 // A kernel may take a sequence apart that one value alone has: these have two.
@@ -171,10 +170,12 @@ absl::Status Execution::RunNode(const Instruction& instruction) {
                         *instruction.site);
   absl::Status status = CheckInputs(model_, instruction, context);
   // Observers see what is inside a fusion, too.
-  if (status.ok() && observer_ != nullptr && !instruction.parts.empty()) status = absl::UnimplementedError("observed");
+  if (status.ok() && observer_ != nullptr && !instruction.parts.empty()) status = Refusal("observed");
   if (status.ok()) status = RunFirstThatApplies(instruction, inputs, context);
-  if (absl::IsUnimplemented(status) && !instruction.parts.empty()) {
+  if (IsRefusal(status) && !instruction.parts.empty()) {
     AMP_RETURN_IF_ERROR(RunAll(instruction.parts));
+  } else if (IsRefusal(status)) {
+    return ModelError(Describe(model_, instruction.node), ": no kernel takes the inputs (", status.message(), ")");
   } else if (!status.ok()) {
     return WithPrefix(absl::StrCat(Describe(model_, instruction.node), ": "), status);
   } else {

@@ -40,10 +40,9 @@ class Execution : public BodyRunner {
   virtual absl::Status RunBlock(GraphId graph) { return RunAll(program_.blocks[graph]); }
   // Runs an instruction, with all that is to be noted of it.
   virtual absl::Status RunOne(const Instruction& instruction);
-  // Runs one row, unless it says why not: gives that then, else null. `why_not`: of the rows before it. Errors: those of
-  // the row, kUnimplemented among them.
-  virtual absl::StatusOr<const char*> TryRow(const Instruction& instruction, const KernelRow& row,
-                                             absl::string_view why_not, Inputs& inputs, KernelContext& context);
+  // Runs one row. `refusals`: those of the rows before it, as text. Errors: a refusal; those of the row.
+  virtual absl::Status TryRow(const Instruction& instruction, const KernelRow& row, absl::string_view refusals,
+                              Inputs& inputs, KernelContext& context);
   // Brings the inputs into the memory and the order of elements that the row takes.
   virtual absl::Status BringInputs(const Instruction& instruction, const KernelRow& row, Inputs& inputs);
   virtual absl::Status StartRow(const Instruction& instruction, const KernelRow& row, Inputs& inputs,

@@ -41,6 +41,19 @@ const SessionText kMlp = {.text = R"(<ir_version: 10, opset_import: ["" : 21]>
     a = MatMul (x, w) b = Softmax (a) c = MatMul (b, w) y = Softmax (c) d = MatMul (c, w) z = LogSoftmax (d) })",
                           .constants = {{"w", RandomTensor(DType::kFloat32, {8, 8})}}};
 
+TEST_CASE("a recording that is dropped leaves nothing, and the device may record again") {
+  const auto state = std::make_shared<DoubleState>();
+  const std::shared_ptr<Accelerator> device = OpenHostMemoryDouble(state);
+  device->DropRecording();  // there is none
+  REQUIRE(device->StartRecording().ok());
+  device->DropRecording();
+  CHECK(state->recordings == 0);
+  REQUIRE(device->StartRecording().ok());
+  const absl::StatusOr<std::unique_ptr<Recording>> recording = device->StopRecording();
+  REQUIRE(recording.ok());
+  CHECK(state->recordings == 1);
+}
+
 TEST_CASE("the first run is plain, the second one records, all others replay, whatever the numbers are") {
   Both both(kMlp);
   CHECK(both.Differs(Random({5, 8})) == "");

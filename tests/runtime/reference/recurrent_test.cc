@@ -36,6 +36,22 @@ TEST_CASE("parameters go to the activations that have some, or to each in turn")
   CHECK(gru("7.0, 0.5") == "float64[1,1,1,1]: -0.25");
 }
 
+TEST_CASE("a parameter that no activation has is ignored, as in ONNX Runtime") {
+  CHECK(Rnn(", activation_alpha = [3.0]") == Rnn(""));
+  CHECK(Rnn(", activations = [\"Relu\"], activation_alpha = [3.0]") == "float32[2,1,1,1]: 2 0");
+}
+
+TEST_CASE("two directions need activations for both") {
+  const std::string lstm = Computed(
+      {.given =
+           "float[1,1,1] x = {1}, float[2,4,1] w = {1, 1, 1, 1, 1, 1, 1, 1}, float[2,4,1] r = {0, 0, 0, 0, 0, 0, 0, 0}",
+       .node = "y = LSTM<hidden_size = 1, direction = \"bidirectional\", activations = [\"Sigmoid\", \"Tanh\", "
+               "\"Tanh\"]>(x, w, r)",
+       .output = "float[1,2,1,1]"});
+  INFO(lstm);
+  CHECK(absl::StrContains(lstm, "expected 6 activations, found 3"));
+}
+
 TEST_CASE("a sequence of no steps keeps its state; steps beyond a length are zeros") {
   const std::string given = std::string(kOneUnit) + ", int32[1] lengths = {0}, float[1,1,1] h = {7}";
   CHECK(Computed({.given = given,
